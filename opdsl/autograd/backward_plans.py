@@ -16,10 +16,10 @@ from opdsl.autograd.recorder import Recorder
 from opdsl.autograd.saving import with_history
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.guards import below_autograd
-from opdsl.dispatch.plans.code import code_of
 from opdsl.dispatch.plans.lowered import Given, lower_call
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, current
+from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
@@ -123,9 +123,8 @@ class BackwardPlans:
             f"        return learn(node, gradients, ({''.join(f'{each}, ' for each in self.values)}))",
             f"    return (plan({given}),)" if one else f"    return plan({given})",
         ]
-        exec(code_of("\n".join(lines) + "\n", f"backward of {self.recorder.name}"), namespace)
-        made: Plan = namespace["backward"]
-        return made
+        source = "\n".join(lines) + "\n"
+        return function_from_source("backward", source, namespace, title=f"backward of {self.recorder.name}")
 
     def _names(self) -> list[str]:
         """Of what is saved the names of arguments, for messages."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -10,9 +9,11 @@ from opdsl.autograd.derivative import FunctionalDerivative
 from opdsl.autograd.node_lines import NodeLines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
-from opdsl.dispatch import Operator, registry
+from opdsl.dispatch import Kernel, Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor
 from opdsl.runtime.lowering import Lines, Lowering, Record, lowering
 from opdsl.runtime.snapshot import tensors_in
@@ -21,8 +22,6 @@ from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
 __all__ = ["check_written", "derivative_of", "record"]
-
-Kernel = Callable[..., Any]
 
 
 def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> RecordingKernel:
@@ -62,12 +61,12 @@ def derivative_of(operator: Operator) -> Any:
         if written is not None:
             return derivative_of(written)
     registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
-    pointwise = next((each for each in registered if getattr(each, "kind", None) == "pointwise"), None)
-    definition = getattr(pointwise, "definition", None)
-    if definition is not None:
+    definitions = (each.definition for each in registered if isinstance(each, StructuredKernel))
+    pointwise = next((each for each in definitions if isinstance(each, PointwiseDefinition)), None)
+    if pointwise is not None:
         from opdsl.autograd.pointwise import derivative_of_definition
 
-        return derivative_of_definition(definition)
+        return derivative_of_definition(pointwise)
     viewing = _viewing(operator)
     if viewing is None:
         return None
@@ -100,7 +99,7 @@ def _is_complex(arguments: tuple[Any, ...]) -> bool:
     return any(each.dtype.is_complex if isinstance(each, Tensor) else isinstance(each, complex) for each in arguments)
 
 
-class RecordingKernel:
+class RecordingKernel(Kernel):
     """Runs a kernel and records the call.
 
     Args:

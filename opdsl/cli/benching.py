@@ -13,8 +13,8 @@ from opdsl.cli.modules import module_option
 from opdsl.cli.operators import load, namespace_of
 from opdsl.cli.output import Row, print_rows
 from opdsl.dispatch import Operator, registry
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import OptionError, UnknownOperatorError
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.runtime import Tensor
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def sample_of(operator: Operator, size: int | None, dtype: str) -> Sample | None
 def is_pointwise(operator: Operator) -> bool:
     """Whether the operator's kernel on the CPU is made of a scalar function."""
     kernels = (kernel for kernel, *_ in operator.registrations.values())
-    return any(isinstance(each, KernelInfo) and each.kind == "pointwise" for each in kernels)
+    return any(isinstance(each, Kernel) and each.kind == "pointwise" for each in kernels)
 
 
 def _function(operator: Operator) -> Any:

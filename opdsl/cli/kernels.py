@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.dispatch.layers.backend_select import BackendSelect
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.kernels.definitions.common import CommonKernel
-from opdsl.kernels.kernel_info import KernelInfo
 
 
 class Description(NamedTuple):
@@ -25,7 +25,7 @@ class Description(NamedTuple):
 
 def describe(kernel: object) -> Description:
     """Describe a kernel of a dispatch table."""
-    if isinstance(kernel, KernelInfo):
+    if isinstance(kernel, Kernel):
         return Description(str(kernel), kernel.place)
     if isinstance(kernel, FunctionType):
         code = kernel.__code__

@@ -48,7 +48,7 @@ class Calling:
             if kernel is None:
                 have = f"no {key} kernel to call directly (have {bound.operator.kernel_keys})"
                 raise MissingKernelError(f"{bound.operator.name}: {have}. Register one for {key}.")
-            return bound.operator.for_call(kernel, KeySet(wanted))(*bound.arguments)
+            return kernel.for_call(bound.operator, KeySet(wanted))(*bound.arguments)
 
         return call
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from opdsl.dispatch.binding.arguments import MISSING
 from opdsl.dispatch.binding.signature import Parameter
+from opdsl.generated import function_from_source
 from opdsl.schema import FunctionSchema
 from opdsl.schema.model import python_name
 
@@ -56,9 +57,7 @@ def function_of(
         passed.append(f"{out.python_name}={out.python_name}")
     name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
     result = "..." if body is None else f"return body({', '.join(passed)})"
-    exec(f"def {name}({', '.join(parameters)}):\n    {result}\n", namespace)
-    made = namespace[name]
-    assert isinstance(made, FunctionType)
-    made.__code__ = made.__code__.replace(co_filename=place[0], co_firstlineno=place[1])
+    source = f"def {name}({', '.join(parameters)}):\n    {result}\n"
+    made = function_from_source(name, source, namespace, location=place)
     made.__doc__ = f"``{schema}``"
     return made

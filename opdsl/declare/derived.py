@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.kernels import check_inplace, copy_, write_out
 from opdsl.kernels.definitions.python_kernel import PythonKernel
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.runtime import Tensor, bump_version
 from opdsl.schema import FunctionSchema
 
 
-class DerivedKernel(KernelInfo):
+class DerivedKernel(Kernel):
     """The in-place or ``out=`` variant of a functional kernel.
 
     Args:
@@ -71,10 +71,10 @@ class DerivedKernel(KernelInfo):
 
     @property
     def kind(self) -> str:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return f"copy of {self.functional.kind}"
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return self.functional.functions

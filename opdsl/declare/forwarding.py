@@ -8,6 +8,7 @@ from types import FunctionType
 from opdsl.declare.signature import location
 from opdsl.dispatch import Operator, Packet
 from opdsl.errors import KernelSignatureError
+from opdsl.generated import function_from_source
 from opdsl.schema.model import python_name
 
 
@@ -42,12 +43,9 @@ def forwarding(
     namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)
     name = python_name(operator.schema.name.base)
-    exec(f"def {name}({', '.join(names)}):\n    return forwarded_to({', '.join(passed)})\n", namespace)
-    made = namespace[name]
-    assert isinstance(made, FunctionType)
+    source = f"def {name}({', '.join(names)}):\n    return forwarded_to({', '.join(passed)})\n"
     code = function.__code__
-    made.__code__ = made.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
-    return made
+    return function_from_source(name, source, namespace, location=(code.co_filename, code.co_firstlineno))
 
 
 def renamed(function: FunctionType, name: str, module: str) -> FunctionType:

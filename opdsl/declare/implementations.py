@@ -17,6 +17,7 @@ from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
 from opdsl.dispatch.binding.signature import Parameter
 from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import DispatchKeyError, KernelSignatureError
+from opdsl.generated import function_from_source
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor, View
 from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, Return, Type
@@ -359,12 +360,10 @@ def with_separate_options(function: FunctionType, schema: FunctionSchema) -> Fun
     options = ", ".join(f"{name}={name}" for name in separate)
     passed = [*keys, *positional, *(f"{name}={name}" for name in rest), f"{taken[0]}=TensorOptions({options})"]
     namespace: dict[str, object] = {"body": function, "TensorOptions": TensorOptions}
-    exec(f"def adapted({', '.join([*keys, *wanted])}):\n    return body({', '.join(passed)})\n", namespace)
-    adapted = namespace["adapted"]
-    assert isinstance(adapted, FunctionType)
+    source = f"def adapted({', '.join([*keys, *wanted])}):\n    return body({', '.join(passed)})\n"
     code = function.__code__
+    adapted = function_from_source("adapted", source, namespace, location=(code.co_filename, code.co_firstlineno))
     adapted.__name__ = function.__name__
     adapted.__dict__.update(function.__dict__)  # what was promised of the function holds for it
     adapted.__annotations__ = {name: value for name, value in function.__annotations__.items() if name not in taken}
-    adapted.__code__ = adapted.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
     return adapted

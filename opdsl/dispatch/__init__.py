@@ -26,9 +26,10 @@ from opdsl.dispatch.keys import DispatchKey, KeySet
 from opdsl.dispatch.layers.checked import checked
 from opdsl.dispatch.layers.modes import DispatchMode
 from opdsl.dispatch.layers.recording import record_calls
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.lazy_function import LazyFunction
 from opdsl.dispatch.model.namespaces import Namespace, Operators
-from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.model.packet import Packet
 from opdsl.dispatch.model.registry import Registry, declared_into, declaring_into, registry
 from opdsl.dispatch.plans.call_cache import CallCache

@@ -7,7 +7,7 @@ are computed one at a time, when a call or a reader asks: a table has 138 rows, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple, NoReturn
@@ -21,9 +21,8 @@ from opdsl.dispatch.keys import (
     alias_runtime_keys,
     backend_keys_of_autograd,
 )
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import DispatchKeyError, DuplicateOperatorError, MissingKernelError
-
-Kernel = Callable[..., object]
 
 
 class Reason(StrEnum):
@@ -40,7 +39,7 @@ class Reason(StrEnum):
     MISSING = "missing"
 
 
-class Fallthrough:
+class Fallthrough(Kernel):
     """A kernel that no call reaches: dispatch goes on to the next key of the set."""
 
     __slots__ = ("name",)
@@ -58,7 +57,7 @@ class Fallthrough:
 FALLTHROUGH = Fallthrough()
 
 
-class NamedKernel:
+class NamedKernel(Kernel):
     """A kernel that is only a name, to experiment with tables."""
 
     __slots__ = ("name",)
@@ -73,16 +72,19 @@ class NamedKernel:
         return self.name
 
 
-def ambiguous_autogradother(*arguments: object) -> NoReturn:
-    """The entry of AutogradOther where a composite kernel and a backend's own would both be right, for some backend.
+class Ambiguous(Kernel):
+    """The entry of AutogradOther where a composite kernel and a backend's own would both be right, for some backend."""
 
-    Raises:
-        MissingKernelError: always.
-    """
-    raise MissingKernelError(
-        "the operator has a CompositeImplicitAutograd kernel and one for a backend that shares AutogradOther, so the "
-        "gradient to use is ambiguous. Register a kernel for AutogradOther that says which."
-    )
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> NoReturn:
+        raise MissingKernelError(
+            "the operator has a CompositeImplicitAutograd kernel and one for a backend that shares AutogradOther, so "
+            "the gradient to use is ambiguous. Register a kernel for AutogradOther that says which."
+        )
+
+    def __str__(self) -> str:
+        return "ambiguous_autogradother"
 
 
 class Entry(NamedTuple):
@@ -99,18 +101,11 @@ class Entry(NamedTuple):
 
     def __str__(self) -> str:
         """As PyTorch prints it: the kernel, and the reason in brackets."""
-        return f"{_kernel_text(self)} [{self.reason}]".lstrip()
-
-
-def _kernel_text(entry: Entry) -> str:
-    if entry.kernel is None:
-        return ""
-    name = getattr(entry.kernel, "__qualname__", None)
-    return name if isinstance(name, str) else str(entry.kernel)
+        return f"{'' if self.kernel is None else self.kernel} [{self.reason}]".lstrip()
 
 
 _MISSING = Entry(None, Reason.MISSING, None)
-_AMBIGUOUS = Entry(ambiguous_autogradother, Reason.AMBIGUOUS, None)
+_AMBIGUOUS = Entry(Ambiguous(), Reason.AMBIGUOUS, None)
 
 
 class _Rule(NamedTuple):
@@ -358,13 +353,12 @@ def _named(
 
 __all__ = [
     "FALLTHROUGH",
+    "Ambiguous",
     "DispatchTable",
     "Entry",
     "Fallthrough",
-    "Kernel",
     "NamedKernel",
     "Reason",
-    "ambiguous_autogradother",
     "compute",
     "default_fallbacks",
     "require_row",

@@ -20,8 +20,8 @@ import opdsl.errors
 from opdsl.backends import cache
 from opdsl.backends.cpu import engine
 from opdsl.dispatch import Operator, registry
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import KernelCompileError
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.runtime import ALL_DTYPES, Device, DType, Generator, Tensor
 from opdsl.schema import GENERATED
 from opdsl.testing.sample import Sample
@@ -158,7 +158,7 @@ def _record(task: Task) -> str | None:
     """The key of a task's record; None for an operator with functions that stand in no file."""
     operator = registry.operator(task.operator)
     kernels = [each for present in operator.registrations.values() for each in present]
-    described: list[Any] = [kernel for kernel in kernels if isinstance(kernel, KernelInfo)]
+    described: list[Any] = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
     functions = [function for kernel in described for function in kernel.functions]
     try:
         stamps = sorted({_digest(Path(each.__code__.co_filename)) for each in functions})

@@ -8,7 +8,6 @@ frame, so that no object is made for a parameter. A frame belongs to one run at 
 from __future__ import annotations
 
 import ctypes
-import linecache
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
 from opdsl.backends.cuda.storage import number_type
 from opdsl.backends.cuda.streams import current_device, current_streams, stream_of
+from opdsl.generated import function_from_source
 from opdsl.kernels.calls import NewArray
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.dtype import DType
@@ -266,8 +266,6 @@ class _Shape(NamedTuple):
 @lru_cache(maxsize=1024)
 def _factory(shape: _Shape) -> Callable[..., Callable[..., Any]]:
     """The compiled ``make`` function; equal shapes share it."""
-    text = _text(shape)
-    filename = f"<opdsl CUDA launch {shape.name} {abs(hash(shape)):x}>"
     namespace: dict[str, Any] = {
         "cache_of": cache_of,
         "current_device": current_device,
@@ -276,10 +274,7 @@ def _factory(shape: _Shape) -> Callable[..., Callable[..., Any]]:
         "stream_of": stream_of,
         "streams": current_streams,
     }
-    exec(compile(text, filename, "exec"), namespace)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    make: Callable[..., Callable[..., Any]] = namespace["make"]
-    return make
+    return function_from_source("make", _text(shape), namespace, title=f"CUDA launch {shape.name}")
 
 
 def _text(shape: _Shape) -> str:

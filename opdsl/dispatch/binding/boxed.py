@@ -12,6 +12,7 @@ from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.binding.results import checked_result
 from opdsl.dispatch.binding.signature import bind, own_signature
 from opdsl.dispatch.keys import KeySet
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import MissingKernelError
 
 if TYPE_CHECKING:
@@ -69,13 +70,13 @@ def unbox(operator: Operator, given: tuple[object, ...], named: Mapping[str, obj
     return bind(operator.schema.name.base, (own_signature(operator),), given, named).arguments
 
 
-class PerCallKernel:
+class PerCallKernel(Kernel):
     """A kernel that serves every operator: ``for_call`` gives that of one of them for one key set."""
 
     __slots__ = ()
 
-    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
-        """The kernel of one operator for a call with that key set; takes schema-ordered arguments."""
+    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
+        """See ``Kernel``."""
         raise NotImplementedError
 
     def __call__(self, *arguments: object) -> NoReturn:
@@ -105,20 +106,31 @@ class BoxedKernel(PerCallKernel):
         self.function = function
         self.wants_key_set = wants_key_set
 
-    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
-        """See ``PerCallKernel``."""
-
-        def call(*arguments: object) -> object:
-            given, named = box(operator, arguments)
-            first = (keys,) if self.wants_key_set else ()
-            result = self.function(*first, operator.function, given, named)
-            return checked_result(operator.schema, arguments, result, lambda: f"{operator.name}: the fallback {self}")
-
-        return call
+    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
+        """See ``Kernel``."""
+        return _BoxedCall(self, operator, keys)
 
     def __str__(self) -> str:
         name = getattr(self.function, "__qualname__", None)
         return name if isinstance(name, str) else repr(self.function)
+
+
+class _BoxedCall(Kernel):
+    """A fallback as the kernel of one operator for calls with one key set."""
+
+    __slots__ = ("fallback", "keys", "operator")
+
+    def __init__(self, fallback: BoxedKernel, operator: Operator, keys: KeySet) -> None:
+        self.fallback = fallback
+        self.operator = operator
+        self.keys = keys
+
+    def __call__(self, *arguments: object) -> object:
+        operator, fallback = self.operator, self.fallback
+        given, named = box(operator, arguments)
+        first = (self.keys,) if fallback.wants_key_set else ()
+        result = fallback.function(*first, operator.function, given, named)
+        return checked_result(operator.schema, arguments, result, lambda: f"{operator.name}: the fallback {fallback}")
 
 
 __all__ = ["BoxedKernel", "PerCallKernel", "box", "unbox"]

@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opdsl.dispatch.keys import BACKEND_SELECT, KeySet, backend_key_set
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.state import current
 from opdsl.runtime import Device, backends
 
 if TYPE_CHECKING:
-    from opdsl.dispatch.model.operator import Kernel, Operator
+    from opdsl.dispatch.model.operator import Operator
 
 _BELOW = KeySet.below(BACKEND_SELECT)
 
 
-class BackendSelect:
+class BackendSelect(Kernel):
     """The kernel of a factory at BackendSelect: the call goes on to the backend of its device, the CPU by default.
 
     Args:

@@ -11,6 +11,7 @@ from types import FunctionType, GenericAlias
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from opdsl.dispatch.layers.effects import Effects
+from opdsl.dispatch.model.kernel import Around, Kernel
 from opdsl.dispatch.state import Guard, State, current
 from opdsl.errors import ArgumentError, KernelError
 from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor
@@ -21,7 +22,7 @@ from opdsl.schema.violation import Part, argument_part, part_span, return_part
 
 if TYPE_CHECKING:
     from opdsl.dispatch.binding.signature import Signature
-    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+    from opdsl.dispatch.model.operator import Operator, Reached
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,18 +71,10 @@ def checked(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
 # ------------------------------------------------------------------------------------------------------------- kernels
 
 
-class CheckedKernel:
-    """A kernel, and what is checked of each of its calls.
+class CheckedKernel(Around):
+    """A kernel, and what is checked of each of its calls."""
 
-    operator: whose kernel it is.
-    kernel: itself.
-    """
-
-    __slots__ = ("kernel", "operator")
-
-    def __init__(self, operator: Operator, kernel: Callable[..., object]) -> None:
-        self.operator = operator
-        self.kernel = kernel
+    __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
         """Run the kernel.
@@ -117,21 +110,19 @@ class CheckedKernel:
             if not undefined and not _holds(value, python_type(declared.type, False)):
                 text = f"result {index} is {_described(value)}, but the schema has {declared.type}"
                 raise self._kernel_error(text, return_part(index), "Return that from it")
-        function = _author_of(self.kernel)
-        text = "" if function is None else annotation_fault(function, result)
+        # The result is that of the function where there is no more to the kernel.
+        text = annotation_fault(self.functions[0], result) if self.kind == "function" else ""
         if text:
             raise self._kernel_error(text, return_part(0), "Return that from it, or annotate it as it is")
 
     def _kernel_error(self, text: str, part: Part, remedy: str) -> KernelError:
-        kernel = getattr(self.kernel, "kernel", self.kernel)  # beneath the guard of its device
-        place = getattr(kernel, "place", "")
-        who = f"the kernel {kernel}{f' ({place})' if place else ''}"
+        who = f"the kernel {self}{f' ({self.place})' if self.place else ''}"
         return KernelError(f"{self.operator.name}: {who}: {text}\n{_marked(self.operator.schema, part)}\n{remedy}.")
 
 
 def checked_kernel(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
     """A layer: the kernel with its calls checked; one that only hands calls on is left to what it hands them to."""
-    is_checked = isinstance(kernel, CheckedKernel) or getattr(kernel, "hands_on", False)
+    is_checked = isinstance(kernel, CheckedKernel) or kernel.hands_on
     if is_checked or not current.get().checking:
         return kernel
     return CheckedKernel(operator, kernel)
@@ -160,13 +151,6 @@ def require_annotated(operator: str, function: object, result: object) -> None:
                 f"{operator}: {fault} ({code.co_filename}:{code.co_firstlineno}). Return that from it, or annotate it "
                 "as it is."
             )
-
-
-def _author_of(kernel: object) -> FunctionType | None:
-    """The function whose result is that of the kernel; None where there is more to it."""
-    kernel = getattr(kernel, "kernel", kernel)
-    functions = getattr(kernel, "functions", ()) if getattr(kernel, "kind", "") == "function" else ()
-    return functions[0] if functions else None
 
 
 # ------------------------------------------------------------------------------------------------------------- calls

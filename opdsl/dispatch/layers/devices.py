@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from opdsl.dispatch.keys import BACKENDS
+from opdsl.dispatch.model.kernel import Around, Kernel
 from opdsl.dispatch.table import Reason
 from opdsl.errors import DeviceError
 from opdsl.runtime import Device, Tensor
@@ -19,7 +20,7 @@ from opdsl.runtime.lowering import Within, lowering
 from opdsl.runtime.memory import device_memory
 
 if TYPE_CHECKING:
-    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+    from opdsl.dispatch.model.operator import Operator, Reached
 
 Enter = Callable[[], AbstractContextManager[object]]
 
@@ -96,14 +97,10 @@ def on_device(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
     return OnDevice(operator, kernel) if operator.entry(key).reason is Reason.KERNEL else kernel
 
 
-class OnDevice:
+class OnDevice(Around):
     """A backend's kernel with the checks and the guard that its operator's entry asks for."""
 
-    __slots__ = ("kernel", "operator")
-
-    def __init__(self, operator: Operator, kernel: Kernel) -> None:
-        self.operator = operator
-        self.kernel = kernel
+    __slots__ = ()
 
     def __call__(self, *arguments: object) -> object:
         """Check, enter the device, and run the kernel.

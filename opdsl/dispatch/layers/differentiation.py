@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from opdsl.dispatch.binding.boxed import PerCallKernel
 from opdsl.dispatch.keys import AUTOGRAD_KEYS, DispatchKey, KeySet, alias_runtime_keys
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.state import current
-from opdsl.dispatch.table import Kernel
 from opdsl.runtime import Tensor
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class AutogradKernel(PerCallKernel):
         return "autograd"
 
 
-class OperatorAutograd:
+class OperatorAutograd(Kernel):
     """Autograd of one operator for calls with one key set.
 
     operator: which is called.

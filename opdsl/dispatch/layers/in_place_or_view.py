@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opdsl.dispatch.binding.results import written_values
 from opdsl.dispatch.keys import AUTOGRAD_KEYS
+from opdsl.dispatch.model.kernel import Around, Kernel
 from opdsl.dispatch.state import State, current
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Creation, Tensor, TensorMeta, version_of
 from opdsl.runtime.snapshot import tensors_in
 
 if TYPE_CHECKING:
-    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+    from opdsl.dispatch.model.operator import Operator, Reached
 
 __all__ = ["TrackedViews", "in_place_or_view"]
 
@@ -29,31 +30,12 @@ def in_place_or_view(operator: Operator, kernel: Kernel, reached: Reached) -> Ke
     Autograd takes ADInplaceOrView out of the key set for the calls that its own kernels make.
     """
     keys = reached.keys
-    is_left_to_others = reached.is_composite and getattr(kernel, "kind", "") != "view"
+    is_left_to_others = reached.is_composite and kernel.kind != "view"
     if is_left_to_others or "ADInplaceOrView" not in keys or keys - AUTOGRAD_KEYS != keys:
         return kernel
     if operator.schema.is_mutable:
         return GuardedWrites(operator, kernel)
     return TrackedViews(operator, kernel) if operator.schema.is_view else kernel
-
-
-class Around:
-    """A kernel that does something around another one.
-
-    operator: which is called.
-    kernel: its own.
-    """
-
-    __slots__ = ("kernel", "operator")
-
-    def __init__(self, operator: Operator, kernel: Kernel) -> None:
-        self.operator = operator
-        self.kernel: Any = kernel
-
-    @property
-    def kind(self) -> str:
-        """That of the kernel."""
-        return str(getattr(self.kernel, "kind", ""))
 
 
 class GuardedWrites(Around):

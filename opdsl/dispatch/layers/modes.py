@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.dispatch.binding.boxed import PerCallKernel, box
 from opdsl.dispatch.binding.results import checked_result
 from opdsl.dispatch.keys import DispatchKey, KeySet
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.state import Guard, Scope, State, current
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _without_innermost(key: DispatchKey, state: State) -> State:
     return less if _innermost(less, key) else less.change(include=less.include - KeySet(key))
 
 
-class _ModeCall:
+class _ModeCall(Kernel):
     """What a mode makes of the calls of one operator.
 
     Args:
@@ -154,7 +155,7 @@ class ModeKernel(PerCallKernel):
         self.key = key
         self._outside = Guard(partial(_without_innermost, key), keep=True)
 
-    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
+    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
         """The mode; the kernel beneath where there is none for the key, or a body has to be taken apart first."""
         below = keys & KeySet.below(self.key)
         mode = _innermost(current.get(), self.key)
@@ -172,7 +173,7 @@ class ModeKernel(PerCallKernel):
         return "modes"
 
 
-def mode_fallbacks() -> dict[DispatchKey, Callable[..., object]]:
+def mode_fallbacks() -> dict[DispatchKey, Kernel]:
     """The fallbacks that hand calls to modes."""
     return {key: ModeKernel(key) for key in (PYTHON, PRE_DISPATCH)}
 

@@ -9,7 +9,8 @@ from opdsl.runtime.lowering import lowering
 from opdsl.runtime.symbol import NotLoweredError
 
 if TYPE_CHECKING:
-    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+    from opdsl.dispatch.model.kernel import Kernel
+    from opdsl.dispatch.model.operator import Operator, Reached
 
 __all__ = ["noted"]
 
@@ -23,7 +24,7 @@ def noted(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
     state = current.get()
     if not state.lowering:
         return kernel
-    if getattr(reached.kernel, "sees_calls", False):
+    if reached.kernel.sees_calls:
         raise NotLoweredError(f"a kernel of {operator.name} sees every call")
     recorder = lowering.get()
     assert recorder is not None, "a state that lowers has a recorder"

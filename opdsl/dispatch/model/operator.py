@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.return_types import result_type
 from opdsl.dispatch.keys import BACKEND_SELECT, BACKENDS, RUNTIME_KEYS, DispatchKey, KeySet, backend_key_set
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.loading import wait_for_libraries
 from opdsl.dispatch.plans.plan_holders import Dependency
 from opdsl.dispatch.state import State
@@ -16,8 +17,6 @@ from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor, backends
 from opdsl.schema import FunctionSchema, ListType
-
-Kernel = Callable[..., object]
 
 MAY_BE_VIEW = "maybe_aliasing_or_mutating"
 """The tag of operators whose results may be views though no alias set says so."""
@@ -204,16 +203,11 @@ class Operator:
             key, kernel = self._highest(keys)
         if kernel is None:
             raise MissingKernelError(self._missing(keys))
-        made = self.for_call(kernel, keys)
+        made = kernel.for_call(self, keys)
         reached = Reached(kernel, key, keys, self.entry(key).reason in (Reason.MATH, Reason.NESTED))
         for layer in self.layers:
             made = layer(self, made, reached)
         return made
-
-    def for_call(self, kernel: Kernel, keys: KeySet) -> Kernel:
-        """The kernel as a call with that key set runs it: one that serves every operator, or asks for the key set."""
-        make = getattr(kernel, "for_call", None)
-        return kernel if make is None else make(self, keys)
 
     def is_composite(self, keys: KeySet) -> bool:
         """Whether a call with that key set runs a body that calls other operators (CompositeImplicitAutograd)."""

@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.layers.differentiation import autograd_fallbacks
 from opdsl.dispatch.layers.modes import mode_fallbacks
-from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.kernel import Kernel
+from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.model.packet import Packet
 from opdsl.dispatch.table import default_fallbacks, require_row
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
@@ -94,7 +95,7 @@ class Registry:
         """Make a kernel the newest of an operator's key; overrides stay before it."""
         with self.lock:
             kernels = list(operator.registrations.get(key, ()))
-            kernels.insert(int(bool(kernels) and hasattr(type(kernels[0]), "overrides")), kernel)
+            kernels.insert(int(bool(kernels) and kernels[0].stays_first), kernel)
             self._set_kernels(operator, key, kernels)
 
     def deregister(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from opdsl.dispatch.binding.results import checked_result, written_values
 from opdsl.dispatch.keys import DispatchKey, KeySet
-from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.kernel import Kernel
+from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.lowered import lower_kernel
 from opdsl.dispatch.table import compute
 from opdsl.errors import KernelSignatureError, MissingKernelError
+from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, bump_version
 from opdsl.runtime.plan_call import Plan
 
@@ -106,7 +108,7 @@ def require_fitting(function: object, operator: Operator, role: str, *, skip: in
         )
 
 
-class OverrideKernel:
+class OverrideKernel(Kernel):
     """The kernel of an operator's overrides at one key.
 
     Args:
@@ -119,6 +121,7 @@ class OverrideKernel:
 
     # Conditions see the tensors of each call.
     sees_calls = True
+    stays_first = True
 
     __slots__ = ("_keys", "_origin", "_steps", "choose", "key", "lock", "operator")
 
@@ -149,7 +152,7 @@ class OverrideKernel:
 
     @property
     def overrides(self) -> list[Override]:
-        """Those in force. The registry keeps a kernel that has this before the others of its key."""
+        """Those in force."""
         return self.choose()
 
     @property
@@ -178,7 +181,7 @@ class OverrideKernel:
                 f"{self.operator.name}: no override matches these arguments, and there is no {self.key} kernel beneath "
                 "them. Pass unconditional_override=True, or register a kernel."
             )
-        return self.operator.for_call(kernel, self._keys)
+        return kernel.for_call(self.operator, self._keys)
 
     def __call__(self, *arguments: object) -> object:
         """The first override whose condition holds, otherwise the kernel beneath."""
@@ -225,10 +228,8 @@ class OverrideKernel:
         else:
             lines.append(f"    return override_rest({', '.join(dynamic)})")
             namespace["override_rest"] = self._rest(sources, arguments, namespace)
-        exec("\n".join(lines) + "\n", namespace)
-        made = namespace["override_plan"]
-        assert callable(made)
-        return made
+        source = "\n".join(lines) + "\n"
+        return function_from_source("override_plan", source, namespace, title=f"overrides of {self.operator.name}")
 
     def _lines(
         self, place: int, step: Step, passed: list[str], sources: list[str], namespace: dict[str, object]

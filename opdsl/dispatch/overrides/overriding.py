@@ -15,7 +15,8 @@ import os
 from collections.abc import Callable, Iterable
 
 from opdsl.dispatch.keys import PER_BACKEND, DispatchKey, KeySet
-from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.kernel import Kernel
+from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.model.registry import Registry, registry
 from opdsl.dispatch.overrides.native_dsl import is_switched_on, unavailable_reason
 from opdsl.dispatch.overrides.override_kernel import Override, OverrideKernel, require_fitting, wants_keys

@@ -51,7 +51,7 @@ class SafeKernel:
         kernel = self._entry.kernel
         assert kernel is not None, "there is a kernel, or get_kernel has raised"
         bound = bind(self.operator.schema.name.base, (own_signature(self.operator),), given, named)
-        return self.operator.for_call(kernel, dispatch_keys)(*bound.arguments)
+        return kernel.for_call(self.operator, dispatch_keys)(*bound.arguments)
 
     __call__ = call_boxed
 

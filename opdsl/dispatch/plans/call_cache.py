@@ -7,7 +7,6 @@ bind, dispatch, run, and lower the call to a plan.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FunctionType
@@ -30,6 +29,7 @@ from opdsl.dispatch.binding.union_signature import Everything, UnionSignature
 from opdsl.dispatch.layers.checked import with_marks
 from opdsl.dispatch.layers.differentiation import OperatorAutograd
 from opdsl.dispatch.layers.recording import recorded
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.function_source import free_name, write
@@ -38,6 +38,7 @@ from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
+from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
@@ -192,7 +193,7 @@ class CallCache:
             return result.requires_grad_() if bound.requires_grad and isinstance(result, Tensor) else result
         return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation))
 
-    def _call(self, bound: BoundCall, state: State) -> tuple[Callable[..., object], object]:
+    def _call(self, bound: BoundCall, state: State) -> tuple[Kernel, object]:
         """The kernel of a call, and its result."""
         kernel = bound.operator.find(bound.arguments, state)
         try:
@@ -262,7 +263,7 @@ class CallCache:
     def _run_as_it_is(
         self,
         bound: BoundCall,
-        kernel: Callable[..., Any],
+        kernel: Kernel,
         state: State,
         given: tuple[object, ...],
         named: dict[str, object],
@@ -278,14 +279,12 @@ class CallCache:
         operator = bound.operator
         arguments = bind(self.name, self.union.signatures, given, named).arguments
         with concrete(), Setting(current, state):
-            function: Any = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
-            shorter = function.plan(bound.arguments) if hasattr(function, "plan") else None
+            beneath = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
+            shorter = beneath.plan(bound.arguments)
+        function: Callable[..., Any] = shorter or beneath.direct or beneath
         if shorter is not None:
             kinds = map(kind_of, operator.schema.arguments)
             arguments = tuple([each for each, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE])
-            function = shorter
-        elif getattr(function, "direct", None) is not None:
-            function = function.direct
         recorder.packets.setdefault(operator.packet, operator.packet.generation)
         (name,) = recorder.run(function, arguments, ["result"])
         if operator.result_type is not None:
@@ -322,7 +321,7 @@ class CallCache:
         form.runs_as_it_is = bool(form.reason)
         return [], None
 
-    def _keep_as_it_is(self, missed: Missed, kernel: Callable[..., object]) -> None:
+    def _keep_as_it_is(self, missed: Missed, kernel: Kernel) -> None:
         """Keep a plan that runs the kernel of a call, unless the call has changed what it was given."""
         is_left = len(missed.variants) < MOST_VARIANTS
         made = None
@@ -440,7 +439,7 @@ def _is_hashable(path: tuple[object, ...]) -> bool:
 
 
 def _compile(cache: CallCache) -> FunctionType:
-    """Run the generated source in a namespace of its own, known to ``linecache`` so that tracebacks show it."""
+    """The function of the generated source, in a namespace of its own."""
 
     def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
         cleaned = cache.union.clean(given, named)
@@ -478,12 +477,7 @@ def _compile(cache: CallCache) -> FunctionType:
     namespace = cache.namespace
     namespace.update({free_name(name, cache.taken): value for name, value in names.items()})
     cache.own_globals = frozenset(free_name(name, cache.taken) for name in names if name.startswith(_OWN_NAMES))
-    filename = f"<opdsl cache {cache.name} {id(cache):x}>"
-    exec(compile(cache.source, filename, "exec"), namespace)
-    linecache.cache[filename] = (len(cache.source), None, cache.source.splitlines(keepends=True), filename)
-    function = namespace[python_name(cache.name)]
-    assert isinstance(function, FunctionType)
-    return function
+    return function_from_source(python_name(cache.name), cache.source, namespace, title=f"cache {cache.name}")
 
 
 __all__ = ["CallCache", "Plan"]

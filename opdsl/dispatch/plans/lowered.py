@@ -16,12 +16,12 @@ import numpy
 from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
 from opdsl.dispatch.model.operator import Operator
-from opdsl.dispatch.plans.code import code_of
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import HOT_FROM, RECORDED_HOT_FROM, SLOTS, UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
+from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.geometry import TensorMeta, geometry
@@ -225,10 +225,7 @@ def _compiled(name: str, parameters: Sequence[str], body: Sequence[str], constan
     """The function of these lines."""
     text = _text(parameters, body)
     _dump(name, text, constants)
-    namespace = dict(constants)
-    exec(code_of(text, name), namespace)
-    plan: Plan = namespace["plan_of_call"]
-    return plan
+    return function_from_source("plan_of_call", text, dict(constants), title=name)
 
 
 def _text(parameters: Sequence[str], body: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ torch's meta kernels give the shapes, torch's autograd the gradients (``recordin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from opdsl.dispatch import DispatchKey, KeySet, Operator, Packet, is_grad_enable
 from opdsl.dispatch.binding.boxed import PerCallKernel
 from opdsl.dispatch.keys import AUTOGRAD_KEYS
 from opdsl.dispatch.layers.differentiation import OperatorAutograd, requires_grad
+from opdsl.dispatch.model.kernel import Around, Kernel
 from opdsl.errors import DeclarationError, SchemaError, TorchError, UnknownOperatorError
 from opdsl.interop.torch.crossing import Crossing, flattened, require_writable
 from opdsl.interop.torch.recording import record, recording_of
@@ -286,9 +287,16 @@ class TorchAutograd(PerCallKernel):
 class _Autograd(OperatorAutograd):
     __slots__ = ()
 
-    def beneath(self, arguments: tuple[object, ...]) -> Callable[..., object]:
+    def beneath(self, arguments: tuple[object, ...]) -> Kernel:
         """See ``OperatorAutograd``."""
         kernel = self.operator.find_in(self.keys)
-        if is_grad_enabled() and requires_grad(arguments):
-            return lambda *given: record(self.operator, kernel, given)
-        return kernel
+        return _Recording(self.operator, kernel) if is_grad_enabled() and requires_grad(arguments) else kernel
+
+
+class _Recording(Around):
+    """The kernel of a call that torch records."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> object:
+        return record(self.operator, self.kernel, arguments)

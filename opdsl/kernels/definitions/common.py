@@ -14,13 +14,13 @@ from typing import Any
 
 from opdsl.dispatch.keys import DispatchKey, KeySet
 from opdsl.dispatch.layers.devices import OnDevice
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.state import current
-from opdsl.dispatch.table import Fallthrough, Kernel, Reason
+from opdsl.dispatch.table import Fallthrough, Reason
 from opdsl.errors import MissingKernelError
 from opdsl.kernels.definitions.author import OutKernel, StructuredDefinition
 from opdsl.kernels.definitions.structured import Arguments, Definition, PreparedCall, StructuredKernel
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.device import backends
 from opdsl.runtime.tensor import Tensor
@@ -83,22 +83,20 @@ class OutKernelAdapter(StructuredDefinition):
             raise MissingKernelError(
                 f'no {key} kernel, {have}. Register it: @library.impl("{self.out.name}", "{key}").'
             )
-        return OutKernel(_filling(self.out.for_call(entry.kernel, KeySet(key))), compiled=False)
+        return OutKernel(_filling(entry.kernel.for_call(self.out, KeySet(key))), compiled=False)
 
 
-def _filling(kernel: Callable[..., object]) -> Callable[..., None]:
+def _filling(kernel: Kernel) -> Callable[..., None]:
     """A kernel that returns what it has filled, as one that fills; versions are counted by who hands it outputs."""
-    run = getattr(kernel, "run", kernel)
 
     def fill(*values: Any) -> None:
-        run(*values)
+        kernel.run(*values)
 
-    functions = getattr(kernel, "functions", ())
-    fill.__dict__["__wrapped__"] = functions[0] if functions else kernel  # who is named if it fails
+    fill.__dict__["__wrapped__"] = kernel.functions[0] if kernel.functions else kernel  # who is named if it fails
     return fill
 
 
-class CommonKernel(KernelInfo):
+class CommonKernel(Kernel):
     """One variant of a structured operator, for every backend that has a kernel of the ``out=`` operator alone.
 
     Args:
@@ -114,7 +112,7 @@ class CommonKernel(KernelInfo):
         self.variant = variant
         self.operator = operator
 
-    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
+    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
         """The kernel for a call with that key set: for a backend that needs none of this, the one beneath."""
         backend = keys.highest_backend or "CPU"
         composite = self._composite(backend)
@@ -123,7 +121,7 @@ class CommonKernel(KernelInfo):
             return OnDevice(self.operator, structured)
         fallback = self._fallback(backend)
         if fallback is not None:
-            return self.operator.for_call(fallback, keys)
+            return fallback.for_call(self.operator, keys)
         if self.variant == "out" and not self._serves(backend):
             return self.operator.find_in(keys & KeySet.below(COMMON))
         return OnDevice(self.operator, StructuredKernel(self.definition, self.variant, self.operator, backend))
@@ -156,12 +154,12 @@ class CommonKernel(KernelInfo):
 
     @property
     def kind(self) -> str:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return self.definition.kind
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return self.definition.functions("Common")
 
 

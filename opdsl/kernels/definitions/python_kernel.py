@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import FunctionType
 
 from opdsl.dispatch.binding.results import checked_result, written_values
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.dispatch.state import current
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.kernels.outputs import restored_on_error
 from opdsl.runtime import bump_version, version_of
 from opdsl.runtime.snapshot import tensors_in
@@ -15,7 +15,7 @@ from opdsl.runtime.symbol import NotLoweredError
 from opdsl.schema import FunctionSchema
 
 
-class PythonKernel(KernelInfo):
+class PythonKernel(Kernel):
     """A Python function as a kernel.
 
     Args:
@@ -105,10 +105,10 @@ class PythonKernel(KernelInfo):
 
     @property
     def kind(self) -> str:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return "function"
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return (self.function,)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import OpdslError, ShapeError
 from opdsl.kernels.compiler import Compiled
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.kernels.outputs import (
     OutputSpec,
     Target,
@@ -145,7 +145,7 @@ class Definition:
         raise NotImplementedError
 
 
-class StructuredKernel(KernelInfo):
+class StructuredKernel(Kernel):
     """One variant of a structured operator, as the dispatcher calls it: with schema-ordered arguments."""
 
     __slots__ = ("definition", "key", "name", "names", "schema", "variant", "written")
@@ -161,12 +161,12 @@ class StructuredKernel(KernelInfo):
 
     @property
     def kind(self) -> str:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return self.definition.kind
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return self.definition.functions(self.key)
 
     @property

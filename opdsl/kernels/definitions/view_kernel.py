@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import FunctionType
 
 from opdsl.dispatch.keys import AUTOGRAD_KEYS, KeySet
 from opdsl.dispatch.layers.differentiation import OperatorAutograd
+from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.operator import Operator
 from opdsl.errors import KernelError
-from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.runtime import Creation, Tensor, View, make_view, view_of
 
 
-class ViewKernel(KernelInfo):
+class ViewKernel(Kernel):
     """A kernel made of a function from where a tensor's elements lie, and the other arguments, to where a view's do.
 
     Args:
@@ -22,9 +22,6 @@ class ViewKernel(KernelInfo):
     """
 
     __slots__ = ("function", "is_new")
-
-    # What a plan gives always has the same geometry.
-    fixes_geometries = True
 
     def __init__(self, function: FunctionType, *, is_new: bool = False) -> None:
         self.function = function
@@ -37,19 +34,19 @@ class ViewKernel(KernelInfo):
             made.geometry = made.geometry.replace(creation=Creation.DETACHED)
         return made
 
-    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
+    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
         """The kernel for a call with that key set: where it serves as a composite, autograd comes before it."""
         below = keys - AUTOGRAD_KEYS
         return self if below == keys else OperatorAutograd(operator, below)
 
     @property
     def kind(self) -> str:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return "view"
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """See ``KernelInfo``."""
+        """See ``Kernel``."""
         return (self.function,)
 
     def _place(self, viewed: Tensor, arguments: Sequence[object]) -> View:
