@@ -37,7 +37,7 @@ MODULES = {
 
 
 # What the package imports for itself, or has for its own parts.
-_NOT_PUBLIC = {"Any", "TYPE_CHECKING", "annotations", "autograd_comes_from", "before_first_tensor"}
+_NOT_PUBLIC = {"Any", "TYPE_CHECKING", "annotations"}
 
 
 def write(folder: Path, operators: Collection[str] = ()) -> None:

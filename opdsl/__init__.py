@@ -23,8 +23,6 @@ from opdsl.runtime import (
     Layout,
     MemoryFormat,
     Tensor,
-    autograd_comes_from,
-    before_first_tensor,
     bfloat16,
     channels_last,
     channels_last_3d,
@@ -54,6 +52,8 @@ from opdsl.runtime import (
     uint64,
 )
 from opdsl.runtime import bool_ as bool
+from opdsl.runtime.differentiable import autograd_comes_from as _autograd_comes_from
+from opdsl.runtime.init_hooks import before_first_tensor as _before_first_tensor
 
 if TYPE_CHECKING:
     from math import e as e
@@ -178,10 +178,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
+_autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
 
 # The operators are a tensor's methods.
-before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor())
+_before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor())
 
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten.likes import zeros_like
 from opdsl.declare import op, traceable
 from opdsl.kernels import clone, copy_
 from opdsl.runtime import MemoryFormat, Tensor
@@ -23,7 +24,7 @@ def copy_tensor_kernel(self, src, non_blocking):
 
 @copy_tensor_.derivative("self", "src")
 def copy_tensor_derivative(grad, output_mask):
-    return (grad * 0 if output_mask[0] else None), grad
+    return (zeros_like(grad) if output_mask[0] else None), grad
 
 
 @op("aten::copy", tags="core")
@@ -39,7 +40,7 @@ def copy_functional_kernel(self, src, non_blocking):
 
 @copy_functional.derivative("self", "src")
 def copy_functional_derivative(grad, output_mask):
-    return (grad * 0 if output_mask[0] else None), grad
+    return (zeros_like(grad) if output_mask[0] else None), grad
 
 
 @op("aten::clone", variants="function, method", tags=("core", "pointwise"), autogen="clone.out")

@@ -7,7 +7,7 @@ from opdsl.aten.factories import check_size, give_size
 from opdsl.aten.likes import empty_like, zeros_like
 from opdsl.declare import op
 from opdsl.kernels import check, copy_, fill_, resize
-from opdsl.runtime import MemoryFormat, Tensor, strides_for
+from opdsl.runtime import MemoryFormat, Tensor, has_internal_overlap, strides_for
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
@@ -45,6 +45,8 @@ def fill_tensor_kernel(self, value):
         value.ndim == 0,
         f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
     )
+    if has_internal_overlap(self.geometry):  # one number fits all elements, a copy would not
+        return fill_(self, value.item())
     return copy_(self, value.clone())
 
 

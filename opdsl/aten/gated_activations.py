@@ -10,7 +10,7 @@ from opdsl.aten.arithmetic import mul
 from opdsl.aten.checks import real
 from opdsl.aten.comparison import where
 from opdsl.aten.joining import cat
-from opdsl.aten.likes import empty_like, ones_like
+from opdsl.aten.likes import empty_like, ones_like, zeros_like
 from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, write_out
@@ -320,7 +320,7 @@ def rrelu_with_noise_backward_derivative(grad, self, noise, lower, upper, traini
 
 @rrelu_with_noise_backward.derivative("self")
 def rrelu_with_noise_backward_self_derivative(grad):
-    return grad * 0
+    return zeros_like(grad)
 
 
 @op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"), device_check="NoCheck")

@@ -8,8 +8,9 @@ from typing import Any
 from opdsl.autograd.derivative import FunctionalDerivative
 from opdsl.autograd.node_lines import NodeLines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
-from opdsl.autograd.views import check_writable
+from opdsl.autograd.views import check_writable, owner_of
 from opdsl.dispatch import Kernel, Operator, registry
+from opdsl.dispatch.binding.results import written_values
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
@@ -138,21 +139,29 @@ class RecordingKernel(Kernel):
         if noted.is_exact and not recorder.written and recorder.formulas is not None:
             return self._lowered_inline(noted, arguments)
         if recorder.written:
+            self._require_history(arguments)
             noted.run(partial(check_written, self.operator), (arguments,), [])
         kept = noted.run(recorder.before, (arguments,), ["edges", "saved"])
         with below_autograd():
             results = self.beneath(*arguments)
         noted.steps.append(Record(recorder.after, arguments, results, kept))
-        self._mark(results)
+        self._mark(arguments, results)
         return results
 
-    def _mark(self, results: Any) -> list[int]:
+    def _require_history(self, arguments: tuple[Any, ...]) -> None:
+        """Leave writes with which a history begins to the call as it is: views that were taken before get one, too."""
+        for each in tensors_in(written_values(self.operator.schema, arguments)):
+            owner = owner_of(each)
+            if not (each if owner is None else owner).geometry.requires_grad:
+                raise NotLoweredError("a write with which a history begins")
+
+    def _mark(self, arguments: tuple[Any, ...], results: Any) -> list[int]:
         """Have results require grad, and say which do."""
         recorder = self.recorder
         listed = results if isinstance(results, (tuple, list)) else [results]
         followed = [index for index, each in enumerate(listed) if recorder.edges and recorder.has_gradient(index, each)]
         for index in followed:
-            listed[index].geometry = listed[index].geometry.replace(requires_grad=True)
+            recorder.follow(listed[index], arguments)
         return followed
 
     def _lowered_inline(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
@@ -166,7 +175,7 @@ class RecordingKernel(Kernel):
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
         if any(each is value for each in listed for value in tensors_in(arguments)):
             raise NotLoweredError("an argument that is a result")
-        followed = self._mark(results)
+        followed = self._mark(arguments, results)
         # What has no gradients, as a comparison has none, is not recorded.
         if followed:
             noted.steps.append(Lines(NodeLines(recorder, arguments, listed, followed)))

@@ -11,7 +11,8 @@ from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, 
 from opdsl.autograd.saving import Form, keep, keep_result, restore
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
-from opdsl.runtime import Tensor, TensorMeta, make_view
+from opdsl.runtime import Creation, Tensor, TensorMeta, make_view, storage_root
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema.implementation import result_names
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Recorder:
                 set_history(each, node, has_own_edge=own)
         else:
             for index, each in tensors:
-                each.geometry = each.geometry.replace(requires_grad=True)
+                self.follow(each, arguments)
                 each.autograd = node if index == 0 else Output(node, index)
         for index in self.kept_results:
             name = self.results[index]
@@ -162,6 +163,15 @@ class Recorder:
         if self.written or not self.is_view or edge is None:
             return make_node(recipe, edges, saved)
         return view_node(recipe, edge, saved, arguments[self.edges[0][0]])
+
+    def follow(self, result: Tensor, arguments: Sequence[Any]) -> None:
+        """Have a result require grad; one over memory that nobody else has is no view, however a kernel made it."""
+        form = result.geometry
+        if form.is_tracked_view and not self.is_view:
+            root = storage_root(result)
+            if all(storage_root(each) is not root for each in tensors_in(tuple(arguments))):
+                form = form.replace(creation=Creation.DETACHED)
+        result.geometry = form.replace(requires_grad=True)
 
     def has_gradient(self, place: int, result: object) -> bool:
         """Whether a result gets a node."""

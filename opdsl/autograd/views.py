@@ -67,19 +67,38 @@ class Piece(NamedTuple):
     offset: int
 
     def taken(self, whole: Tensor) -> Tensor:
-        """The piece of a tensor that is laid out as the owner."""
-        return whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset())
+        """The piece of a tensor that is laid out as the owner; what it shows several times counts once, 0 elsewhere."""
+        taken = whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset())
+        if not self.repeats:
+            return taken
+        is_first = numpy.zeros(taken.numel(), bool)
+        is_first[numpy.unique(self.places, return_index=True)[1]] = True
+        return taken * from_numpy(is_first.reshape(self.shape)).to(taken.device)
 
     def put(self, whole: Tensor, piece: Tensor) -> Tensor:
-        """A copy of a tensor of the owner's shape, with other elements in the piece."""
-        return self.laid_out(whole).as_strided_scatter(piece, self.shape, self.strides, self.offset)
+        """A copy of a tensor of the owner's shape, with other elements in the piece.
 
-    def summed(self, piece: Tensor) -> Tensor:
-        """A tensor of the owner's shape, 0 outside of the piece; what the piece shows several times gets the sum."""
-        places = from_numpy(numpy.arange(math.prod(self.owner.shape))).to(piece.device)
-        shown = places.as_strided(self.shape, self.strides, self.offset).reshape(-1)
-        memory = piece.new_zeros(places.shape).index_add(0, shown, piece.reshape(-1))
-        return memory.as_strided(self.owner.shape, self.owner.strides)
+        What the piece shows several times gets the sum.
+        """
+        memory = self.laid_out(whole)
+        if not self.repeats:
+            return memory.as_strided_scatter(piece, self.shape, self.strides, self.offset)
+        places = from_numpy(self.places).to(piece.device)
+        flat = memory.as_strided((memory.numel(),), (1,), memory.storage_offset())
+        made = flat.index_fill(0, places, 0).index_add(0, places, piece.reshape(-1))
+        return made.as_strided(self.owner.shape, self.owner.strides)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it shows some elements several times."""
+        return has_internal_overlap(self.owner.replace(shape=self.shape, strides=self.strides))
+
+    @property
+    def places(self) -> numpy.ndarray[Any, Any]:
+        """Which elements of the owner's memory it shows."""
+        memory = numpy.arange(math.prod(self.owner.shape))[self.offset :]
+        steps = tuple(stride * memory.itemsize for stride in self.strides)
+        return numpy.lib.stride_tricks.as_strided(memory, self.shape, steps, writeable=False).reshape(-1)
 
     def laid_out(self, whole: Tensor) -> Tensor:
         """A tensor of the owner's shape with the owner's strides."""
@@ -132,8 +151,6 @@ def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
     piece: Piece = node.saved
     if gradient is None:
         return (None,)
-    if has_internal_overlap(node.recipe.results[0]):
-        return (piece.summed(gradient),)
     return (piece.put(filled(piece.owner, 0), gradient),)
 
 

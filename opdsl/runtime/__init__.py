@@ -20,7 +20,7 @@ from opdsl.runtime.device import (
     preserve_format,
     strided,
 )
-from opdsl.runtime.differentiable import autograd_comes_from, forget_history
+from opdsl.runtime.differentiable import forget_history
 from opdsl.runtime.dtype import (
     ALIASES,
     ALL_DTYPES,
@@ -59,7 +59,6 @@ from opdsl.runtime.generator import (
     set_rng_state,
 )
 from opdsl.runtime.geometry import Creation, TensorMeta, geometry_of
-from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.interchange import from_dlpack, from_numpy
 from opdsl.runtime.methods import install_late_methods, install_method, is_installed, remove_method
 from opdsl.runtime.overlap import (
@@ -100,10 +99,8 @@ __all__ = [
     "Tensor",
     "TensorMeta",
     "View",
-    "autograd_comes_from",
     "backends",
     "become",
-    "before_first_tensor",
     "bfloat16",
     "bool_",
     "bump_version",

@@ -99,6 +99,36 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
     return Overlap.PARTIAL if dense else Overlap.UNKNOWN
 
 
+def is_copied_onto_itself(written: Tensor, read: Tensor) -> bool:
+    """Whether a copy that broadcasts writes each element that it reads with itself, as ``x[:] = x[0]`` does.
+
+    Args:
+        written: no two elements of it lie in the same place.
+        read: its shape broadcasts to that of ``written``.
+    """
+    form, other = written.geometry, read.geometry
+    if form.dtype is not other.dtype:
+        return False
+    if share_storage(written, read):
+        ahead = read.storage_offset() - written.storage_offset()
+    elif lowering.get() is None and form.device.type == "cpu":
+        ahead, rest = divmod(read.data_ptr() - written.data_ptr(), form.dtype.itemsize)
+        if rest:
+            return False
+    else:
+        return False
+    # Repeated dimensions tell which of their places is read; along all others both go on together.
+    missing = (0,) * (form.ndim - other.ndim)
+    steps = (*missing, *[0 if size == 1 else step for size, step in zip(other.shape, other.strides, strict=True)])
+    for stride, size, step in sorted(zip(form.strides, form.shape, steps, strict=True), reverse=True):
+        if size == 1 or step == stride:
+            continue
+        if step != 0:
+            return False
+        ahead -= stride * max(0, min(ahead // stride, size - 1))
+    return ahead == 0
+
+
 def _ask_whether_apart(recorder: Lowering, first: Tensor, second: Tensor) -> None:
     """Have a plan test that two of its arguments share no memory: tensors that are no views own theirs."""
     roots = [recorder.arguments.get(storage_root(each)) for each in (first, second)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,11 @@ def test_a_write_through_a_view(base: str, view: str) -> None:
         try:
             expected = written(torch, *case)
         except RuntimeError as error:
-            assert_fails(lambda case=case: written(opdsl, *case), error)
+            if (view, write) == ("expanded", "zero_") and "more than one element" in str(error):
+                # PyTorch writes it, and fails in the backward pass.
+                assert written(opdsl, *case)[2:] == ([[0.0] * 3, *[[2.0] * 3] * 3],) * 2
+            else:
+                assert_fails(lambda case=case: written(opdsl, *case), error)
         else:
             assert written(opdsl, *case) == expected, case
 
@@ -335,3 +340,161 @@ def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest
             assert all(each.requires_grad for each in seen)
     finally:
         gc.enable()
+
+
+# ------------------------------------------------------------------------------------- writes where a history begins
+
+
+def _rows(lib: Any, x: Any) -> Any:
+    y = lib.zeros((2, 3), dtype=x.dtype)
+    y[0] = x
+    y[1] = x * x
+    return y.sum(0) * y[1]
+
+
+def _views(lib: Any, x: Any) -> Any:
+    y = lib.zeros((2, 3), dtype=x.dtype)
+    before, row = y.view(6), y[0]
+    row.copy_(x)
+    row.mul_(x)
+    return (before * y.view(6)).sum() * row
+
+
+def _whole(lib: Any, x: Any) -> Any:
+    y = lib.zeros((3,), dtype=x.dtype)
+    before = y.view(3, 1)
+    y.add_(x)
+    return y * before
+
+
+def _detached(lib: Any, x: Any) -> Any:
+    return x.detach().clone().mul_(x).mul_(x)
+
+
+@pytest.mark.parametrize("body", [_rows, _views, _whole, _detached])
+def test_bodies_may_write_what_they_have_made(body: Callable[[Any, Any], Any]) -> None:
+    with opdsl.Library("beginnings") as library:
+
+        @library.op
+        @opdsl.traceable
+        def composite(self: opdsl.Tensor) -> opdsl.Tensor:
+            return body(opdsl, self)
+
+        theirs = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        expected = body(torch, theirs)
+        expected.sum().backward()
+        assert theirs.grad is not None
+        for _ in range(3):
+            x = opdsl.tensor([1.0, 2.0, 3.0], requires_grad=True)
+            found = composite(x)
+            found.sum().backward()
+            assert (found.tolist(), x.grad.tolist()) == (expected.tolist(), theirs.grad.tolist())
+
+
+# Operators whose kernels return views of memory that nobody else has.
+IN_HIDDEN_MEMORY: dict[str, Callable[[Any, Any], Any]] = {
+    "repeat": lambda lib, x: x.repeat(2, 1),
+    "roll": lambda lib, x: x.roll(1, 0),
+    "embedding": lambda lib, x: lib.embedding(x, lib.tensor([[1, 0], [1, 1]])),
+    "group_norm": lambda lib, x: lib.group_norm(x.reshape(1, 4, 3), 2),
+    "pixel_shuffle": lambda lib, x: lib.pixel_shuffle(x.reshape(1, 4, 1, 3), 2),
+    "slice_scatter": lambda lib, x: lib.slice_scatter(x, x[:1] * 2, 0, 1, 2),
+    "dot": lambda lib, x: lib.dot(x[0], x[1]),
+}
+
+
+@pytest.mark.parametrize("name", IN_HIDDEN_MEMORY)
+def test_results_in_hidden_memory_are_no_views(name: str) -> None:
+    def gradients(lib: Any) -> list[Any]:
+        found = []
+        for _ in range(3):
+            x = lib.arange(12, dtype=lib.float64).reshape(4, 3).requires_grad_()
+            y = IN_HIDDEN_MEMORY[name](lib, x)
+            assert not y._is_view()
+            y.mul_(y.detach().clone())
+            y[..., None].view(-1)[0].mul_(3)
+            y.sum().backward()
+            found.append((y._version, x.grad.numpy()))
+        return found
+
+    for ours, theirs in zip(gradients(opdsl), gradients(torch), strict=True):
+        assert ours[0] == theirs[0]
+        numpy.testing.assert_allclose(ours[1], theirs[1], rtol=1e-12, atol=1e-12)
+
+
+# ----------------------------------------------------------------------------------------- what overlaps, and may be
+
+FILLS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
+    "zero_": (lambda y, number: y.unfold(0, 3, 1).zero_(), 0.0),
+    "fill_": (lambda y, number: y.unfold(0, 3, 1).fill_(2), 0.0),
+    "of a piece": (lambda y, number: y.view(2, 3).t()[1:].unfold(0, 2, 1).zero_(), 0.0),
+    "with a tensor": (lambda y, number: y.unfold(0, 3, 1).fill_(number), 30.0),
+    "a piece with a tensor": (lambda y, number: y[1:5].unfold(0, 2, 1).fill_(number), 20.0),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_views_that_overlap_themselves_are_filled(name: str) -> None:
+    """PyTorch counts elements that are shown twice twice in the gradient of the number; here it is that of 2 n + n."""
+    fill, slope = FILLS[name]
+
+    def filled(lib: Any) -> Any:
+        x = lib.arange(6, dtype=lib.float64).requires_grad_()
+        number = lib.tensor(2.0, dtype=lib.float64, requires_grad=True)
+        y = x * 1
+        fill(y, number)
+        (y * y + y).sum().backward()
+        return y.tolist(), x.grad.tolist(), number
+
+    ours, theirs = filled(opdsl), filled(torch)
+    assert ours[:2] == theirs[:2]
+    assert (0.0 if ours[2].grad is None else ours[2].grad.item()) == slope
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda m: m.__setitem__(slice(None), m),
+    "an element": lambda m: m.view(-1)[:1].__setitem__(0, m[0, 0]),
+    "a row onto it": lambda m: m[:1].__setitem__(slice(None), m[0]),
+    "the first row": lambda m: m.__setitem__(slice(None), m[0]),
+    "a later row": lambda m: m.__setitem__(slice(None), m[2]),
+    "a column": lambda m: m.__setitem__(slice(None), m[:, 1:2]),
+    "one element": lambda m: m.__setitem__(slice(None), m[1, 2]),
+    "every other row": lambda m: m[::2].__setitem__(slice(None), m[2]),
+    "of a transposed one": lambda m: m.t().__setitem__(slice(None), m.t()[1]),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex64"])
+def test_what_is_copied_onto_itself_may_be_read(name: str, dtype: str) -> None:
+    for _ in range(2):
+        ours = opdsl.arange(12).to(getattr(opdsl, dtype)).reshape(4, 3)
+        theirs = torch.arange(12).to(getattr(torch, dtype)).reshape(4, 3)
+        COPIES[name](ours)
+        COPIES[name](theirs)
+        assert ours.tolist() == theirs.tolist()
+
+
+SHIFTED: dict[str, Callable[[Any], Any]] = {
+    "by one": lambda m: m[1:].copy_(m[:-1]),
+    "transposed": lambda m: m[:3].copy_(m[:3].t()),
+    "a row that is not among them": lambda m: m[::2].copy_(m[1].expand(2, 3)[:, :].as_strided((2, 3), (0, 1), 1)),
+    "backwards strides": lambda m: m.view(-1)[:4].copy_(m.view(-1)[::3]),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_what_is_overwritten_before_it_is_read_is_refused(name: str) -> None:
+    ours = opdsl.arange(12.0).reshape(4, 3)
+    before = ours.tolist()
+    with pytest.raises(opdsl.errors.OverlapError):
+        SHIFTED[name](ours)
+    assert ours.tolist() == before
+
+
+def test_what_a_copy_overwrites_gets_no_gradient_of_infinities() -> None:
+    x = opdsl.ones(2, requires_grad=True)
+    y = x * 1
+    y.copy_(opdsl.zeros(2, requires_grad=True))
+    y.backward(opdsl.tensor([math.inf, math.nan]))
+    assert x.grad.tolist() == [0.0, 0.0]

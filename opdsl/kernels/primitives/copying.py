@@ -29,6 +29,7 @@ from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, ui
 from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.memory import device_memory
+from opdsl.runtime.overlap import Overlap, is_copied_onto_itself, overlap
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.strides import strides_for
 from opdsl.runtime.tensor import Tensor
@@ -55,12 +56,13 @@ def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tens
 
     Raises:
         ShapeError: the shapes do not fit.
-        OverlapError: they share memory, but not element for element.
+        OverlapError: they share memory, but not element for element, and not so that what is read stays as it is.
     """
     shape = broadcast(target.shape, source.shape)
     if shape != target.shape:
         raise ShapeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
-    check_written(target, [source], [])
+    is_partial = overlap(target, source) is Overlap.PARTIAL
+    check_written(target, [] if is_partial and is_copied_onto_itself(target, source) else [source], [])
     copy_elements(target, source, non_blocking=non_blocking)
     return target
 
