@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten.entries import UNARY
@@ -13,39 +12,29 @@ from opdsl.scalar.intrinsics import trunc_divide
 
 COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inplace(tags=())}
 
-INTEGERS = [each for each in ALL_DTYPES if each.category is Category.INT]
+INTEGERS = {each.name: each.itemsize for each in ALL_DTYPES if each.category is Category.INT}
+
+# Divisions of Euclid's algorithm for numbers of 64 bits: neighbours among Fibonacci's numbers take longest.
+MOST_TURNS = 92
 
 
-def most_turns(largest: int) -> int:
-    """How often Euclid's algorithm divides at most: neighbours among Fibonacci's numbers take longest."""
-    number, following, turns = 1, 1, 1
-    while following <= largest:
-        number, following, turns = following, number + following, turns + 1
-    return turns
+def gcd_scalar_function(self: Any, other: Any) -> Any:
+    """Euclid's algorithm."""
+    one, two = abs(self), abs(other)
+    for _ in range(MOST_TURNS):
+        if two == 0:
+            break
+        one, two = two, math.fmod(one, two)
+    return one
 
 
-def common_divisor(turns: int) -> Callable[[Any, Any], Any]:
-    """Euclid's algorithm in a number of turns."""
-
-    def gcd_scalar_function(self: Any, other: Any) -> Any:
-        one, two = abs(self), abs(other)
-        for _ in range(turns):
-            rest = math.fmod(one, two) if two != 0 else two
-            one, two = (two if two != 0 else one), rest
-        return one
-
-    return gcd_scalar_function
-
-
-def common_multiple(turns: int, is_wide: bool) -> Callable[[Any, Any], Any]:
+def lcm_scalar_function(self: Any, other: Any) -> Any:
     """The product without the common divisor; where it overflows, as C computes it: 8 and 16 bits in 32."""
-    divisor = common_divisor(turns)
+    return abs(trunc_divide(self, gcd_scalar_function(self, other))) * abs(other)
 
-    def lcm_scalar_function(self: Any, other: Any) -> Any:
-        product = abs(trunc_divide(self, divisor(self, other))) * abs(other)
-        return abs(product) if is_wide else product
 
-    return lcm_scalar_function
+def wide_lcm_scalar_function(self: Any, other: Any) -> Any:
+    return abs(lcm_scalar_function(self, other))
 
 
 @op("aten::gcd", **COMMON)
@@ -54,13 +43,14 @@ def gcd(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
+gcd.pointwise(dtypes=tuple(INTEGERS))(gcd_scalar_function)
+
+
 @op("aten::lcm", **COMMON)
 def lcm(self: Tensor, other: Tensor) -> Tensor:
     """The least common multiple; 0 where an element is 0."""
     ...
 
 
-for dtype in INTEGERS:
-    turns = most_turns(1 << 8 * dtype.itemsize - dtype.is_signed)
-    gcd.pointwise(dtypes=dtype.name)(common_divisor(turns))
-    lcm.pointwise(dtypes=dtype.name)(common_multiple(turns, dtype.itemsize >= 4))
+lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size >= 4))(wide_lcm_scalar_function)
+lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size < 4))(lcm_scalar_function)

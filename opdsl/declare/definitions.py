@@ -6,15 +6,18 @@ import warnings
 from functools import cache
 from importlib import import_module
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
-from opdsl.scalar import ScalarFunction
+from opdsl.runtime import Category
 from opdsl.schema.kinds import Kind, Meta
+
+if TYPE_CHECKING:
+    from opdsl.kernels.definitions.pointwise import Formula
 
 # What scalar functions are compiled for; Meta runs its shape function alone.
 COMPILED_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
@@ -42,7 +45,7 @@ def attach_definition(given: Attachment) -> None:
     definition.add(function, **shape, **options)
     declaration.claim(what, function)
     if kind.is_derived:
-        _tell_underived(declaration, definition.formulas[-1].function)
+        _tell_underived(declaration, definition.formulas[-1])
     if is_further:
         return
     if kind.meta is Meta.CHECK and "meta" in declaration.attached:
@@ -92,11 +95,12 @@ def _class_of(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _tell_underived(declaration: Declaration, function: ScalarFunction) -> None:
-    """Warn of a scalar function that gives no derivative, unless a formula has been declared before."""
-    error = None if declaration.main.derivative is not None else function.underived()
+def _tell_underived(declaration: Declaration, formula: Formula) -> None:
+    """Warn of a scalar function of floating-point numbers that gives no derivative, unless one has been declared."""
+    is_discrete = bool(formula.dtypes) and all(each.category <= Category.INT for each in formula.dtypes or ())
+    error = None if declaration.main.derivative is not None or is_discrete else formula.function.underived()
     if error is not None:
-        written = function.source.function
+        written = formula.function.source.function
         message = f"{declaration.name}: no gradient can be derived. {error}"
         code = written.__code__
         warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno, written.__module__)

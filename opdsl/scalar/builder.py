@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from opdsl.scalar.graph import Node, Number, TypedGraph, constant_key
+from opdsl.scalar.graph import Loop, Node, Number, TypedGraph, constant_key
 from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.simplify import simplify
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
@@ -74,7 +74,7 @@ class GraphBuilder:
     def constant_value(self, position: int) -> Number | None:
         """The number at a position when it is a constant."""
         node = self.nodes[position]
-        return node.value if node.op == "constant" and not isinstance(node.value, str) else None
+        return node.value if node.op == "constant" and not isinstance(node.value, (str, Loop)) else None
 
     def inline(self, graph: TypedGraph, arguments: Sequence[int] | None = None) -> list[int]:
         """Add another graph's nodes; its parameters become ``arguments``, or parameters here.
@@ -86,11 +86,15 @@ class GraphBuilder:
         for node in graph.nodes:
             if node.op == "parameter":
                 positions.append(next(given) if given else self.parameter(str(node.value), node.type))
-            elif node.op == "constant":
-                positions.append(self.add(node))
             else:
-                positions.append(self.node(node.op, tuple(positions[at] for at in node.arguments), node.type))
+                positions.append(self.copy(node, tuple(positions[at] for at in node.arguments)))
         return positions
+
+    def copy(self, node: Node, arguments: tuple[int, ...]) -> int:
+        """Add another graph's node, with arguments of this one."""
+        if node.value is None:
+            return self.node(node.op, arguments, node.type)
+        return self.add(node._replace(arguments=arguments))
 
     def finish(self, name: str, results: Iterable[int]) -> TypedGraph:
         """The graph of the given results; what they do not need is left out, parameters stay."""
@@ -124,7 +128,7 @@ class GraphBuilder:
         return found
 
 
-_STRUCTURAL = frozenset({"parameter", "constant", "cast"})
+_STRUCTURAL = frozenset({"parameter", "constant", "cast", "loop", "item"})
 
 
 def with_results(graph: TypedGraph, types: Sequence[str]) -> TypedGraph:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 from opdsl.scalar.function import ScalarFunction
 from opdsl.scalar.graph import Number, constant_key
 from opdsl.scalar.operations import OPERATIONS
-from opdsl.scalar.untyped import Place, UntypedNode
+from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
 __all__ = ["differentiate"]
 
@@ -124,7 +124,7 @@ class _Builder:
     def value(self, position: int) -> Number | None:
         """The number at a position, where it is a literal."""
         node = self.nodes[position]
-        return node.value if node.op == "constant" and not isinstance(node.value, str) else None
+        return node.value if node.op == "constant" and not isinstance(node.value, (str, UntypedLoop)) else None
 
     def multiply(self, first: int, second: int) -> int:
         """A product; literals 1 and -1 are left out."""

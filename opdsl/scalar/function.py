@@ -75,10 +75,14 @@ class ScalarFunction:
             if node.op in WITHOUT_DERIVATIVE:
                 return index.source.error(
                     index.node,
-                    f"`{OPERATIONS[node.op].symbol}` has no derivative in the language",
+                    f"{_spoken(node.op)} has no derivative in the language",
                     'Declare one for the operator: @f.derivative("self").',
                 )
         return None
 
     def __repr__(self) -> str:
         return f"<ScalarFunction {self.name}({', '.join(self.parameters)}): {len(self.nodes)} nodes>"
+
+
+def _spoken(op: str) -> str:
+    return "a loop whose turns are counted while it runs" if op == "loop" else f"`{OPERATIONS[op].symbol}`"

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["Node", "Number", "TypedGraph", "constant_key", "show"]
+__all__ = ["Loop", "Node", "Number", "TypedGraph", "constant_key", "show"]
 
 Number: TypeAlias = bool | int | float | complex
 
@@ -17,16 +17,34 @@ Number: TypeAlias = bool | int | float | complex
 class Node(NamedTuple):
     """One operation.
 
-    op: a name in OPERATIONS, or "parameter", "constant", "cast".
-    arguments: positions of earlier nodes.
-    type: type of the result.
-    value: a parameter's name, a constant's number; None otherwise.
+    op: a name in OPERATIONS, or "parameter", "constant", "cast", "loop", "item".
+    arguments: positions of earlier nodes. Of a loop: whether there is a first turn, then the parameters of its body;
+        of an item: the loop, whose last value of something carried it is.
+    type: type of the result; of a loop bool.
+    value: a parameter's name, a constant's number, a loop's ``Loop``, an item's place; None otherwise.
     """
 
     op: str
     arguments: tuple[int, ...]
     type: ScalarType
-    value: Number | str | None = None
+    value: Number | str | Loop | None = None
+
+
+class Loop(NamedTuple):
+    """What a loop does.
+
+    body: a turn. Its parameters are what is carried from turn to turn, then what stays the same; its results whether
+        there is another turn, then what is carried to it.
+    most: turns after which it ends in any case; None where the body sees to that.
+    """
+
+    body: TypedGraph
+    most: int | None
+
+    @property
+    def carried(self) -> tuple[ScalarType, ...]:
+        """The types of what is carried."""
+        return self.body.result_types[1:]
 
 
 class TypedGraph:
@@ -76,7 +94,7 @@ def _fingerprint(graph: TypedGraph) -> str:
     import hashlib  # heavy; wanted first when something is compiled
 
     rows = [
-        f"{node.op}{node.arguments}{node.type.value}{constant_key(node.value) if node.op == 'constant' else ''}"
+        f"{node.op}{node.arguments}{node.type.value}{constant_key(node.value) if node.op != 'parameter' else ''}"
         for node in graph.nodes
     ]
     text = f"{_revision()}\n" + "\n".join(rows) + f"\n{graph.results}"
@@ -95,8 +113,10 @@ def _revision() -> str:
     return digest.hexdigest()
 
 
-def constant_key(value: Number | str | None) -> str:
-    """A constant as text that tells apart what is different, -0.0 from 0.0 too."""
+def constant_key(value: object) -> str:
+    """A node's value as text that tells apart what is different, -0.0 from 0.0 too."""
+    if isinstance(value, Loop):
+        return f"{value.body.fingerprint}|{value.most}"
     if isinstance(value, complex):
         return f"{value.real.hex()}|{value.imag.hex()}"
     return value.hex() if isinstance(value, float) else repr(value)
@@ -113,6 +133,8 @@ def show(graph: TypedGraph) -> str:
     results = ", ".join(kind.value for kind in graph.result_types)
     lines = [f"def {graph.name}({parameters}) -> {results}:"]
     for position, node in enumerate(graph.nodes):
+        if isinstance(node.value, Loop):
+            lines.extend(f"    {line}" for line in show(node.value.body).splitlines())
         if node.op not in ("parameter", "constant"):
             lines.append(f"    {names[position]}: {node.type.value} = {_expression(node, names)}")
     return "\n".join([*lines, "    return " + ", ".join(names[at] for at in graph.results)])
@@ -139,6 +161,11 @@ def _expression(node: Node, names: list[str]) -> str:
         return f"{node.type.value}({arguments[0]})"
     if node.op == "select":
         return f"{arguments[1]} if {arguments[0]} else {arguments[2]}"
+    if isinstance(node.value, Loop):
+        most = "" if node.value.most is None else f", most={node.value.most}"
+        return f"while({', '.join([node.value.body.name, *arguments])}{most})"
+    if node.op == "item":
+        return f"{arguments[0]}[{node.value}]"
     symbol = OPERATIONS[node.op].symbol
     if symbol.isidentifier():
         return f"{symbol}({', '.join(arguments)})"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from opdsl.scalar.graph import Node, Number, TypedGraph
+from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 
@@ -36,14 +36,18 @@ def evaluate(graph: TypedGraph, values: Mapping[str, Any]) -> tuple[Array, ...]:
     values: for each parameter an array or number, converted to the parameter's type.
     Returns: one array for each result.
     """
-    found: list[Array] = []
+    found: list[Any] = []  # of a loop a list of arrays
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             if node.op == "parameter":
                 found.append(np.asarray(values[str(node.value)]).astype(node.type.value))
+            elif isinstance(node.value, Loop):
+                found.append(_loop(node.value, [found[at] for at in node.arguments]))
+            elif node.op == "item":
+                found.append(found[node.arguments[0]][node.value])
             else:
                 found.append(_run(node, [found[at] for at in node.arguments]))
-    shape = np.broadcast_shapes(*(array.shape for array in found)) if found else ()
+    shape = np.broadcast_shapes(*(each.shape for each in found if not isinstance(each, list)))
     return tuple(np.broadcast_to(found[at], shape) for at in graph.results)
 
 
@@ -66,6 +70,20 @@ def _run(node: Node, operands: list[Array]) -> Array:
     if node.op == "cast":
         return _cast(operands[0], node.type)
     return np.asarray(_EVALUATORS[node.op](*operands)).astype(node.type.value, copy=False)
+
+
+def _loop(loop: Loop, operands: list[Array]) -> list[Array]:
+    """All elements together; those that have come to their end keep what they have."""
+    count = len(loop.carried)
+    goes_on, carried, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
+    names = [name for name, _ in loop.body.parameters]
+    turn = 0
+    while goes_on.any() and turn != loop.most:
+        more, *found = evaluate(loop.body, dict(zip(names, [*carried, *same], strict=True)))
+        carried = [np.where(goes_on, *pair) for pair in zip(found, carried, strict=True)]
+        goes_on = goes_on & more
+        turn += 1
+    return carried
 
 
 def _cast(operand: Array, kind: ScalarType) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opdsl.scalar.builder import GraphBuilder
-from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.graph import Loop, TypedGraph
 from opdsl.scalar.mathematics.expression import Expression
 from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 
@@ -22,7 +22,7 @@ def lower(graph: TypedGraph) -> TypedGraph:
     Returns: a graph of the same parameters and results for a printer; complex ones are two real ones each (see
     ``separate``).
     """
-    if any(node.type.category == COMPLEX for node in graph.nodes):
+    if _has_complex(graph):
         from opdsl.scalar.separation import separate
 
         graph = separate(graph)
@@ -30,15 +30,21 @@ def lower(graph: TypedGraph) -> TypedGraph:
     positions: list[int] = []
     for node in graph.nodes:
         arguments = tuple(positions[at] for at in node.arguments)
-        if node.op in ("parameter", "constant"):
-            positions.append(builder.add(node))
-            continue
-        formula = _formula(node.op, graph.nodes[node.arguments[0]].type)
+        if isinstance(node.value, Loop):
+            node = node._replace(value=node.value._replace(body=lower(node.value.body)))
+        formula = _formula(node.op, graph.nodes[node.arguments[0]].type) if arguments else None
         if formula is None:
-            positions.append(builder.node(node.op, arguments, node.type))
+            positions.append(builder.copy(node, arguments))
         else:
             positions.append(formula(*(Expression(builder, at) for at in arguments)).position)
     return builder.finish(graph.name, (positions[at] for at in graph.results))
+
+
+def _has_complex(graph: TypedGraph) -> bool:
+    return any(
+        node.type.category == COMPLEX or (isinstance(node.value, Loop) and _has_complex(node.value.body))
+        for node in graph.nodes
+    )
 
 
 def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
@@ -55,14 +61,12 @@ def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
     condition: int | None = None  # no constant to begin with: parameters come first in a graph
     for node in graph.nodes:
         arguments = tuple(positions[at] for at in node.arguments)
-        if node.op in ("parameter", "constant"):
-            positions.append(builder.add(node))
-        elif node.op == "rare":
+        if node.op == "rare":
             met = arguments[0]
             condition = met if condition is None else builder.node("bitwise_or", (condition, met), ScalarType.BOOL)
             positions.append(arguments[2])
         else:
-            positions.append(builder.node(node.op, arguments, node.type))
+            positions.append(builder.copy(node, arguments))
     fast = builder.finish("fast", (positions[at] for at in graph.results))
     assert condition is not None, "there is a node that is rare"
     return fast, builder.finish("rare", [condition])

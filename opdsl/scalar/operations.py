@@ -107,7 +107,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
 )  # fmt: skip
 
 # Whose derivative the language does not hold.
-WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma"})
+WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma", "loop"})
 
 # What folds a row.
 ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})

@@ -16,7 +16,7 @@ from opdsl.scalar.operations import ROW_FOLDS
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.statements import run_function
 from opdsl.scalar.symbols import Graph, describe, is_value
-from opdsl.scalar.untyped import Place
+from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
 __all__ = ["read"]
 
@@ -66,8 +66,7 @@ def read(
         if name not in values:
             values[name] = known[name] if name in known else _default(source, defaults, name)
     results = _results(graph, source, run_function(graph, source, values, 0))
-    if not rows:
-        _check_elements(graph)
+    _check_folds(graph.nodes, graph.places, "Attach it with @f.row." if not rows else None)
     defaults = {name: value for name, value in defaults.items() if name in kept}
     return ScalarFunction(source.name, kept, defaults, tuple(graph.nodes), tuple(graph.places), results, source)
 
@@ -78,12 +77,14 @@ def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[
             raise source.error(source.tree, f"it has no parameter {name!r}", f"It has: {', '.join(names)}.")
 
 
-def _check_elements(graph: Graph) -> None:
-    for node, index in zip(graph.nodes, graph.places, strict=True):
-        if node.op in ROW_FOLDS:
-            raise index.source.error(
-                index.node, f"{node.op} folds a row, and this function sees single elements", "Attach it with @f.row."
-            )
+def _check_folds(nodes: Sequence[UntypedNode], places: Sequence[Place], advice: str | None) -> None:
+    """That folds stand in row functions only, and not in a loop; ``advice`` is None where they may stand."""
+    for node, index in zip(nodes, places, strict=True):
+        if isinstance(node.value, UntypedLoop):
+            _check_folds(node.value.nodes, node.value.places, advice or "Fold before the loop.")
+        if node.op in ROW_FOLDS and advice is not None:
+            problem = f"{node.op} folds a row, and this sees single elements"
+            raise index.source.error(index.node, problem, advice)
 
 
 def _default(source: FunctionSource, defaults: Mapping[str, object], name: str) -> object:

@@ -50,7 +50,7 @@ class RowProgram(NamedTuple):
 # Operations that cost more than storing a value and loading it again.
 _EXPENSIVE: Final = frozenset(
     {name for name, operation in OPERATIONS.items() if operation.rule == "floating"} - {"divide", "sqrt", "copysign"}
-) | {"power"}
+) | {"power", "loop"}
 
 
 def row_program(graph: TypedGraph, elements: int, *, keep: bool) -> RowProgram:
@@ -166,8 +166,7 @@ class _Cutter:
         for position, node in enumerate(self.graph.nodes):
             if position in needed and position not in places:
                 arguments = tuple(places[at] for at in node.arguments)
-                constant = node.op == "constant"
-                places[position] = builder.add(node) if constant else builder.node(node.op, arguments, node.type)
+                places[position] = builder.copy(node, arguments)
         return builder.finish(name, [places[at] for at in results])
 
     def _closure(self, results: Sequence[int], known: dict[int, int]) -> set[int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opdsl.scalar.builder import GraphBuilder
-from opdsl.scalar.graph import Node, TypedGraph
+from opdsl.scalar.graph import Loop, Node, TypedGraph
 from opdsl.scalar.mathematics.complex_numbers import Pair, Part, cast
 from opdsl.scalar.mathematics.expression import Expression
 from opdsl.scalar.mathematics.formulas import COMPLEX as FORMULAS
@@ -22,13 +24,33 @@ def separate(graph: TypedGraph) -> TypedGraph:
     builder = GraphBuilder()
     found: list[Part] = []
     for node in graph.nodes:
-        found.append(_separated(builder, node, [found[at] for at in node.arguments]))
-    results: list[int] = []
-    for at in graph.results:
-        value = found[at]
-        parts = (value.real, value.imaginary) if isinstance(value, Pair) else (value,)
-        results += [part.position for part in parts]
-    return builder.finish(graph.name, results)
+        arguments = [found[at] for at in node.arguments]
+        if isinstance(node.value, Loop):
+            loop = node.value._replace(body=separate(node.value.body))
+            found.append(Expression(builder, builder.copy(node._replace(value=loop), _flat(arguments))))
+        elif node.op == "item":
+            found.append(_item(builder, node, graph.nodes[node.arguments[0]].value, _flat(arguments)))
+        else:
+            found.append(_separated(builder, node, arguments))
+    return builder.finish(graph.name, _flat([found[at] for at in graph.results]))
+
+
+def _flat(values: Sequence[Part]) -> tuple[int, ...]:
+    """Where values stand, both parts of those that have two."""
+    pairs = [(each.real, each.imaginary) if isinstance(each, Pair) else (each,) for each in values]
+    return tuple(part.position for pair in pairs for part in pair)
+
+
+def _item(builder: GraphBuilder, node: Node, loop: object, arguments: tuple[int, ...]) -> Part:
+    """What a loop carried, which comes from it as one part or as two."""
+    assert isinstance(loop, Loop) and isinstance(node.value, int), "an item of a loop"
+    widths = [1 + (kind.category == COMPLEX_CATEGORY) for kind in loop.carried]
+    first, kind = sum(widths[: node.value]), node.type.real
+    parts = [
+        Expression(builder, builder.add(Node("item", arguments, kind, first + part)))
+        for part in range(widths[node.value])
+    ]
+    return Pair(*parts) if len(parts) == 2 else parts[0]
 
 
 def _separated(builder: GraphBuilder, node: Node, arguments: list[Part]) -> Part:
@@ -50,6 +72,7 @@ def _leaf(builder: GraphBuilder, node: Node) -> Pair:
     if node.op == "parameter":
         parts = [builder.parameter(f"{node.value}.{part}", real) for part in ("real", "imag")]
     else:
-        number = complex(node.value or 0)
+        assert isinstance(node.value, (bool, int, float, complex)), "constants have numbers"
+        number = complex(node.value)
         parts = [builder.constant(part, real) for part in (number.real, number.imag)]
     return Pair(*(Expression(builder, part) for part in parts))

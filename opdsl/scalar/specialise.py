@@ -14,10 +14,10 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.builder import GraphBuilder, with_results
-from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
-from opdsl.scalar.untyped import Place, UntypedNode
+from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
 __all__ = ["specialise"]
 
@@ -55,14 +55,30 @@ class Refused(Exception):
         self.advice = advice
 
 
-class UntypedFunction(Protocol):
-    """A function whose graph has no types yet: see ``opdsl.scalar.function.ScalarFunction``."""
+class Untyped(Protocol):
+    """A graph that has no types yet: a function's, or that of a loop in it."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+
+    @property
+    def nodes(self) -> tuple[UntypedNode, ...]:
+        """The graph."""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where each node was written."""
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """Where the results stand."""
+
+
+class UntypedFunction(Untyped, Protocol):
+    """See ``opdsl.scalar.function.ScalarFunction``."""
 
     name: str
-    parameters: tuple[str, ...]
-    nodes: tuple[UntypedNode, ...]
-    places: tuple[Place, ...]
-    results: tuple[int, ...]
 
 
 def specialise(
@@ -79,38 +95,64 @@ def specialise(
             f"scalar function {function.name}: no type is given for {', '.join(missing)} "
             f"(got {', '.join(types) or 'none'})"
         )
-    typer = Typer([types[name] for name in function.parameters], default_float, storage)
-    found: list[Operand] = []
-    for name in function.parameters:  # so that unused ones are there too
-        typer.builder.parameter(name, types[name])
-    for node, index in zip(function.nodes, function.places, strict=True):
-        try:
-            found.append(typer.add(node, [found[at] for at in node.arguments], types))
-        except Refused as refusal:
-            signature = ", ".join(f"{name}: {types[name].value}" for name in function.parameters)
-            raise index.source.error(index.node, f"for ({signature}), {refusal}", refusal.advice) from None
-    positions = [typer.settle(found[at]).position for at in function.results]
-    graph = typer.builder.finish(function.name, positions)
+    kinds = [types[name] for name in function.parameters]
+    signature = ", ".join(f"{name}: {kind.value}" for name, kind in zip(function.parameters, kinds, strict=True))
+    kernel = Kernel(reduce(promote, kinds) if kinds else None, default_float, storage, signature)
+    typer = Typer(kernel)
+    found = typer.run(function, types)
+    graph = typer.builder.finish(function.name, [typer.settle(each).position for each in found])
     return graph if results is None else with_results(graph, results)
+
+
+class Kernel(NamedTuple):
+    """What the types in a function depend on beside its operands.
+
+    type: the promoted type of all parameters; None when there are none.
+    default_float: what stands for floating point where no parameter has it.
+    storage: the 16-bit type that the operands of a float32 computation are stored in; None for others.
+    signature: names and types of the parameters, for messages.
+    """
+
+    type: ScalarType | None
+    default_float: ScalarType
+    storage: str | None
+    signature: str
 
 
 class Typer:
     """Adds typed nodes for untyped ones.
 
-    kernel: the promoted type of all parameters; None when there are none.
+    kernel: what it is part of.
     floating: the kernel's floating-point type.
     storage: the 16-bit type that the operands of a float32 computation are stored in; None for others.
     """
 
-    def __init__(self, parameters: Sequence[ScalarType], default_float: ScalarType, storage: str | None) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self.builder = GraphBuilder()
-        self.storage = storage
-        self.kernel = reduce(promote, parameters) if parameters else None
-        self.default_float = default_float
-        self.floating = with_category(self.kernel, FLOAT, default_float)
+        self.kernel = kernel
+        self.storage = kernel.storage
+        self.floating = with_category(kernel.type, FLOAT, kernel.default_float)
+
+    def run(self, untyped: Untyped, types: Mapping[str, ScalarType]) -> list[Operand]:
+        """Add all nodes; the results."""
+        found: list[Operand] = []
+        for name in untyped.parameters:  # so that unused ones are there too
+            self.builder.parameter(name, types[name])
+        for node, index in zip(untyped.nodes, untyped.places, strict=True):
+            operands = [found[at] for at in node.arguments]
+            try:
+                found.append(self.add(node, operands, types))
+            except Refused as refusal:
+                problem = f"for ({self.kernel.signature}), {refusal}"
+                raise index.source.error(index.node, problem, refusal.advice) from None
+        return [found[at] for at in untyped.results]
 
     def add(self, node: UntypedNode, operands: list[Operand], types: Mapping[str, ScalarType]) -> Operand:
         """The typed counterpart of one untyped node."""
+        if isinstance(node.value, UntypedLoop):
+            return self.loop(node.value, operands)
+        if node.op == "item":
+            return self.item(operands[0], node.value)
         if node.op == "constant":
             assert node.value is not None
             assert not isinstance(node.value, str)
@@ -119,6 +161,47 @@ class Typer:
             kind = types[str(node.value)]
             return Value(self.builder.parameter(str(node.value), kind), kind)
         return _RULES[OPERATIONS[node.op].rule](self, node.op, operands)
+
+    def loop(self, untyped: UntypedLoop, operands: Sequence[Operand]) -> Value:
+        """A loop, once it is known which types what it carries takes on from turn to turn."""
+        count = len(untyped.results) - 1
+        first, *rest = operands
+        values = [self.settle(each) for each in rest[count:]]
+        types = [self.carried(each) for each in rest[:count]]
+        while True:
+            body = self.turn(untyped, [*types, *(each.type for each in values)])
+            wider = [promote(*pair) for pair in zip(types, body.result_types[1:], strict=True)]
+            if wider == types:
+                break
+            types = wider
+        carried = [self.cast(each, kind) for each, kind in zip(rest[:count], types, strict=True)]
+        arguments = tuple(each.position for each in (_truth(self, "truth", [first]), *carried, *values))
+        node = Node("loop", arguments, ScalarType.BOOL, Loop(body, untyped.most))
+        return Value(self.builder.add(node), ScalarType.BOOL)
+
+    def turn(self, untyped: UntypedLoop, types: Sequence[ScalarType]) -> TypedGraph:
+        """A turn of a loop, with results that are no narrower than what came into it."""
+        typer = Typer(self.kernel)
+        more, *found = typer.run(untyped, dict(zip(untyped.parameters, types, strict=True)))
+        results = [_truth(typer, "truth", [more])]
+        for each, kind in zip(found, types, strict=False):
+            wide = typer.common([each, Value(0, kind)]) if isinstance(each, Literal) else promote(each.type, kind)
+            results.append(typer.cast(each, wide))
+        return typer.builder.finish("turn", [each.position for each in results])
+
+    def carried(self, operand: Operand) -> ScalarType:
+        """The type in which a loop begins to carry something; whole numbers count in 64 bits."""
+        if isinstance(operand, Literal) and literal_category(operand.value) == INTEGER:
+            return ScalarType.INT64
+        return self.settle(operand).type
+
+    def item(self, loop: Operand, place: object) -> Value:
+        """What a loop carried at last."""
+        assert isinstance(loop, Value) and isinstance(place, int), "items are of loops"
+        node = self.builder.nodes[loop.position]
+        assert isinstance(node.value, Loop), "items are of loops"
+        kind = node.value.carried[place]
+        return Value(self.builder.add(Node("item", (loop.position,), kind, place)), kind)
 
     def node(self, op: str, operands: Sequence[Value], kind: ScalarType) -> Value:
         """Add an operation on operands of the right types."""
@@ -139,7 +222,7 @@ class Typer:
         """The kernel's type where it has the category, or the least one that has."""
         if category == BOOL:
             return ScalarType.BOOL
-        return with_category(self.kernel, category, self.default_float)
+        return with_category(self.kernel.type, category, self.kernel.default_float)
 
     def cast(self, operand: Operand, kind: ScalarType) -> Value:
         """An operand in a type."""

@@ -1,13 +1,17 @@
-"""The statements of a scalar function: assignments, branches, returns, loops with constant bounds."""
+"""The statements of a scalar function: assignments, branches, returns, and loops.
+
+A loop over what is known while reading is unrolled; others run (see ``loops``).
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.expressions import Evaluation, Unusable
+from opdsl.scalar.loops import GOES_ON, UNBOUNDED, Counter, for_loop, own_exits, while_loop
 from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.symbols import Graph, Symbol, describe, is_value
 from opdsl.scalar.untyped import Place
@@ -15,6 +19,8 @@ from opdsl.scalar.untyped import Place
 __all__ = ["Frame", "run_function"]
 
 _LONGEST_LOOP = 4096
+# A loop over a range with `break` in it is unrolled up to so many turns.
+_MOST_UNROLLED = 8
 _DEEPEST_CALL = 64
 
 
@@ -41,6 +47,8 @@ class Frame:
     names: local names.
     returned: whether a path to here has returned: False, True, or the symbol that says when.
     result: what was returned, where something was.
+    left: whether a path to here has left the turn of a loop that is being read, likewise.
+    names_left: the names where it did.
     """
 
     def __init__(self, graph: Graph, source: FunctionSource, names: dict[str, Any], depth: int) -> None:
@@ -49,6 +57,8 @@ class Frame:
         self.names = names
         self.returned: Symbol | bool = False
         self.result: Any = None
+        self.left: Symbol | bool = False
+        self.names_left: dict[str, Any] = {}
         self.depth = depth
         self.evaluation = Evaluation(graph, source, names, self.inline)
 
@@ -60,21 +70,65 @@ class Frame:
             raise self.source.error(last, "not every path returns a value", "End with a return statement.")
         return self.result
 
-    def execute(self, body: list[ast.stmt]) -> None:
-        """Run statements up to one that returns on every path."""
+    def execute(self, body: Sequence[ast.stmt]) -> None:
+        """Run statements up to one that returns, or leaves the turn of a loop, on every path."""
         for statement in body:
-            if self.returned is True:
+            if self.is_done:
                 return
             run = _STATEMENTS.get(type(statement))
             if run is None:
                 raise self.source.error(statement, f"it cannot hold {_name(statement)}")
             run(self, statement)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether no path goes on from here."""
+        return self.returned is True or self.left is True
+
+    def turn(self, body: Sequence[ast.stmt]) -> None:
+        """Run a turn of a loop; names are what they are where it was left."""
+        outer = self.left, self.names_left
+        self.left, self.names_left = False, {}
+        self.execute(body)
+        if self.left is True:
+            self.become(self.names_left)
+        elif isinstance(self.left, Symbol):
+            self.become(self.chosen(self.left, self.names_left, self.names, body[0]))
+        self.left, self.names_left = outer
+
+    def leave(self, node: ast.AST) -> None:
+        """Leave the turn of a loop here."""
+        names = dict(self.names)
+        if isinstance(self.left, Symbol):
+            names = self.chosen(self.left, self.names_left, names, node)
+        self.left, self.names_left = True, names
+
+    def become(self, names: Mapping[str, Any]) -> None:
+        """Take other names."""
+        names = dict(names)
+        self.names.clear()
+        self.names.update(names)
+
+    def chosen(
+        self, condition: Symbol, chosen: Mapping[str, Any], other: Mapping[str, Any], node: ast.AST
+    ) -> dict[str, Any]:
+        """The names where two paths meet."""
+        missing = Unusable("it is assigned on some paths only")
+        return {
+            name: self.choose(condition, chosen.get(name, missing), other.get(name, missing), node)
+            for name in {**chosen, **other}
+        }
+
     def branch(self, names: dict[str, Any]) -> Frame:
         """A frame for one side of a branch."""
         frame = Frame(self.graph, self.source, names, self.depth)
         frame.returned, frame.result = self.returned, self.result
+        frame.left, frame.names_left = self.left, self.names_left
         return frame
+
+    def within(self, graph: Graph) -> Frame:
+        """A frame for the body of a loop, which is a graph of its own."""
+        return Frame(graph, self.source, dict(self.names), self.depth)
 
     def inline(self, source: FunctionSource, values: Mapping[str, Any]) -> Any:
         """Run a function that this one calls."""
@@ -116,14 +170,11 @@ def _name(node: ast.AST) -> str:
 
 
 _SPOKEN: Final = {
-    "While": "a while loop: the number of turns must be known (`for i in range(8)`)",
     "With": "a with statement",
     "Try": "a try statement: nothing raises in a scalar function",
     "Raise": "a raise statement: nothing raises in a scalar function",
     "Assert": "an assert statement: nothing raises in a scalar function",
     "FunctionDef": "a function definition; define it beside this function and call it",
-    "Break": "break: every turn of a loop is taken; use a conditional expression",
-    "Continue": "continue: every turn of a loop is taken; use a conditional expression",
     "Import": "an import statement",
     "ImportFrom": "an import statement",
 }
@@ -175,38 +226,114 @@ def _if(frame: Frame, statement: ast.If) -> None:
     _meet(frame, condition, chosen, other, statement)
 
 
-def _meet(frame: Frame, condition: Symbol, chosen: Frame, other: Frame, statement: ast.If) -> None:
+def _meet(frame: Frame, condition: Symbol, chosen: Frame, other: Frame, statement: ast.stmt) -> None:
     """Join the two sides of a branch."""
-    if chosen.returned is True or other.returned is True:
-        survivor = other if chosen.returned is True else chosen
-        frame.names.clear()
-        frame.names.update(survivor.names)
+    if chosen.is_done or other.is_done:
+        frame.become((other if chosen.is_done else chosen).names)
     else:
-        for name in {*chosen.names, *other.names}:
-            missing = Unusable("it is assigned on some paths only")
-            pair = (chosen.names.get(name, missing), other.names.get(name, missing))
-            frame.names[name] = frame.choose(condition, *pair, statement)
+        frame.become(frame.chosen(condition, chosen.names, other.names, statement))
+    if chosen.left is not False and other.left is not False:
+        frame.names_left = frame.chosen(condition, chosen.names_left, other.names_left, statement)
+    else:
+        frame.names_left = other.names_left if chosen.left is False else chosen.names_left
+    frame.left = frame.choose(condition, chosen.left, other.left, statement)
     if chosen.returned is not False and other.returned is not False:
         frame.result = frame.choose(condition, chosen.result, other.result, statement)
         if isinstance(frame.result, Unusable):
             raise frame.source.error(statement, frame.result.problem, "Return as many numbers on every path.")
     else:
         frame.result = other.result if chosen.returned is False else chosen.result
-    both = frame.choose(condition, chosen.returned, other.returned, statement)
-    frame.returned = both
+    frame.returned = frame.choose(condition, chosen.returned, other.returned, statement)
 
 
 def _for(frame: Frame, statement: ast.For) -> None:
     if statement.orelse:
         raise frame.source.error(statement.orelse[0], "it cannot hold an else branch of a loop")
+    counter = _counter(frame, statement)
+    if counter is not None:
+        known = not isinstance(counter.start, Symbol) and not isinstance(counter.stop, Symbol)
+        most = len(range(counter.start, counter.stop, counter.step)) if known else None
+        if most is None or (most > _MOST_UNROLLED and _breaks(statement)):
+            if most != 0:
+                for_loop(frame, statement, counter, most)
+            return
     turns = frame.evaluation.sequence(statement.iter)
     if len(turns) > _LONGEST_LOOP:
-        raise frame.source.error(statement.iter, f"a loop of {len(turns)} turns is too long to be unrolled")
+        advice = "With `if ...: break` in it the turns are counted while it runs."
+        raise frame.source.error(statement.iter, f"a loop of {len(turns)} turns is too long to be unrolled", advice)
+    outer = frame.names.get(GOES_ON)
+    frame.names[GOES_ON] = True
     for value in turns:
-        if frame.returned is True:
-            return
+        if frame.is_done or frame.names[GOES_ON] is False:
+            break
+        _unrolled(frame, statement, value)
+    # What this loop says of going on is that of the loop around it again.
+    del frame.names[GOES_ON]
+    if outer is not None:
+        frame.names[GOES_ON] = outer
+
+
+def _unrolled(frame: Frame, statement: ast.For, value: Any) -> None:
+    """A turn of a loop that is unrolled; where an earlier one may have ended it, a branch."""
+    going = frame.names[GOES_ON]
+    if not isinstance(going, Symbol):
         frame.assign(statement.target, value)
-        frame.execute(statement.body)
+        frame.turn(statement.body)
+        return
+    chosen, other = frame.branch(dict(frame.names)), frame.branch(dict(frame.names))
+    chosen.assign(statement.target, value)
+    chosen.turn(statement.body)
+    _meet(frame, going, chosen, other, statement)
+
+
+def _counter(frame: Frame, statement: ast.For) -> Counter | None:
+    """The numbers of a loop over a range; None for another loop, and for one over what has no numbers."""
+    call = statement.iter
+    if not isinstance(call, ast.Call) or call.keywords or any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    if not 1 <= len(call.args) <= 3 or frame.evaluation.evaluate(call.func) is not range:
+        return None
+    values = [frame.evaluation.number(each) for each in call.args]
+    start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, 1)[:3]
+    if isinstance(step, Symbol):
+        raise frame.source.error(call.args[-1], "the step of a range must be known when this is declared")
+    if step == 0 or not all(isinstance(each, (Symbol, int)) for each in (start, stop, step)):
+        return None
+    place = Place(frame.source, call)
+    start, stop = (
+        frame.graph.add("to_integer", (each,), place) if isinstance(each, Symbol) else each for each in (start, stop)
+    )
+    return Counter(start, stop, step, statement.target)
+
+
+def _breaks(statement: ast.For) -> bool:
+    return any(isinstance(each, ast.Break) for each in own_exits(statement.body))
+
+
+def _while(frame: Frame, statement: ast.While) -> None:
+    if statement.orelse:
+        raise frame.source.error(statement.orelse[0], "it cannot hold an else branch of a loop")
+    if own_exits(statement.body):
+        while_loop(frame, statement)
+        return
+    for _ in range(_LONGEST_LOOP):
+        condition = frame.evaluation.condition(statement.test)
+        if isinstance(condition, Symbol):
+            while_loop(frame, statement)
+            return
+        if not condition or frame.is_done:
+            return
+        frame.turn(statement.body)
+    raise frame.source.error(statement.test, f"this loop takes more than {_LONGEST_LOOP} turns", UNBOUNDED)
+
+
+def _break(frame: Frame, statement: ast.Break) -> None:
+    frame.names[GOES_ON] = False
+    frame.leave(statement)
+
+
+def _continue(frame: Frame, statement: ast.Continue) -> None:
+    frame.leave(statement)
 
 
 def _pass(frame: Frame, statement: ast.Pass) -> None:
@@ -221,5 +348,8 @@ _STATEMENTS: Final[dict[type[ast.stmt], Callable[[Frame, Any], None]]] = {
     ast.Return: _return,
     ast.If: _if,
     ast.For: _for,
+    ast.While: _while,
+    ast.Break: _break,
+    ast.Continue: _continue,
     ast.Pass: _pass,
 }

@@ -6,42 +6,53 @@ from collections.abc import Sequence
 from typing import Any
 
 from opdsl.scalar.graph import Number, constant_key
-from opdsl.scalar.untyped import Place, UntypedNode
+from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
 __all__ = ["Graph", "Symbol", "describe", "is_value"]
 
 
 class Symbol:
-    """A value that depends on parameters: a position in the graph that is being read."""
+    """A value that depends on parameters: a position in a graph that is being read."""
 
-    __slots__ = ("position",)
+    __slots__ = ("graph", "position")
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, graph: Graph, position: int) -> None:
+        self.graph = graph
         self.position = position
 
 
 class Graph:
-    """The untyped graph while it grows; equal nodes are shared."""
+    """An untyped graph while it grows; equal nodes are shared.
+
+    captured: symbols of the graph around this one, that of a loop's body, which became parameters here, with these.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[UntypedNode] = []
         self.places: list[Place] = []
+        self.captured: list[tuple[Symbol, str]] = []
         self._positions: dict[object, int] = {}
 
-    def add(self, op: str, operands: Sequence[Any], place: Place) -> Symbol:
+    def add(self, op: str, operands: Sequence[Any], place: Place, value: int | UntypedLoop | None = None) -> Symbol:
         """A node on symbols and numbers."""
         arguments = tuple(self.position(operand, place) for operand in operands)
-        return Symbol(self._intern(UntypedNode(op, arguments, None), place))
+        return Symbol(self, self._intern(UntypedNode(op, arguments, value), place))
 
     def parameter(self, name: str, place: Place) -> Symbol:
         """A parameter's node."""
-        return Symbol(self._intern(UntypedNode("parameter", (), name), place))
+        return Symbol(self, self._intern(UntypedNode("parameter", (), name), place))
 
     def position(self, value: Symbol | Number, place: Place) -> int:
-        """Where a value stands; numbers are added as literals."""
-        if isinstance(value, Symbol):
+        """Where a value stands; numbers are added as literals, what a graph around this one holds as parameters."""
+        if not isinstance(value, Symbol):
+            return self._intern(UntypedNode("constant", (), value), place)
+        if value.graph is self:
             return value.position
-        return self._intern(UntypedNode("constant", (), value), place)
+        for symbol, name in self.captured:
+            if symbol.graph is value.graph and symbol.position == value.position:
+                return self.parameter(name, place).position
+        self.captured.append((value, f"captured{len(self.captured)}"))
+        return self.parameter(self.captured[-1][1], place).position
 
     def _intern(self, node: UntypedNode, place: Place) -> int:
         key = (node.op, node.arguments, type(node.value), constant_key(node.value))

@@ -6,7 +6,7 @@ a layout: for each operand whether it is contiguous in a row, a single element, 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER, Text, convert, load, store
@@ -79,6 +79,7 @@ def module_ir(
     function: str,
     declarations: Collection[str],
     variants: str | None = None,
+    lanes: int = 1,
 ) -> str:
     """The module with a row kernel for each layout.
 
@@ -88,16 +89,18 @@ def module_ir(
         declarations: what that text needs declared, one line each.
         variants: LLVM text that defines ``@function.fast``, which vectorises, and ``@function.rare``, which tells for
             which elements it is wrong; None when ``@function`` itself is as fast.
+        lanes: more than 1 where ``function`` defines that function (the faster one) for so many elements at once, too,
+            with ``.lanes`` behind its name.
     """
     print_row = _row if variants is None else _row_of_stretches
-    rows = [print_row(Row(signature, layout)) for layout in layouts]
+    rows = [print_row(Row(signature, layout, lanes=lanes)) for layout in layouts]
     texts = [function, *([] if variants is None else [variants]), *sorted({*declarations, *DECLARATIONS})]
     return "\n".join([*texts, *rows, ATTRIBUTES, METADATA])
 
 
 def _row(row: Row) -> str:
     """One loop over all elements."""
-    row.compute("all", "0", "%count", "function")
+    row.compute_all("all", "0", "%count", "function")
     row.text.line("  ret void\n}")
     return str(row.text)
 
@@ -115,7 +118,7 @@ def _row_of_stretches(row: Row) -> str:
     text.line(f"  %slow = icmp ne i8 {found}, 0\n  br i1 %slow, label %slowly, label %swiftly\nslowly:")
     row.compute("slow", "%begin", "%end", "function", ONE_BY_ONE)
     text.line("  br label %stretch_done\nswiftly:")
-    row.compute("fast", "%begin", "%end", "function.fast")
+    row.compute_all("fast", "%begin", "%end", "function.fast")
     text.line("  br label %stretch_done\nstretch_done:\n  %more = icmp ult i64 %end, %count")
     text.line("  br i1 %more, label %stretch, label %done\ndone:\n  ret void\n}")
     return str(text)
@@ -125,13 +128,15 @@ class Row:
     """A row kernel under construction.
 
     signature: of all operands. called: of the function, which may take fewer of them.
+    lanes: how many elements are computed at once.
     text: what is printed so far; at first the part that comes before any element.
     fixed: values of the inputs that are the same for the whole row, by position.
     moving: for the other operands the address of their first element, and their stride unless they are contiguous.
     """
 
-    def __init__(self, signature: Signature, layout: str, called: Signature | None = None) -> None:
+    def __init__(self, signature: Signature, layout: str, called: Signature | None = None, lanes: int = 1) -> None:
         self.signature = signature
+        self.lanes = lanes
         self.called = called or signature
         self.text = text = Text()
         text.line(f"define void @{symbol(layout)}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
@@ -143,6 +148,62 @@ class Row:
             for k in range(len(places))
             if k not in self.fixed
         }
+
+    def compute_all(self, name: str, begin: str, end: str, function: str) -> None:
+        """``compute``, by several elements as long as there are so many."""
+        if self.lanes == 1:
+            self.compute(name, begin, end, function)
+            return
+        text, n = self.text, f"{name}_lanes"
+        text.line(f"  br label %{n}_head\n{n}_head:\n  br label %{n}_test\n{n}_test:")
+        text.line(f"  %{n}_i = phi i64 [ {begin}, %{n}_head ], [ %{n}_next, %{n}_loop ]")
+        text.line(f"  %{n}_next = add nuw nsw i64 %{n}_i, {self.lanes}\n  %{n}_fits = icmp ule i64 %{n}_next, {end}")
+        text.line(f"  br i1 %{n}_fits, label %{n}_loop, label %{n}_end\n{n}_loop:")
+        self.compute_lanes(f"%{n}_i", f"{function}.lanes")
+        text.line(f"  br label %{n}_test\n{n}_end:\n  %{n}_more = icmp ult i64 %{n}_i, {end}")
+        text.line(f"  br i1 %{n}_more, label %{n}_rest, label %{n}_done\n{n}_rest:")
+        self.compute(f"{name}_rest", f"%{n}_i", end, function)
+        text.line(f"  br label %{n}_done\n{n}_done:")
+
+    def compute_lanes(self, i: str, function: str) -> None:
+        """Some elements at once, from element i on: all are read before any is written."""
+        text, outputs, lanes = self.text, self.signature.outputs, range(self.lanes)
+        indices = [text.value(f"add nuw nsw i64 {i}, {lane}") for lane in lanes]
+        vectors = [self.vector(k, indices) for k in range(len(self.called.inputs))]
+        types = [self.many(output.value) for output in outputs]
+        returned = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
+        given = zip(self.called.inputs, vectors, strict=True)
+        arguments = ", ".join(f"{self.many(each.value)} {vector}" for each, vector in given)
+        result = text.value(f"call {returned} @{function}({arguments})")
+        for o, output in enumerate(outputs):
+            k = len(self.signature.inputs) + o
+            found = result if len(types) == 1 else text.value(f"extractvalue {returned} {result}, {o}")
+            if self.is_plain(k, output):
+                text.line(f"  store {types[o]} {found}, ptr {self.place(k, i)}, align 1")
+                continue
+            for lane in lanes:
+                value = text.value(f"extractelement {types[o]} {found}, i32 {lane}")
+                store_operand(text, output, self.place(k, indices[lane]), value)
+
+    def many(self, kind: str) -> str:
+        """The type of a value for all elements that are computed at once."""
+        return f"<{self.lanes} x {REGISTER[kind]}>"
+
+    def is_plain(self, k: int, operand: Operand) -> bool:
+        """Whether an operand's elements lie side by side, as they are in registers."""
+        memory = MEMORY[operand.dtype]
+        return self.moving[k][1] is None and operand.value != "bool" and memory.llvm == REGISTER[operand.value]
+
+    def vector(self, k: int, indices: Sequence[str]) -> str:
+        """Some elements of an input."""
+        text, operand, many = self.text, self.called.inputs[k], self.many(self.called.inputs[k].value)
+        if k not in self.fixed and self.is_plain(k, self.signature.operands[k]):
+            return text.value(f"load {many}, ptr {self.place(k, indices[0])}, align 1")
+        found = "poison"
+        for lane, index in enumerate(indices):
+            value = f"{REGISTER[operand.value]} {self.value(k, index)}"
+            found = text.value(f"insertelement {many} {found}, {value}, i32 {lane}")
+        return found
 
     def compute(self, name: str, begin: str, end: str, function: str, kind: str = PARALLEL) -> None:
         """A loop that calls a function and stores its results."""

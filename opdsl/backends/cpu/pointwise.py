@@ -19,11 +19,12 @@ from opdsl.backends.cpu.storage import PART
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.lowering import sizes_are_symbols
 from opdsl.runtime.symbol import largest
+from opdsl.scalar.graph import Loop
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
     from opdsl.runtime.dtype import DType
-    from opdsl.scalar.graph import TypedGraph
+    from opdsl.scalar.graph import Node, TypedGraph
 
 # Rows in which an operand is a single element get a kernel of their own only from so many elements on; the strided
 # kernel, which serves all such rows, does for less.
@@ -46,6 +47,9 @@ _COSTS = {
     **dict.fromkeys(("power", "erf", "erfc", "gamma", "lgamma", "cbrt", "ieee_remainder", "nextafter"), 20),
     **dict.fromkeys(("parameter", "constant"), 0),
 }
+
+# Turns that a loop is taken to have.
+_TURNS = 8
 
 _NUMBER_INPUTS: dict[str, Input] = {
     "bool": builtin.TRUTH,
@@ -138,7 +142,13 @@ def graph_name(graph: TypedGraph) -> str:
 @functools.lru_cache(maxsize=4096)
 def graph_cost(graph: TypedGraph) -> int:
     """What one element costs, in additions; those of complex numbers count twice."""
-    return max(1, sum(_COSTS.get(node.op, 1) * (1 + (node.type in PART)) for node in graph.nodes))
+    return max(1, sum(_cost(node) for node in graph.nodes))
+
+
+def _cost(node: Node) -> int:
+    if isinstance(node.value, Loop):
+        return graph_cost(node.value.body) * min(node.value.most or _TURNS, _TURNS)
+    return _COSTS.get(node.op, 1) * (1 + (node.type in PART))
 
 
 def planned_outputs(call: Any) -> list[Output]:
@@ -214,10 +224,12 @@ def row_code(graph: TypedGraph, signature: Signature, layout: str) -> engine.Cod
     """The row kernel of a layout."""
 
     def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir, rare_ir
+        from opdsl.backends.cpu.printer import declarations, function_ir, lanes_for, lanes_ir, rare_ir
 
-        function, variants = function_ir(graph, "function"), rare_ir(graph, "function")
-        return module_ir(signature, [layout], function, declarations(graph), variants)
+        function, variants, lanes = function_ir(graph, "function"), rare_ir(graph, "function"), lanes_for(graph)
+        if lanes > 1:
+            function = f"{function}\n{lanes_ir(graph, 'function')}"
+        return module_ir(signature, [layout], function, declarations(graph), variants, lanes)
 
     fingerprint = f"pointwise {graph.fingerprint} {signature} {layout}"
     return engine.compile_ir(fingerprint, text, [symbol(layout)])

@@ -1,5 +1,8 @@
 """Prints scalar graphs as LLVM IR: one internal function for each graph, to be inlined into a loop.
 
+Functions may be printed for vectors, too, several elements at once, each in a lane: a loop runs until it ends for all,
+and lanes that have come to its end keep what they have.
+
 Booleans are ``i1`` inside and ``i8`` (0 or 1) at the function's boundary; complex numbers are two values inside and a
 struct of them at the boundary. Everything is printed exactly (floats as
 bits), without fast-math flags: what LLVM may not change, the loop's position cannot change either.
@@ -12,12 +15,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from opdsl.scalar.graph import Node, TypedGraph
+from opdsl.scalar.graph import Loop, Node, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["boundary_type", "declarations", "function_ir", "rare_ir"]
+__all__ = ["boundary_type", "declarations", "function_ir", "lanes_for", "lanes_ir", "rare_ir"]
 
 _TYPES: Final = {
     ScalarType.BOOL: "i1",
@@ -69,9 +72,52 @@ def declarations(graph: TypedGraph) -> set[str]:
 
     graph: the graph that ``function_ir`` is given.
     """
-    printer = _Printer(_lowered(graph), _boundary(graph))
-    printer.function("unused")
-    return printer.declared
+    found: set[str] = set()
+    for lanes in {1, lanes_for(graph)}:
+        printer = _Printer(_lowered(graph), _boundary(graph), lanes)
+        printer.function("unused")
+        found |= printer.declared
+    return found
+
+
+# The width of the widest registers, and what there are no instructions for on several numbers at once.
+_REGISTER_BITS = 512
+_ONE_BY_ONE = frozenset({"quotient", "fmod", *LIBM})
+
+
+def lanes_for(graph: TypedGraph) -> int:
+    """How many elements are computed at once, where a graph has loops: 1 unless that pays.
+
+    graph: what ``function_ir`` is given.
+    """
+    if any(kind.category == COMPLEX for kind in (*(kind for _, kind in graph.parameters), *graph.result_types)):
+        return 1
+    loops = [node.value for node in _lowered(graph).nodes if isinstance(node.value, Loop)]
+    nodes = [node for loop in loops for node in _all_nodes(loop.body)]
+    if not loops or any(node.op in _ONE_BY_ONE and node.type.category in (INTEGER, FLOAT) for node in nodes):
+        return 1
+    return _REGISTER_BITS // max(node.type.bits for node in nodes)
+
+
+def _all_nodes(graph: TypedGraph) -> Iterator[Node]:
+    """The nodes of a graph and of the loops in it."""
+    for node in graph.nodes:
+        yield node
+        if isinstance(node.value, Loop):
+            yield from _all_nodes(node.value.body)
+
+
+def lanes_ir(graph: TypedGraph, name: str) -> str:
+    """A graph's function on vectors of ``lanes_for`` elements: ``@name.lanes``, and of a graph with something rare
+    ``@name.fast.lanes``.
+
+    graph, name: what ``function_ir`` is given; the declarations are the same.
+    """
+    lowered, outward, lanes = _lowered(graph), _boundary(graph), lanes_for(graph)
+    parts = split_rare(lowered)
+    if parts is None:
+        return _Printer(lowered, outward, lanes).function(f"{name}.lanes")
+    return _Printer(parts[0], outward, lanes).function(f"{name}.fast.lanes")
 
 
 def rare_ir(graph: TypedGraph, name: str) -> str | None:
@@ -108,52 +154,129 @@ class _Printer:
     """Prints one lowered graph.
 
     boundary: its types as a caller sees them.
-    names: how each node is spelled where it is used.
+    lanes: how many elements are computed at once.
+    block: the label of the block that is being printed.
     declared: declarations met so far.
     """
 
-    def __init__(self, graph: TypedGraph, boundary: Boundary) -> None:
+    def __init__(self, graph: TypedGraph, boundary: Boundary, lanes: int = 1) -> None:
         self.graph = graph
         self.boundary = boundary
+        self.lanes = lanes
         self.lines: list[str] = []
-        self.names: list[str] = []
+        self.block = "entry"
         self.declared: set[str] = set()
 
     def function(self, name: str) -> str:
         """The whole function."""
         kinds = self.boundary.parameters
-        parameters = [f"{boundary_type(kind)} %p{at}" for at, kind in enumerate(kinds)]
+        parameters = [f"{self.many(boundary_type(kind))} %p{at}" for at, kind in enumerate(kinds)]
         inside = [part for at, kind in enumerate(kinds) for part in self.inward(f"%p{at}", kind)]
-        self.names.extend(inside)
-        for node in self.graph.nodes[len(inside) :]:
-            self.names.append(self.node(node))
-        results = [boundary_type(kind) for kind in self.boundary.results]
+        names = self.values(self.graph, inside)
+        results = [self.many(boundary_type(kind)) for kind in self.boundary.results]
         returned = results[0] if len(results) == 1 else "{ " + ", ".join(results) + " }"
-        value = self.result(returned, results)
-        head = f"define internal {returned} @{name}({', '.join(parameters)}) alwaysinline nounwind {{"
+        value = self.result(returned, results, names)
+        head = f"define internal {returned} @{name}({', '.join(parameters)}) alwaysinline nounwind {{\nentry:"
         return "\n".join([head, *self.lines, f"  ret {returned} {value}", "}"])
+
+    def values(self, graph: TypedGraph, given: list[str]) -> list[str]:
+        """Add the instructions of a graph's nodes; how each node is spelled where it is used. ``given`` parameters."""
+        names: list[str | list[str]] = [*given]
+        for node in graph.nodes[len(given) :]:
+            if isinstance(node.value, Loop):
+                names.append(self.loop(node.value, [str(names[at]) for at in node.arguments]))
+            elif node.op == "item":
+                names.append(names[node.arguments[0]][int(str(node.value))])
+            else:
+                kind = graph.nodes[node.arguments[0]].type if node.arguments else node.type
+                names.append(self.node(node, kind, [str(names[at]) for at in node.arguments]))
+        return names  # type: ignore[return-value]  # those of loops are used by items alone
+
+    def loop(self, loop: Loop, operands: list[str]) -> list[str]:
+        """Add a loop; what it carried at last."""
+        count = len(loop.carried)
+        first, begin, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
+        before, label = self.block, f"loop{len(self.lines)}"
+        some = self.any(first)
+        self.lines.append(f"  br i1 {some}, label %{label}, label %{label}_end\n{label}:")
+        self.block = label
+        kinds = [self.type(kind) for kind in loop.carried]
+        # What comes from the turn before is known at its end.
+        going, turn = self.line(""), self.line("")
+        carried = [self.line("") for _ in kinds]
+        more, *found = (str(each) for each in self.results(loop.body, [*carried, *same]))
+        if self.lanes > 1:
+            mask = self.type(ScalarType.BOOL)
+            found = [
+                self.line(f"select {mask} {going}, {kind} {new}, {kind} {old}")
+                for kind, new, old in zip(kinds, found, carried, strict=True)
+            ]
+            more = self.line(f"and {mask} {going}, {more}")
+        following = self.line(f"add i64 {turn}, 1")
+        again = self.any(more)
+        if loop.most is not None:
+            again = self.line(f"and i1 {again}, {self.line(f'icmp ult i64 {following}, {loop.most}')}")
+        boolean = self.type(ScalarType.BOOL)
+        ends = zip((boolean, "i64", *kinds), (first, "0", *begin), (more, following, *found), strict=True)
+        for name, (kind, start, end) in zip((going, turn, *carried), ends, strict=True):
+            self.lines[int(name[2:])] = f"  {name} = phi {kind} [ {start}, %{before} ], [ {end}, %{self.block} ]"
+        latch, self.block = self.block, f"{label}_end"
+        self.lines.append(f"  br i1 {again}, label %{label}, label %{label}_end\n{label}_end:")
+        return [
+            self.line(f"phi {kind} [ {start}, %{before} ], [ {end}, %{latch} ]")
+            for kind, start, end in zip(kinds, begin, found, strict=True)
+        ]
+
+    def results(self, graph: TypedGraph, given: list[str]) -> list[str]:
+        """The results of a graph within this one."""
+        names = self.values(graph, given)
+        return [names[at] for at in graph.results]
+
+    def any(self, flags: str) -> str:
+        """Whether a bool holds for an element."""
+        if self.lanes == 1:
+            return flags
+        operand, symbol = self.type(ScalarType.BOOL), f"@llvm.vector.reduce.or.v{self.lanes}i1"
+        self.declared.add(f"declare i1 {symbol}({operand})")
+        return self.line(f"call i1 {symbol}({operand} {flags})")
+
+    def many(self, kind: str) -> str:
+        """A type for all elements that are computed at once."""
+        return kind if self.lanes == 1 else f"<{self.lanes} x {kind}>"
+
+    def type(self, kind: ScalarType) -> str:
+        """The type of a value inside."""
+        return self.many(_TYPES[kind])
+
+    def mangled(self, kind: ScalarType) -> str:
+        """The same in the name of an intrinsic."""
+        return _MANGLED[kind] if self.lanes == 1 else f"v{self.lanes}{_MANGLED[kind]}"
+
+    def constant(self, kind: str, text: str) -> str:
+        """A constant of a type for each element."""
+        return text if self.lanes == 1 else f"<{', '.join([f'{kind} {text}'] * self.lanes)}>"
 
     def inward(self, name: str, kind: ScalarType) -> list[str]:
         """A parameter as the values that it is inside."""
         if kind is ScalarType.BOOL:
-            return [self.line(f"icmp ne i8 {name}, 0")]
+            return [self.line(f"icmp ne {self.many('i8')} {name}, {self.constant('i8', '0')}")]
         if kind.category == COMPLEX:
             return [self.line(f"extractvalue {boundary_type(kind)} {name}, {part}") for part in range(2)]
         return [name]
 
-    def result(self, returned: str, types: list[str]) -> str:
+    def result(self, returned: str, types: list[str], names: list[str]) -> str:
         """The value to return."""
-        positions = iter(self.graph.results)
-        values = [self.outward(kind, positions) for kind in self.boundary.results]
+        found = iter([names[at] for at in self.graph.results])
+        values = [self.outward(kind, found) for kind in self.boundary.results]
         return values[0] if len(values) == 1 else self.struct(returned, types, values)
 
-    def outward(self, kind: ScalarType, positions: Iterator[int]) -> str:
+    def outward(self, kind: ScalarType, found: Iterator[str]) -> str:
         """The next result in its boundary type."""
-        value = self.names[next(positions)]
+        value = next(found)
         if kind is ScalarType.BOOL:
-            return self.line(f"zext i1 {value} to i8")
+            return self.line(f"zext {self.many('i1')} {value} to {self.many('i8')}")
         if kind.category == COMPLEX:
-            return self.struct(boundary_type(kind), [_TYPES[kind.real]] * 2, [value, self.names[next(positions)]])
+            return self.struct(boundary_type(kind), [_TYPES[kind.real]] * 2, [value, next(found)])
         return value
 
     def struct(self, returned: str, types: list[str], values: list[str]) -> str:
@@ -169,12 +292,10 @@ class _Printer:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
-    def node(self, node: Node) -> str:
-        """Add a node's instructions; how its value is spelled."""
+    def node(self, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+        """Add a node's instructions, for operands of a kind; how its value is spelled."""
         if node.op == "constant":
-            return _constant(node)
-        arguments = [self.names[at] for at in node.arguments]
-        kind = self.graph.nodes[node.arguments[0]].type
+            return self.constant(_TYPES[node.type], _constant(node))
         printed = _PRINTERS.get(node.op)
         if printed is not None:
             return printed(self, node, kind, arguments)
@@ -182,7 +303,7 @@ class _Printer:
 
     def intrinsic(self, name: str, kind: ScalarType, arguments: list[str], extra: str = "") -> str:
         """A call of an LLVM intrinsic on operands of one type."""
-        symbol, operand = f"@llvm.{name}.{_MANGLED[kind]}", _TYPES[kind]
+        symbol, operand = f"@llvm.{name}.{self.mangled(kind)}", self.type(kind)
         self.declared.add(
             f"declare {operand} {symbol}({', '.join([operand] * len(arguments))}{', i1' if extra else ''})"
         )
@@ -192,7 +313,18 @@ class _Printer:
         """A call of the C library."""
         name, operand = LIBM[node.op] + ("f" if kind is ScalarType.FLOAT32 else ""), _TYPES[kind]
         self.declared.add(f"declare {operand} @{name}({', '.join([operand] * len(arguments))}) {_PURE}")
-        return self.line(f"call {operand} @{name}({', '.join(f'{operand} {value}' for value in arguments)}) {_PURE}")
+        if self.lanes == 1:
+            return self.line(f"call {operand} @{name}({_listed(operand, arguments)}) {_PURE}")
+        vector, found = self.type(kind), "poison"
+        for lane in range(self.lanes):
+            given = [self.line(f"extractelement {vector} {each}, i32 {lane}") for each in arguments]
+            value = self.line(f"call {operand} @{name}({_listed(operand, given)}) {_PURE}")
+            found = self.line(f"insertelement {vector} {found}, {operand} {value}, i32 {lane}")
+        return found
+
+
+def _listed(operand: str, arguments: list[str]) -> str:
+    return ", ".join(f"{operand} {value}" for value in arguments)
 
 
 def _constant(node: Node) -> str:
@@ -211,7 +343,7 @@ def _binary(floating: str, signed: str, unsigned: str | None = None) -> Print:
 
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         name = floating if kind.category == FLOAT else signed if kind.is_signed else unsigned or signed
-        return printer.line(f"{name} {_TYPES[kind]} {arguments[0]}, {arguments[1]}")
+        return printer.line(f"{name} {printer.type(kind)} {arguments[0]}, {arguments[1]}")
 
     return run
 
@@ -226,19 +358,20 @@ def _extremum(name: str, float_comparison: str) -> Print:
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         if kind.category != FLOAT:
             return printer.intrinsic(f"{'s' if kind.is_signed else 'u'}{name}", kind, arguments)
-        operand, (first, second) = _TYPES[kind], arguments
+        operand, (first, second) = printer.type(kind), arguments
         better = printer.line(f"fcmp {float_comparison} {operand} {first}, {second}")
-        number = printer.line(f"select i1 {better}, {operand} {first}, {operand} {second}")
+        boolean = printer.type(ScalarType.BOOL)
+        number = printer.line(f"select {boolean} {better}, {operand} {first}, {operand} {second}")
         ordered = printer.line(f"fcmp ord {operand} {first}, {first}")
-        return printer.line(f"select i1 {ordered}, {operand} {number}, {operand} {first}")
+        return printer.line(f"select {boolean} {ordered}, {operand} {number}, {operand} {first}")
 
     return run
 
 
 def _negative(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
     if kind.category == FLOAT:
-        return printer.line(f"fneg {_TYPES[kind]} {arguments[0]}")
-    return printer.line(f"sub {_TYPES[kind]} 0, {arguments[0]}")
+        return printer.line(f"fneg {printer.type(kind)} {arguments[0]}")
+    return printer.line(f"sub {printer.type(kind)} {printer.constant(_TYPES[kind], '0')}, {arguments[0]}")
 
 
 def _absolute(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
@@ -253,31 +386,32 @@ def _comparison(floating: str, integer: str) -> Print:
     def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
         sign = "" if integer in ("eq", "ne") else "s" if kind.is_signed else "u"
         name = f"fcmp {floating}" if kind.category == FLOAT else f"icmp {sign}{integer}"
-        return printer.line(f"{name} {_TYPES[kind]} {arguments[0]}, {arguments[1]}")
+        return printer.line(f"{name} {printer.type(kind)} {arguments[0]}, {arguments[1]}")
 
     return run
 
 
 def _invert(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
     ones = "true" if kind is ScalarType.BOOL else "-1"
-    return printer.line(f"xor {_TYPES[kind]} {arguments[0]}, {ones}")
+    return printer.line(f"xor {printer.type(kind)} {arguments[0]}, {printer.constant(_TYPES[kind], ones)}")
 
 
 def _select(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
     condition, chosen, other = arguments
-    operand = _TYPES[node.type]
-    return printer.line(f"select i1 {condition}, {operand} {chosen}, {operand} {other}")
+    operand = printer.type(node.type)
+    return printer.line(f"select {printer.type(ScalarType.BOOL)} {condition}, {operand} {chosen}, {operand} {other}")
 
 
 def _bitcast(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    return printer.line(f"bitcast {_TYPES[kind]} {arguments[0]} to {_TYPES[node.type]}")
+    return printer.line(f"bitcast {printer.type(kind)} {arguments[0]} to {printer.type(node.type)}")
 
 
 def _cast(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
     """By value; from floats to integers saturating, NaN to 0."""
-    source, target = _TYPES[kind], _TYPES[node.type]
+    source, target = printer.type(kind), printer.type(node.type)
     if kind.category == FLOAT and node.type.category == INTEGER:
-        symbol = f"@llvm.fpto{'s' if node.type.is_signed else 'u'}i.sat.{_MANGLED[node.type]}.{_MANGLED[kind]}"
+        sign = "s" if node.type.is_signed else "u"
+        symbol = f"@llvm.fpto{sign}i.sat.{printer.mangled(node.type)}.{printer.mangled(kind)}"
         printer.declared.add(f"declare {target} {symbol}({source})")
         return printer.line(f"call {target} {symbol}({source} {arguments[0]})")
     if kind.category == FLOAT:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from opdsl.backends.cuda.storage import VALUE_TYPES
-from opdsl.scalar.graph import Node, Number, TypedGraph
+from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
@@ -91,16 +91,52 @@ def _test(lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
 
 def _body(lowered: TypedGraph, graph: TypedGraph) -> tuple[list[str], list[str]]:
     """The statements of a lowered graph, and how each of its nodes is spelled."""
-    names = [part for at, (_, kind) in enumerate(graph.parameters) for part in _inward(f"p{at}", kind)]
+    given = [part for at, (_, kind) in enumerate(graph.parameters) for part in _inward(f"p{at}", kind)]
     lines: list[str] = []
-    for node in lowered.nodes[len(names) :]:
+    return lines, _statements(lowered, given, lines)
+
+
+def _statements(graph: TypedGraph, given: list[str], lines: list[str]) -> list[str]:
+    """Add the statements of a lowered graph to lines; how each of its nodes is spelled, ``given`` parameters."""
+    names = [*given]
+    loops: dict[int, list[str]] = {}
+    for position, node in enumerate(graph.nodes[len(given) :], len(given)):
         if node.op == "constant":
-            assert not isinstance(node.value, str) and node.value is not None, "constants have numbers"
+            assert isinstance(node.value, (bool, int, float, complex)), "constants have numbers"
             names.append(constant_text(node.value, node.type))
-            continue
-        names.append(f"v{len(lines)}")
-        lines.append(f"    const {VALUE_TYPES[node.type]} {names[-1]} = {_expression(lowered, node, names)};")
-    return lines, names
+        elif isinstance(node.value, Loop):
+            loops[position] = _loop(node.value, [names[at] for at in node.arguments], lines)
+            names.append("")
+        elif node.op == "item":
+            names.append(loops[node.arguments[0]][int(str(node.value))])
+        else:
+            names.append(f"v{len(lines)}")
+            lines.append(f"    const {VALUE_TYPES[node.type]} {names[-1]} = {_expression(graph, node, names)};")
+    return names
+
+
+def _loop(loop: Loop, operands: list[str], lines: list[str]) -> list[str]:
+    """Add a loop to lines; where what it carried is found behind it."""
+    count = len(loop.carried)
+    first, begin, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
+    goes_on, turn = f"v{len(lines)}", f"turn{len(lines)}"
+    lines.append(f"    bool {goes_on} = {first};")
+    carried: list[str] = []
+    for kind, value in zip(loop.carried, begin, strict=True):
+        carried.append(f"v{len(lines)}")
+        lines.append(f"    {VALUE_TYPES[kind]} {carried[-1]} = {value};")
+    most = "" if loop.most is None else f" && {turn} < {loop.most}LL"
+    lines.append(f"    for (long long {turn} = 0; {goes_on}{most}; ++{turn}) {{")
+    names = _statements(loop.body, [*carried, *same], lines)
+    more, *found = (names[at] for at in loop.body.results)
+    following: list[str] = []  # all are read before one is written
+    for kind, value in zip(loop.carried, found, strict=True):
+        following.append(f"v{len(lines)}")
+        lines.append(f"    const {VALUE_TYPES[kind]} {following[-1]} = {value};")
+    lines.append(f"    {goes_on} = {more};")
+    lines.extend(f"    {name} = {value};" for name, value in zip(carried, following, strict=True))
+    lines.append("    }")
+    return carried
 
 
 def _inward(name: str, kind: ScalarType) -> list[str]:
