@@ -1,4 +1,4 @@
-"""The backward pass of a node as a plan: a formula is lowered for the geometries of its gradients.
+"""The backward pass of a node as a plan: a formula is lowered for the geometries of its gradients, or for their forms.
 
 What the formula computes of gradients and of what was saved is run once on what records, with the sums over what was
 broadcast, and printed as one function. Under ``create_graph``, and where a formula does more than call operators, it is
@@ -13,12 +13,14 @@ from typing import Any, NamedTuple, TypeAlias
 from opdsl.autograd.engine import fitted
 from opdsl.autograd.graph import Gradient, Node, Output, changed
 from opdsl.autograd.recorder import Recorder
-from opdsl.autograd.saving import with_history
+from opdsl.autograd.saving import Form, with_history
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.guards import below_autograd
-from opdsl.dispatch.plans.lowered import Given, lower_call
+from opdsl.dispatch.plans.form_table import FormTable
+from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED
+from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
-from opdsl.dispatch.state import PLAN_LIMIT, current
+from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.dumping import dump
@@ -45,6 +47,9 @@ class Parameter(NamedTuple):
     name: str
 
 
+# Kinds of what is saved that nobody can write.
+_WITHOUT_VERSION = ("number", "size", "meta")
+
 # The elements of a list are a tuple.
 Argument: TypeAlias = "Constant | Parameter | tuple[Argument, ...]"
 
@@ -55,10 +60,12 @@ class BackwardPlans:
     Args:
         recorder: made the nodes.
         reads: what formulas read, by name.
-        saved: what nodes keep: ``tensor``, ``shared`` (a tensor whose memory is another's), ``number`` or
-            ``result`` with its place; and whether it is a result that requires grad.
-        targets: geometries of the arguments that gradients go to.
-        results: geometries of the results.
+        saved: what nodes keep: ``tensor``, ``shared`` (a tensor whose memory is another's), ``number``, ``size``,
+            ``meta`` (of a tensor that is not kept itself) or ``result`` with its place; and whether it is a result that
+            requires grad.
+        targets: shapes and dtypes of the arguments that gradients go to.
+        results: those of the results; None where it is that of the gradient.
+        is_exact: whether plans are for the very geometries of gradients, as the nodes are; otherwise for their forms.
 
     backward: ``Recipe.run`` of the nodes.
     """
@@ -70,15 +77,20 @@ class BackwardPlans:
         recorder: Recorder,
         reads: Mapping[str, Argument],
         saved: Sequence[tuple[str, bool]],
-        targets: tuple[TensorMeta, ...],
-        results: tuple[TensorMeta | None, ...],
+        targets: Sequence[Argument],
+        results: Sequence[Argument | None],
+        *,
+        is_exact: bool,
     ) -> None:
         self.recorder = recorder
         self.reads = reads
         self.saved = saved
         self.targets = targets
         self.results = results
-        self.plans: dict[object, Plan] = {}
+        self.name = f"backward of {recorder.name}"
+        self.is_exact = is_exact
+        self.forms = FormTable(self.name, self)
+        self.plans: dict[State, dict[object, Plan]] = {} if is_exact else self.forms.plans
         self.is_planned = all(each.is_traceable for each in recorder.formulas or ())
         self.gradients = [f"gradient{index}" for index in range(len(results))]
         self.values = [f"value{index}" for index in range(len(saved))]
@@ -89,10 +101,10 @@ class BackwardPlans:
         names: list[str] = []
         checks: list[str] = []
         namespace: dict[str, Any] = {"plans": self.plans, "state": current.get, "version_of": version_of}
-        namespace |= {"changed": changed, "learn": self.learn, "getattr": getattr}
+        namespace |= {"changed": changed, "learn": self.learn, "UNSERVED": UNSERVED}
         for (kind, _), value, name in zip(self.saved, self.values, self._names(), strict=True):
             names.append(value)
-            if kind == "number":
+            if kind in _WITHOUT_VERSION:
                 continue
             names.append(f"{value}_version")
             version = f"{value}._writes" if kind == "tensor" else f"version_of({value})"
@@ -109,22 +121,40 @@ class BackwardPlans:
         lines = ["def backward(node, gradients):"]
         if names:
             lines.append(f"    {', '.join(names)}, = node.saved")
-        lines += checks
-        lines.append(f"    {', '.join(self.gradients)}, = gradients")
-        forms = [f"{self.gradients[0]}.geometry"]
-        if len(self.gradients) > 1:
-            forms = [f"None if {each} is None else {each}.geometry" for each in self.gradients]
-        given = ", ".join([*self.gradients, *self.values])
-        one = len(self.targets) == 1
+        given, values = ", ".join([*self.gradients, *self.values]), "".join(f"{each}, " for each in self.values)
+        key, left = self._key(), f"return learn(node, gradients, ({values}))"
         lines += [
+            *checks,
+            f"    {', '.join(self.gradients)}, = gradients",
             "    try:",
-            f"        plan = plans[state(), {', '.join(forms)}]",
+            f"        plan = plans[state()][{key}]",
             "    except (KeyError, AttributeError):",
-            f"        return learn(node, gradients, ({''.join(f'{each}, ' for each in self.values)}))",
-            f"    return (plan({given}),)" if one else f"    return plan({given})",
+            f"        {left}",
+            f"    sent = plan({given})",
+            *([] if self.is_exact else ["    if sent is UNSERVED:", f"        {left}"]),
+            "    return (sent,)" if len(self.targets) == 1 else "    return sent",
+            f"def key({given}):",
+            f"    return {key}",
         ]
-        source = "\n".join(lines) + "\n"
-        return function_from_source("backward", source, namespace, title=f"backward of {self.recorder.name}")
+        made = function_from_source("backward", "\n".join(lines) + "\n", namespace, title=self.name)
+        self._key_of: Callable[..., object] = namespace["key"]
+        return made
+
+    def _key(self) -> str:
+        """The expression of what plans are found by: the geometries of gradients, or the forms of all that is given.
+
+        Where there is one result there is its gradient.
+        """
+        ending = "" if self.is_exact else ".form"
+        parts = [f"{each}.geometry{ending}" for each in self.gradients]
+        if len(parts) > 1:
+            parts = [f"None if {name} is None else {part}" for name, part in zip(self.gradients, parts, strict=True)]
+        for (kind, _), value in zip(self.saved, self.values, strict=True) if not self.is_exact else ():
+            if kind == "size":
+                parts.append(f"min({value}, 2)")
+            elif kind != "number":
+                parts.append(f"{value}.form" if kind == "meta" else f"{value}.geometry.form")
+        return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
     def _names(self) -> list[str]:
         """Of what is saved the names of arguments, for messages."""
@@ -139,16 +169,20 @@ class BackwardPlans:
 
         for each in self.reads.values():
             walk(each)
-        return [found[index] for index in range(len(self.saved))]
+        return [found.get(index, "") for index in range(len(self.saved))]
 
     # ------------------------------------------------------------------------------------------------------- running
 
     def compute(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Gradient]:
         """The gradients of the arguments, from those of the results and what was saved."""
         values = {name: _filled_in(each, saved) for name, each in self.reads.items()}
-        sent = self.recorder.gradients(gradients, self.results, values)
+        forms = [
+            given if each is None else _filled_in(each, saved)
+            for each, given in zip(self.results, gradients, strict=True)
+        ]
+        sent = self.recorder.gradients(gradients, forms, values)
         return [
-            fitted(each, form) if isinstance(each, Tensor) else each
+            fitted(each, _filled_in(form, saved)) if isinstance(each, Tensor) else each
             for each, form in zip(sent, self.targets, strict=True)
         ]
 
@@ -159,9 +193,10 @@ class BackwardPlans:
         state = current.get()
         if state.grad_mode or not self.is_planned or not state.plans or state.recording:
             return self.compute(gradients, self._with_history(node, saved) if state.grad_mode else saved)
-        key = (state, *(None if each is None else each.geometry for each in gradients))
-        plan = self._lowered(key, gradients, saved)
+        plan = (self._lowered if self.is_exact else self._form_plan)(state, gradients, saved)
         sent = plan(*gradients, *saved)
+        if sent is UNSERVED:
+            return self.compute(gradients, saved)
         return (sent,) if len(self.targets) == 1 else sent
 
     def _with_history(self, node: Node, saved: Sequence[Any]) -> list[Any]:
@@ -185,24 +220,39 @@ class BackwardPlans:
         with below_autograd():
             return self._run(given, named)
 
-    def _lowered(self, key: object, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
+    def _given(self, gradients: Sequence[Gradient], saved: Sequence[Any]) -> list[Given]:
+        """What a plan is handed."""
+        call = [Given(name, None, value, set(), False) for name, value in zip(self.gradients, gradients, strict=True)]
+        for name, (kind, _), value in zip(self.values, self.saved, saved, strict=True):
+            is_size = kind == "size" and not self.is_exact
+            call.append(Given(name, None, value, set() if is_size else {Kind.NUMBER}, is_size))
+        return call
+
+    def _form_plan(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
+        """The plans of the forms of a call, one more of which is made for it, if there may be another."""
+        form = self.forms.find(state, self._key_of(*gradients, *saved))
+        if not form.reason and len(form.variants) < MOST_VARIANTS:
+            call = self._given(gradients, saved)
+            names = [each.text for each in call]
+            self.forms.lower(state, form, lambda: lower_form(self.name, self._run_below, None, names, call))
+        return form
+
+    def _lowered(self, state: State, gradients: Sequence[Gradient], saved: Sequence[Any]) -> Plan:
         """A new plan, which runs the formulas as they are where something stands in the way."""
-        names = [*self.gradients, *self.values]
-        kinds = {Kind.NUMBER}
-        call = [Given(name, None, value, kinds, False) for name, value in zip(names, (*gradients, *saved), strict=True)]
-        name = f"backward of {self.recorder.name}"
+        call = self._given(gradients, saved)
         made_of: Dependencies = {}
         try:
-            plan, made_of = lower_call(name, self._run_below, self._run, names, call, [])
+            plan, made_of = lower_call(self.name, self._run_below, self._run, [each.text for each in call], call, [])
         except Exception as error:  # whatever stands in the way
-            reason = f"# {name} is not lowered. {type(error).__name__}: {error}\n"
-            dump(f"not lowered {name}", ".py", lambda: reason)
+            reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
+            dump(f"not lowered {self.name}", ".py", lambda: reason)
             plan = _spread(self._run)
         with registering:
             if all(packet.generation == each for packet, each in made_of.items()):
-                if len(self.plans) >= PLAN_LIMIT:
-                    self.plans.clear()
-                self.plans[key] = plan
+                plans = self.plans.setdefault(state, {})
+                if len(plans) >= PLAN_LIMIT:
+                    plans.clear()
+                plans[self._key_of(*gradients, *saved)] = plan
                 holders.add(self)
                 for packet in made_of:
                     packet.dependents.add(self)
@@ -212,6 +262,7 @@ class BackwardPlans:
         """Drop all plans: a kernel has changed."""
         with registering:
             self.plans.clear()
+            self.forms.clear()
 
 
 def _spread(run: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Plan:
@@ -226,5 +277,6 @@ def _filled_in(argument: Argument, saved: Sequence[Any]) -> Any:
     if isinstance(argument, Constant):
         return argument.value
     if isinstance(argument, Parameter):
-        return saved[argument.number]
+        value = saved[argument.number]
+        return Form(value) if isinstance(value, TensorMeta) else value
     return tuple(_filled_in(each, saved) for each in argument)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from opdsl.autograd.derivative import FunctionalDerivative
 from opdsl.autograd.node_lines import NodeLines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
-from opdsl.autograd.views import check_writable, owner_of
+from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Kernel, Operator, registry
-from opdsl.dispatch.binding.results import written_values
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor
-from opdsl.runtime.lowering import Lines, Lowering, Record, lowering
+from opdsl.runtime.lowering import Lines, Lowering, lowering
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import NotLoweredError
 from opdsl.schema import GENERATED, SchemaKind
@@ -136,49 +135,29 @@ class RecordingKernel(Kernel):
     def _lowered(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
         """Have the plan do the same around what is lowered beneath."""
         recorder = self.recorder
-        if noted.is_exact and not recorder.written and recorder.formulas is not None:
-            return self._lowered_inline(noted, arguments)
-        if recorder.written:
-            self._require_history(arguments)
-            noted.run(partial(check_written, self.operator), (arguments,), [])
-        kept = noted.run(recorder.before, (arguments,), ["edges", "saved"])
-        with below_autograd():
-            results = self.beneath(*arguments)
-        noted.steps.append(Record(recorder.after, arguments, results, kept))
-        self._mark(arguments, results)
-        return results
-
-    def _require_history(self, arguments: tuple[Any, ...]) -> None:
-        """Leave writes with which a history begins to the call as it is: views that were taken before get one, too."""
-        for each in tensors_in(written_values(self.operator.schema, arguments)):
-            owner = owner_of(each)
-            if not (each if owner is None else owner).geometry.requires_grad:
-                raise NotLoweredError("a write with which a history begins")
-
-    def _mark(self, arguments: tuple[Any, ...], results: Any) -> list[int]:
-        """Have results require grad, and say which do."""
-        recorder = self.recorder
-        listed = results if isinstance(results, (tuple, list)) else [results]
-        followed = [index for index, each in enumerate(listed) if recorder.edges and recorder.has_gradient(index, each)]
-        for index in followed:
-            recorder.follow(listed[index], arguments)
-        return followed
-
-    def _lowered_inline(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
-        """The same where the node is made by lines of the plan."""
-        recorder = self.recorder
+        if self.operator.schema.out or recorder.is_inplace_view:
+            raise NotLoweredError("a call that is refused, or gives an argument another geometry")
         for name, value in zip(recorder.arguments, arguments, strict=True):
             if name in recorder.kept and any(each.geometry.is_inference for each in tensors_in((value,))):
                 raise NotLoweredError("an inference tensor cannot be saved")
+        written = [value for name, value in zip(recorder.arguments, arguments, strict=True) if name in recorder.written]
+        lines = NodeLines(recorder, arguments, is_exact=noted.is_exact)
+        if written:
+            noted.steps.append(Lines(lines.before))
         with below_autograd():
             results = self.beneath(*arguments)
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
-        if any(each is value for each in listed for value in tensors_in(arguments)):
+        if not written and any(each is value for each in listed for value in tensors_in(arguments)):
             raise NotLoweredError("an argument that is a result")
-        followed = self._mark(arguments, results)
+        followed = [index for index, each in enumerate(listed) if recorder.edges and recorder.has_gradient(index, each)]
+        for each in [listed[index] for index in followed if not listed[index].geometry.requires_grad]:
+            # Others may be views of an argument that was written; these do so from then on, too.
+            noted.followed += [value for value in tensors_in(arguments) if value is each]
+            recorder.follow(each, arguments)
         # What has no gradients, as a comparison has none, is not recorded.
         if followed:
-            noted.steps.append(Lines(NodeLines(recorder, arguments, listed, followed)))
+            lines.has_given(listed, followed)
+            noted.steps.append(Lines(lines.after))
         return results
 
 

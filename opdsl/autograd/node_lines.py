@@ -1,13 +1,12 @@
-"""Nodes made by lines of plans: what a recorded call of known geometries does beside its kernel.
+"""Nodes made by lines of plans: what a recorded call does beside its kernel.
 
 There is no Python frame but the plan's own between the caller and the kernels, and the node's backward pass is a plan
-as well (``backward_plans``). Calls that write, and those whose shapes are new, run their recorder before and after what
-is lowered beneath.
+as well (``backward_plans``). What a plan of a form does not know of sizes its nodes keep as tensor metas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -15,11 +14,12 @@ from opdsl.autograd.backward_plans import Argument, BackwardPlans, Constant, Par
 from opdsl.autograd.graph import Node, Output, Recipe, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder
 from opdsl.autograd.saving import Form, keep_result
-from opdsl.autograd.views import ViewNode
+from opdsl.autograd.views import ViewNode, check_writable, set_history
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.state import PLAN_LIMIT
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.lowering import Lowering, is_lowered
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import Symbol
 
 __all__ = ["NodeLines"]
@@ -32,10 +32,12 @@ class Saved(NamedTuple):
 
     value: an argument or a result.
     place: of a result; None for an argument.
+    is_meta: whether the tensor meta of a tensor is kept, and no element.
     """
 
     value: Any
     place: int | None
+    is_meta: bool
 
 
 class NodeLines:
@@ -43,33 +45,47 @@ class NodeLines:
 
     Args:
         recorder: of the call.
-        arguments, results: of the call, as what records knows them; the results already require grad.
-        followed: which of the results do.
-
-    Raises:
-        TypeError: an argument cannot be told from others by a key.
+        arguments: of the call, as what records knows them.
+        is_exact: whether the plan is for the very geometries of the call.
     """
 
-    def __init__(
-        self, recorder: Recorder, arguments: Sequence[Any], results: Sequence[Any], followed: Sequence[int]
-    ) -> None:
+    def __init__(self, recorder: Recorder, arguments: Sequence[Any], *, is_exact: bool) -> None:
         self.recorder = recorder
         self.arguments = arguments
+        self.is_exact = is_exact
+        self.results: Sequence[Any] = ()
+        self.followed: Sequence[int] = ()
+        self.saved: list[Saved] = []
+        self.edges: list[str] = []
+        self.versions: list[str] = []
+        values = dict(zip(recorder.arguments, arguments, strict=True))
+        self.reads = {name: self._argument(name, values[name]) for name in recorder.kept}
+        self.targets = [self._meta(self._target(*each), None) for each in recorder.edges]
+
+    def has_given(self, results: Sequence[Any], followed: Sequence[int]) -> None:
+        """Take the results of the call, which already require grad, and which of them do.
+
+        Raises:
+            TypeError: an argument cannot be told from others by a key.
+        """
         self.results = results
         self.followed = followed
-        self.saved: list[Saved] = []
-        values = dict(zip(recorder.arguments, arguments, strict=True))
-        reads = {name: self._argument(name, values[name]) for name in recorder.kept}
+        recorder = self.recorder
         for index in recorder.kept_results:
-            reads[recorder.results[index]] = self._result(recorder.results[index], index)
-        self.recipe = self._recipe(reads)
+            self.reads[recorder.results[index]] = self._result(recorder.results[index], index)
+        # Where there is one result there is its gradient, which has the same shape.
+        forms = [self._meta(each, index) if len(results) > 1 else None for index, each in enumerate(results)]
+        self.plans = self._plans(forms)
 
-    # ------------------------------------------------------------------------------------------------------- recipes
+    # --------------------------------------------------------------------------------------------- what nodes keep
 
     def _argument(self, name: str, value: Any) -> Argument:
         """Where the backward pass finds an argument, which is saved if it has to be."""
         if isinstance(value, Tensor):
-            return Constant(Form(value.geometry)) if name in self.recorder.kept_forms else self._kept(name, value, None)
+            if name in self.recorder.kept_forms:
+                return self._meta(value, None)
+            # What is written is kept as it was, with its history, for gradients of gradients.
+            return self._kept(name, value.clone() if name in self.recorder.written else value, None)
         if type(value) is Symbol:
             return self._kept(name, value, None)
         if isinstance(value, (tuple, list)) and any(isinstance(each, Tensor) or is_lowered(each) for each in value):
@@ -80,70 +96,111 @@ class NodeLines:
         value = self.results[index]
         if not isinstance(value, Tensor):
             return Constant(value)
-        return Constant(Form(value.geometry)) if name in self.recorder.kept_forms else self._kept(name, value, index)
+        return self._meta(value, index) if name in self.recorder.kept_forms else self._kept(name, value, index)
 
-    def _kept(self, name: str, value: Any, place: int | None) -> Parameter:
+    def _meta(self, value: Any, place: int | None) -> Argument:
+        """Where the backward pass finds shape and dtype of a tensor."""
+        if not isinstance(value, Tensor):
+            return Constant(None)
+        return Constant(Form(value.geometry)) if self.is_exact else self._kept("", value, place, is_meta=True)
+
+    def _kept(self, name: str, value: Any, place: int | None, *, is_meta: bool = False) -> Parameter:
         for index, each in enumerate(self.saved):
-            if each.value is value:
+            # A tensor that is kept has its meta.
+            if each.value is value and each.place == place and (is_meta or not each.is_meta):
                 return Parameter(index, name)
-        self.saved.append(Saved(value, place))
+        self.saved.append(Saved(value, place, is_meta))
         return Parameter(len(self.saved) - 1, name)
 
-    def _recipe(self, reads: dict[str, Argument]) -> Recipe:
-        """What the nodes of all calls have in common that are like this one."""
-        recorder = self.recorder
+    def _plans(self, forms: Sequence[Argument | None]) -> BackwardPlans:
+        """The plans of the backward pass of all nodes that are like these."""
         seen: list[Any] = []
-        key = tuple(_key(each, seen) for each in (*self.arguments, *self.results))
-        found = recorder.recipes.get(key)
+        key = (self.is_exact, *(_key(each, seen, self.is_exact) for each in (*self.arguments, *self.results)))
+        known = self.recorder.plans
+        found = known.get(key)
         if found is None:
-            targets = [self._target(*each) for each in recorder.edges]
-            forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in self.results)
-            plans = BackwardPlans(
-                recorder,
-                reads,
-                [_described(each) for each in self.saved],
-                tuple(each.geometry for each in targets),
-                forms,
+            if len(known) >= PLAN_LIMIT:
+                known.clear()
+            saved = [_described(each) for each in self.saved]
+            found = known[key] = BackwardPlans(
+                self.recorder, self.reads, saved, self.targets, forms, is_exact=self.is_exact
             )
-            if len(recorder.recipes) >= PLAN_LIMIT:
-                recorder.recipes.clear()
-            found = recorder.recipes[key] = Recipe(recorder.name, plans.backward, forms)
         return found
 
     # --------------------------------------------------------------------------------------------------------- lines
 
-    def __call__(self, text: Text, noted: Lowering) -> list[str]:
-        """The lines.
+    def before(self, text: Text, noted: Lowering) -> list[str]:
+        """The lines before something is written, which may be refused; versions and edges are those of before.
 
         Args:
             text: the expression of a value of the call.
             noted: what records.
         """
+        check = noted.constant(check_writable)
+        names = zip(self.recorder.arguments, self.arguments, strict=True)
+        written = tensors_in(tuple([value for name, value in names if name in self.recorder.written]))
+        lines = [f"{check}({text(each)})" for each in written]
+
+        def named(prefix: str, expression: str) -> str:
+            name = noted.name(prefix)
+            lines.append(f"{name} = {expression}")
+            return name
+
+        self.versions = [named("version", each) if each else "" for each in self._versions(text, noted)]
+        self.edges = [named("edge", self._edge(*each, text, noted)) for each in self.recorder.edges]
+        return lines
+
+    def after(self, text: Text, noted: Lowering) -> list[str]:
+        """The lines that make the node; see ``before``."""
         constant, node = noted.constant, noted.name("node")
-        results = [text(self.results[index]) for index in self.followed]
+        results = {index: text(self.results[index]) for index in self.followed}
         saved: list[str] = []
         lines: list[str] = []
-        for each in self.saved:
-            parts, before = self._saved_parts(each, text, noted)
+        versions = self.versions or self._versions(text, noted)
+        for each, version in zip(self.saved, versions, strict=True):
+            parts, before = self._saved_parts(each, version, text, noted)
             saved += parts
             lines += before
-        edges = [self._edge(*each, text, noted) for each in self.recorder.edges]
+        edges = self.edges or [self._edge(*each, text, noted) for each in self.recorder.edges]
         kind: type[Node] = Node
         rest: list[str] = []
         if self.recorder.is_view:
             kind, rest = ViewNode, self._view_lines(node, edges[0], text, constant)
         lines += [
             f"{node} = {constant(kind)}()",
-            f"{node}.recipe = {constant(self.recipe)}",
+            f"{node}.recipe = {self._recipe(results, constant)}",
             f"{node}.edges = ({', '.join(edges)},)",
             *rest,
             f"{node}.saved = ({''.join(f'{each}, ' for each in saved)})",
             f"{node}.sequence = {constant(next_sequence)}()",
         ]
-        for index, result in zip(self.followed, results, strict=True):
+        if self.recorder.written:
+            noted.edges.clear()  # others are views of what was written
+        for index in self.followed:
+            value, result = self.results[index], results[index]
+            if self._is_rewritten(value):
+                own = self.recorder.writes_own_edge
+                lines.append(f"{constant(set_history)}({result}, {node}, has_own_edge={own})")
+                continue
             lines.append(f"{result}.autograd = {node if index == 0 else f'{constant(Output)}({node}, {index})'}")
-            noted.edges[id(self.results[index])] = f"{result}.autograd" if index else node
+            noted.edges[id(value)] = f"{result}.autograd" if index else node
         return lines
+
+    def _recipe(self, results: Mapping[int, str], constant: Callable[[object], str]) -> str:
+        """The expression of what nodes have in common whose results have these geometries."""
+        name, run, count = self.recorder.name, self.plans.backward, len(self.results)
+        if self.is_exact:
+            metas = tuple(self.results[index].geometry if index in results else None for index in range(count))
+            return constant(Recipe(name, run, metas))
+        shown = "".join(f"{results[index]}.geometry, " if index in results else "None, " for index in range(count))
+        return f"{constant(Recipe)}({name!r}, {constant(run)}, ({shown}))"
+
+    def _is_rewritten(self, result: Any) -> bool:
+        """Whether a result is an argument that was written, whose history has to be made anew."""
+        names = zip(self.recorder.arguments, self.arguments, strict=True)
+        name = next((name for name, value in names if value is result and name in self.recorder.written), None)
+        # The edge of a tensor that is no view is all of its history.
+        return name is not None and (result.geometry.is_tracked_view or not self.recorder.required.get(name))
 
     def _target(self, at: int, index: int | None) -> Tensor:
         """The argument, or the element of one, that an edge is of."""
@@ -167,23 +224,40 @@ class NodeLines:
             history = f"{constant(getattr)}({owner}, 'autograd', None)"
         return [f"{node}.owner = {constant(ref)}({owner})", f"{node}.history = {history}"]
 
-    def _saved_parts(self, saved: Saved, text: Text, noted: Lowering) -> tuple[list[str], list[str]]:
+    def _versions(self, text: Text, noted: Lowering) -> list[str]:
+        """For each thing that is kept the expression of its version; empty for what has none, and for results."""
+        found = []
+        for value, place, is_meta in self.saved:
+            if place is not None or is_meta or not isinstance(value, Tensor):
+                found.append("")
+                continue
+            source = text(value)
+            is_shared = value._base is not None
+            found.append(f"{noted.constant(version_of)}({source})" if is_shared else f"{source}._writes")
+        return found
+
+    def _saved_parts(self, saved: Saved, version: str, text: Text, noted: Lowering) -> tuple[list[str], list[str]]:
         """The expressions of what is kept, and the lines before them."""
         value, constant = saved.value, noted.constant
         if not isinstance(value, Tensor):
             return [noted.source(value)], []
         source = text(value)
+        if saved.is_meta:
+            return [f"{source}.geometry"], []
         if saved.place is None:
-            version = f"{constant(version_of)}({source})" if value._base is not None else f"{source}._writes"
             return [source, version], []
         bare = noted.name("bare")
         if value._base is not None or value.geometry.is_view or value.is_meta:
             lines = [f"{bare} = {constant(keep_result)}({source}, {saved.place}).tensor"]
         else:
+            form = value.geometry.replace(requires_grad=False)
+            meta = constant(form)
+            if not self.is_exact:
+                meta = f"{constant(form.table)}({source}.geometry.shape, {source}.geometry.strides)"
             lines = [
                 f"{bare} = {constant(Tensor)}()",
                 f"{bare}.array = {source}.array",
-                f"{bare}.geometry = {constant(value.geometry.replace(requires_grad=False))}",
+                f"{bare}.geometry = {meta}",
                 f"{bare}._writes = 0",
                 f"{bare}._base = None",
             ]
@@ -194,22 +268,29 @@ def _described(saved: Saved) -> tuple[str, bool]:
     """What is saved of a value, and whether it is a result that is followed itself."""
     value = saved.value
     if not isinstance(value, Tensor):
-        return "number", False
+        return ("size" if type(value.example) is int else "number"), False
+    if saved.is_meta:
+        return "meta", False
     if saved.place is not None:
         return f"result {saved.place}", value.geometry.requires_grad
     return "shared" if value._base is not None else "tensor", False
 
 
-def _key(value: Any, seen: list[Any]) -> object:
+def _key(value: Any, seen: list[Any], is_exact: bool) -> object:
     """What tells calls apart: geometries, types of numbers, values of others, and what is the same tensor."""
     if isinstance(value, Tensor):
-        same = next((index for index, each in enumerate(seen) if each is value), len(seen))
-        if same == len(seen):
-            seen.append(value)
-        return value.geometry, value._base is None, same
+        form = value.geometry
+        return form if is_exact else (form.table, form.ndim), value._base is None, _number(value, seen)
     if type(value) is Symbol:
-        seen.append(value)
-        return Symbol, type(value.example)
+        return Symbol, type(value.example), _number(value, seen)
     if isinstance(value, (tuple, list)):
-        return tuple(_key(each, seen) for each in value)
+        return tuple(_key(each, seen, is_exact) for each in value)
     return value_key(value)
+
+
+def _number(value: Any, seen: list[Any]) -> int:
+    """Which of the values seen so far one is; it is one of them from here on."""
+    found = next((index for index, each in enumerate(seen) if each is value), len(seen))
+    if found == len(seen):
+        seen.append(value)
+    return found

@@ -88,7 +88,9 @@ class Recorder:
         self.kept_forms = frozenset(reads - full)
         self.kept = tuple(name for name in self.arguments if name in reads)
         self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
-        self.recipes: dict[object, Recipe] = {}
+        self.writes_own_edge = bool(self.edges) and self.edges[0][0] == 0 and self.arguments[0] in self.written
+        # Of the nodes that plans make, see ``BackwardPlans``.
+        self.plans: dict[object, Any] = {}
 
     def _formulas(
         self, derivative: Derivative | None, wanted: Sequence[str], is_complex: bool
@@ -139,9 +141,8 @@ class Recorder:
             return results
         node = self._node(arguments, listed, edges, saved)
         if self.written and not self.is_inplace_view:
-            own = self.edges[0][0] == 0 and self.arguments[0] in self.written
             for _, each in tensors:
-                set_history(each, node, has_own_edge=own)
+                set_history(each, node, has_own_edge=self.writes_own_edge)
         else:
             for index, each in tensors:
                 self.follow(each, arguments)
@@ -184,12 +185,6 @@ class Recorder:
 
     def backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         """The gradients of the arguments, from those of the results."""
-        if self.formulas is None:
-            raise MissingDerivativeError(
-                f"derivative for {self.name} is not implemented (of {', '.join(self.wanted)}). "
-                f'Declare it with @{self.operator.schema.name.base}.derivative("{self.wanted[0]}"), or call it under '
-                f"opdsl.no_grad().{self.reason}"
-            )
         if all(each is None for each in gradients):
             return (None,) * len(self.edges)
         saved = node.saved
@@ -198,18 +193,25 @@ class Recorder:
         values = {name: restore(node, name, value) for name, value in saved.items()}
         return self.gradients(gradients, node.recipe.results, values)
 
-    def gradients(
-        self, incoming: Sequence[Gradient], forms: Sequence[TensorMeta | None], values: dict[str, Any]
-    ) -> list[Gradient]:
+    def gradients(self, incoming: Sequence[Gradient], forms: Sequence[Any], values: dict[str, Any]) -> list[Gradient]:
         """What the formulas give for each edge.
 
         Args:
             incoming: the gradients of the results.
-            forms: geometries of the results.
+            forms: what has the shapes and dtypes of the results; None for what is no tensor.
             values: what the formulas read, by name.
+
+        Raises:
+            MissingDerivativeError: there are none.
         """
+        if self.formulas is None:
+            raise MissingDerivativeError(
+                f"derivative for {self.name} is not implemented (of {', '.join(self.wanted)}). "
+                f'Declare it with @{self.operator.schema.name.base}.derivative("{self.wanted[0]}"), or call it under '
+                f"opdsl.no_grad().{self.reason}"
+            )
         found: dict[str, Any] = {}
-        for formula in self.formulas or ():
+        for formula in self.formulas:
             if not formula.takes_all and incoming[0] is None:
                 continue
             given = _all(incoming, forms) if formula.takes_all else tuple(incoming)

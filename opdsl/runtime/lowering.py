@@ -23,7 +23,6 @@ __all__ = [
     "Lines",
     "Lowering",
     "Noted",
-    "Record",
     "Step",
     "SymbolicArray",
     "Unknown",
@@ -88,15 +87,6 @@ class Check(NamedTuple):
     outcome: bool
 
 
-class Record(NamedTuple):
-    """Gradients are noted for results: ``results = function(arguments, results, *operands)``."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    results: Any
-    operands: tuple[str, ...]
-
-
 class Lines(NamedTuple):
     """Something is done by lines of the plan: ``write`` gives them, from what gives the expression of a value."""
 
@@ -148,6 +138,8 @@ class Lowering:
     may_hand_numbers: whether compiled kernels may convert numbers.
     shared: how a plan asks whether two of these are the same memory, of which each has its own.
     edges: where gradients of tensors go that were made on the way: expressions, by the tensors' ids.
+    followed: arguments, and views of them, that require grad from here on. Which others do so is not known: no call may
+        follow.
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
 
     Args:
@@ -161,13 +153,14 @@ class Lowering:
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
         self.guards: dict[str, bool] = {}
-        self.steps: list[Step | Check | Lines | Record | Within | Written] = []
+        self.steps: list[Step | Check | Lines | Within | Written] = []
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
         self.shared = "{} is {}"
         self.parts: dict[str, str] = {}
         self.edges: dict[int, str] = {}
+        self.followed: list[Any] = []
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
         self._checked: set[str] = set()

@@ -19,7 +19,6 @@ from opdsl.runtime.lowering import (
     Check,
     Lines,
     Lowering,
-    Record,
     Step,
     SymbolicArray,
     Unknown,
@@ -150,7 +149,7 @@ class Emitter:
     def _add(self, *texts: str) -> None:
         self.lines += [_Line(self.indent + text) for text in texts]
 
-    def _step(self, step: Step | Check | Lines | Record | Within | Written) -> None:
+    def _step(self, step: Step | Check | Lines | Within | Written) -> None:
         if isinstance(step, Within):
             if step.enter is None:
                 self.indent = self.indent[4:]
@@ -161,9 +160,6 @@ class Emitter:
             return
         if isinstance(step, Check):
             self._add(f"if {'not ' * step.outcome}{step.text}: {self.leaving}")
-            return
-        if isinstance(step, Record):
-            self._record(step)
             return
         if isinstance(step, Lines):
             self._add(*step.write(self._operand, self.recorder))
@@ -179,17 +175,6 @@ class Emitter:
             self.producers[step.results[0]] = made
             made.name = step.results[0] if step.results[0].startswith("view") else ""
         self.lines.append(made)
-
-    def _record(self, step: Record) -> None:
-        self.recorder.edges.clear()  # it may have written what others are views of
-        arguments_text, results = self._operand(step.arguments), self._returned(step.results)
-        name = self.recorder.name("recorded")
-        operands = ", ".join([arguments_text, results, *step.operands])
-        self._add(f"{name} = {self.recorder.constant(step.function)}({operands})")
-        if isinstance(step.results, Tensor):
-            self.texts[id(step.results)] = name
-        else:
-            self.texts |= {id(each): f"{name}[{index}]" for index, each in enumerate(step.results)}
 
     def _operand(self, value: Any) -> str:
         if isinstance(value, Tensor):

@@ -16,7 +16,6 @@ from opdsl.runtime.scopes import Setting
 
 __all__ = [
     "HOT_FROM",
-    "RECORDED_HOT_FROM",
     "SLOTS",
     "UNSERVED",
     "FormPlans",
@@ -41,8 +40,6 @@ LOWERED_FROM = 2
 MOST_VARIANTS = 8
 # Calls with the same sizes before they get a plan of their exact geometries.
 HOT_FROM = 24
-# The same of calls that autograd records: plans of exact geometries make their nodes, and plan the backward pass.
-RECORDED_HOT_FROM = 4
 # Sizes whose calls are counted, of one form.
 SLOTS = 256
 

@@ -17,7 +17,7 @@ from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import HOT_FROM, RECORDED_HOT_FROM, SLOTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import HOT_FROM, SLOTS, UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
@@ -25,7 +25,7 @@ from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.geometry import TensorMeta, geometry
-from opdsl.runtime.lowering import Lowering, Record, SymbolicArray, concrete, lowering
+from opdsl.runtime.lowering import Lowering, SymbolicArray, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
@@ -77,7 +77,7 @@ def recording(recorder: Lowering) -> Iterator[None]:
 def lower_form(
     name: str,
     run: Run,
-    plans: FormPlans,
+    plans: FormPlans | None,
     parameters: Sequence[str],
     call: Sequence[Given],
     *,
@@ -89,7 +89,7 @@ def lower_form(
     Args:
         name: of what is called, for tracebacks.
         run: makes the call.
-        plans: those of the form that there are.
+        plans: of the form, which leave calls to others whose sizes come often; None where there are no others.
         parameters: of the plan: those of the call cache's function.
         call: the arguments that are given.
         reader, printer: how tensors are read and made, where they are another library's; ours by default.
@@ -105,11 +105,13 @@ def lower_form(
         emitter = printer(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
         body = emitter.body(result)
         head = [*inputs.lines, *emitter.tests(inputs.checks)]
-        sizes = [each.text for each in inputs.symbols.values()] or inputs.numbers
-        if not sizes:
-            # One geometry is all that there is of this form.
-            raise NotLoweredError("a form without sizes")
-        head += [*_leaves_repeated(recorder, plans, sizes, emitter.leaving), *emitter.parts_of(*body)]
+        if plans is not None:
+            sizes = [each.text for each in inputs.symbols.values()] or inputs.numbers
+            if not sizes:
+                # One geometry is all that there is of this form.
+                raise NotLoweredError("a form without sizes")
+            head += _leaves_repeated(recorder, plans, sizes, emitter.leaving)
+        head += emitter.parts_of(*body)
     return _compiled(f"form {name}", parameters, [*head, *body], recorder.constants), recorder.packets
 
 
@@ -243,7 +245,6 @@ def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str],
     """The lines that leave calls to the slow path whose sizes come so often that a plan of their own pays."""
     plans.prepare()
     constant = recorder.constant
-    hot_from = RECORDED_HOT_FROM if any(isinstance(each, Record) for each in recorder.steps) else HOT_FROM
     mark, at, count = (recorder.name(each) for each in ("mark", "at", "count"))
     marks, counts = constant(plans.marks), constant(plans.counts)
     return [
@@ -254,7 +255,7 @@ def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str],
         f"    {counts}[{at}] = {constant(plans.start)}[0]",
         "else:",
         f"    {counts}[{at}] = {count} = {counts}[{at}] + 1",
-        f"    if {count} >= {hot_from}:",
+        f"    if {count} >= {HOT_FROM}:",
         f"        {constant(plans)}.is_hot = True",
         f"        {leaving}",
     ]
@@ -285,7 +286,9 @@ class Inputs:
         Raises:
             NotLoweredError: the call has changed the shape of one.
         """
-        if any(tensor.geometry is not form for (tensor, _), form in zip(self.tensors, self.forms, strict=True)):
+        followed = [id(each) for each in self.recorder.followed]
+        kept = zip(self.tensors, self.forms, strict=True)
+        if any(tensor.geometry is not form and id(tensor) not in followed for (tensor, _), form in kept):
             raise NotLoweredError("an argument that gets another geometry")
 
     def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -300,6 +303,8 @@ class Inputs:
             if not given.is_handed:
                 raise NotLoweredError("a tensor that no plan is handed")
             return self._tensor(value, text)
+        if isinstance(value, TensorMeta):
+            return value if self.recorder.is_exact else self.symbolic(value, f"{text}.shape", f"{text}.strides")
         if type(value) is slice:
             bounds = [(getattr(value, each), f"{text}.{each}") for each in ("start", "stop", "step")]
             return slice(*[self._taken(each, index, given) for each, index in bounds])
