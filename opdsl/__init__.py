@@ -75,8 +75,11 @@ if TYPE_CHECKING:
     from opdsl.aten.by_hand import cartesian_prod as cartesian_prod
     from opdsl.aten.by_hand import einsum as einsum
     from opdsl.aten.by_hand import frombuffer as frombuffer
+    from opdsl.aten.by_hand import get_device as get_device
     from opdsl.aten.by_hand import is_complex as is_complex
     from opdsl.aten.by_hand import is_floating_point as is_floating_point
+    from opdsl.aten.by_hand import is_inference as is_inference
+    from opdsl.aten.by_hand import is_signed as is_signed
     from opdsl.aten.by_hand import is_tensor as is_tensor
     from opdsl.aten.by_hand import numel as numel
     from opdsl.aten.by_hand import tensordot as tensordot

@@ -42,8 +42,8 @@ _LANGUAGE = {
 # Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
     "opdsl.aten.by_hand": (
-        "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer is_complex "
-        "is_floating_point is_tensor numel tensordot unique unique_consecutive"
+        "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer get_device is_complex "
+        "is_floating_point is_inference is_signed is_tensor numel tensordot unique unique_consecutive"
     ),
     "opdsl.aten.construction": "as_tensor asarray from_dlpack tensor",
     "opdsl.aten.mapping": "vmap",
@@ -136,7 +136,7 @@ aten = Functions()
 
 def names() -> set[str]:
     """The names that ``attribute`` knows, the functions of aten that PyTorch has in the package itself among them."""
-    functions = {name for name in _aten_names() if _is_function(name)}
+    functions = {name for name in _aten_names() if not name.startswith("__") and _is_function(name)}
     return functions | {"ops", *_SUBMODULES, *PYTHON_MODULES, *_HOMES, *_HOMES_OF_OPERATORS}
 
 

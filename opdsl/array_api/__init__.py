@@ -184,7 +184,12 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
 def __array_namespace_info__() -> Info:
-    """What programs can ask of the namespace: devices, dtypes, limits."""
+    """What programs can ask of the namespace: devices, dtypes, limits.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.__array_namespace_info__().default_dtypes()["integral"]
+    opdsl.int64
+    """
     return Info()
 
 

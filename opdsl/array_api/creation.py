@@ -44,47 +44,122 @@ def from_dlpack(x: object, /, *, device: Place = None, copy: bool | None = None)
 
     Raises:
         InterchangeError: the memory cannot be shared and ``copy`` is False, or it is of no dtype of ours.
+
+    >>> from opdsl import array_api as xp
+    >>> import numpy
+    >>> xp.from_dlpack(numpy.arange(3))
+    tensor([0, 1, 2])
     """
     return construction.from_dlpack(x, device=device, copy=copy)
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor whose elements are anything."""
+    """A tensor whose elements are anything.
+
+    Args:
+        shape: its sizes; a number for one dimension.
+        dtype: of its elements; the default dtype by default.
+        device: where it lives; on the CPU by default.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.empty((2, 0)).shape
+    (2, 0)
+    """
     return aten.empty(shape, dtype=dtype, device=device)
 
 
 def zeros(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of zeros, of the default dtype."""
+    """A tensor of zeros, of the default dtype.
+
+    Args:
+        shape, dtype, device: as of ``empty``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.zeros(2)
+    tensor([0., 0.])
+    """
     return aten.zeros(shape, dtype=dtype, device=device)
 
 
 def ones(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of ones, of the default dtype."""
+    """A tensor of ones, of the default dtype.
+
+    Args:
+        shape, dtype, device: as of ``empty``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.ones(2, dtype=xp.int64)
+    tensor([1, 1])
+    """
     return aten.ones(shape, dtype=dtype, device=device)
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of one number, of the dtype that Python's number stands for."""
+    """A tensor of one number, of the dtype that Python's number stands for.
+
+    Args:
+        shape, device: as of ``empty``.
+        fill_value: the number.
+        dtype: of its elements; by default that of the number: int64, the default dtype, or complex.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.full((2,), 7)
+    tensor([7, 7])
+    """
     return aten.full([shape] if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device)
 
 
 def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """A tensor of the shape of another one, whose elements are anything."""
+    """A tensor of the shape of another one, whose elements are anything.
+
+    Args:
+        x: the other tensor.
+        dtype, device: those of ``x`` by default.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.empty_like(xp.ones((2, 0))).shape
+    (2, 0)
+    """
     return aten.empty_like(x, dtype=dtype, device=device)
 
 
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """Zeros in the shape of another tensor."""
+    """Zeros in the shape of another tensor.
+
+    Args:
+        x, dtype, device: as of ``empty_like``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.zeros_like(xp.asarray([1, 2]))
+    tensor([0, 0])
+    """
     return aten.zeros_like(x, dtype=dtype, device=device)
 
 
 def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """Ones in the shape of another tensor."""
+    """Ones in the shape of another tensor.
+
+    Args:
+        x, dtype, device: as of ``empty_like``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.ones_like(xp.asarray([1, 2]))
+    tensor([1, 1])
+    """
     return aten.ones_like(x, dtype=dtype, device=device)
 
 
 def full_like(x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Place = None) -> Tensor:
-    """One number in the shape of another tensor."""
+    """One number in the shape of another tensor.
+
+    Args:
+        x, dtype, device: as of ``empty_like``.
+        fill_value: the number.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.full_like(xp.asarray([1, 2]), 7)
+    tensor([7, 7])
+    """
     return aten.full_like(x, fill_value, dtype=dtype, device=device)
 
 
@@ -92,6 +167,13 @@ def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Place = None
 ) -> Tensor:
     """The numbers from ``start``, by ``step``, up to ``stop``; from 0 to ``start`` where ``stop`` is None.
+
+    Args:
+        start: the first number; or the end, where ``stop`` is None.
+        stop: the end, which is no number of them.
+        step: from one number to the next.
+        dtype: of the numbers; int64 where all three are integers, the default dtype otherwise.
+        device: where they live; on the CPU by default.
 
     Raises:
         NumberError: ``step`` is 0.
@@ -117,7 +199,19 @@ def linspace(
     device: Place = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """``num`` numbers at equal distances, the last of them ``stop`` unless ``endpoint`` is False."""
+    """``num`` numbers at equal distances, the last of them ``stop`` unless ``endpoint`` is False.
+
+    Args:
+        start, stop: the ends.
+        num: how many numbers.
+        dtype: of the numbers; the default dtype, or complex, by default.
+        device: where they live; on the CPU by default.
+        endpoint: whether ``stop`` is the last of them.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linspace(0, 1, 4, endpoint=False)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500])
+    """
     if endpoint:
         return aten.linspace(start, stop, num, dtype=dtype, device=device)
     return aten.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
@@ -126,7 +220,19 @@ def linspace(
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Place = None
 ) -> Tensor:
-    """Ones on the ``k``-th diagonal of a matrix of zeros."""
+    """Ones on the ``k``-th diagonal of a matrix of zeros.
+
+    Args:
+        n_rows: how many rows.
+        n_cols: how many columns; as many as rows for None.
+        k: which diagonal: above the main one for positive numbers, beneath it for negative ones.
+        dtype, device: as of ``empty``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.eye(2, 3, k=1)
+    tensor([[0., 1., 0.],
+            [0., 0., 1.]])
+    """
     made = aten.zeros((n_rows, n_rows if n_cols is None else n_cols), dtype=dtype, device=device)
     if -n_rows < k < made.shape[1]:
         made.diagonal(k).fill_(1)
@@ -134,15 +240,45 @@ def eye(
 
 
 def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]:
-    """The coordinates of a grid, one tensor for each vector of coordinates along an axis."""
+    """The coordinates of a grid, one tensor for each vector of coordinates along an axis.
+
+    Args:
+        arrays: vectors of coordinates, of one dtype.
+        indexing: ``"ij"`` has the first vector along the first axis, ``"xy"`` along the second one.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3, 4]))[0]
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return list(aten.meshgrid(arrays, indexing=indexing)) if arrays else []
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The triangles of matrices on and beneath the ``k``-th diagonal, zeros above."""
+    """The triangles of matrices on and beneath the ``k``-th diagonal, zeros above.
+
+    Args:
+        x: the matrices.
+        k: which diagonal; see ``eye``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.tril(xp.ones((2, 2)))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
     return aten.tril(x, k)
 
 
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
-    """The triangles of matrices on and above the ``k``-th diagonal, zeros beneath."""
+    """The triangles of matrices on and above the ``k``-th diagonal, zeros beneath.
+
+    Args:
+        x: the matrices.
+        k: which diagonal; see ``eye``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.triu(xp.ones((2, 2)))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     return aten.triu(x, k)

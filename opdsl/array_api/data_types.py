@@ -75,6 +75,9 @@ def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
 
     Tensors without dimensions count as others do, which is where the operators of opdsl, as those of PyTorch, differ.
 
+    Args:
+        arrays_and_dtypes: tensors, dtypes and Python numbers, of which one is no number at least.
+
     Raises:
         ArgumentError: there is neither a tensor nor a dtype.
         DTypeError: the standard says of none: uint64 beside signed integers, unsigned integers beside complex numbers.
@@ -118,6 +121,13 @@ def dtype_of(given: object) -> DType:
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
     """Whether promotion leads from one dtype to another.
+
+    Args:
+        from_: the dtype, or a tensor of it.
+        to: the other dtype.
+
+    Raises:
+        ArgumentError: ``from_`` is neither a dtype nor a tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.can_cast(xp.int8, xp.int16), xp.can_cast(xp.float64, xp.float32)
@@ -163,8 +173,12 @@ def of_kind(kind: str) -> tuple[DType, ...]:
 def finfo(type: DType | Tensor, /) -> limits.finfo:
     """The limits of a floating-point or complex dtype, or of that of a tensor.
 
+    Args:
+        type: the dtype, or a tensor of it.
+
     Raises:
         DTypeError: it is an integer one, or bool.
+        ArgumentError: it is neither a dtype nor a tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.finfo(xp.float64).eps
@@ -176,8 +190,12 @@ def finfo(type: DType | Tensor, /) -> limits.finfo:
 def iinfo(type: DType | Tensor, /) -> limits.iinfo:
     """The limits of an integer dtype, or of that of a tensor.
 
+    Args:
+        type: the dtype, or a tensor of it.
+
     Raises:
         DTypeError: it is no integer one.
+        ArgumentError: it is neither a dtype nor a tensor.
 
     >>> from opdsl import array_api as xp
     >>> xp.iinfo(xp.uint8).max

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from opdsl._attributes import aten
 from opdsl.array_api.data_types import Numbers, as_tensor_of, promoted
 from opdsl.runtime import Tensor
+
+Function = TypeVar("Function", bound=Callable[..., Tensor])
 
 
 class Unary(Protocol):
@@ -21,102 +24,275 @@ class Binary(Protocol):
     def __call__(self, x1: Numbers, x2: Numbers, /) -> Tensor: ...
 
 
-def _unary(name: str, doc: str, operator: str = "") -> Unary:
+def _unary(name: str, doc: str, of: str, example: str, result: str, operator: str = "") -> Unary:
+    """A function, what it gives, of which elements; an example for its documentation; and the operator behind it."""
+
     def function(x: Tensor, /) -> Tensor:
         return aten[operator or name](x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return _documented(function, name, f"{doc}\n\nArgs:\n    x: {of}.", f"xp.asarray({example})", result)
 
 
-def _binary(name: str, doc: str, operator: str = "") -> Binary:
+def _binary(name: str, doc: str, of: str, left: str, right: str, result: str, operator: str = "") -> Binary:
+    """See ``_unary``."""
+
     def function(x1: Numbers, x2: Numbers, /) -> Tensor:
         return aten[operator or name](*promoted(x1, x2))
 
+    takes = f"Args:\n    x1, x2: {of}; tensors that broadcast, or a tensor and a Python number."
+    return _documented(function, name, f"{doc}\n\n{takes}", f"xp.asarray({left}), {right}", result)
+
+
+def _documented(function: Function, name: str, doc: str, given: str, result: str) -> Function:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"{doc}\n\n>>> from opdsl import array_api as xp\n>>> xp.{name}({given})\n{result}\n"
     return function
 
 
-abs = _unary("abs", "The absolute value; of complex numbers a real one.")
-acos = _unary("acos", "The inverse cosine.")
-acosh = _unary("acosh", "The inverse hyperbolic cosine.")
-asin = _unary("asin", "The inverse sine.")
-asinh = _unary("asinh", "The inverse hyperbolic sine.")
-atan = _unary("atan", "The inverse tangent.")
-atanh = _unary("atanh", "The inverse hyperbolic tangent.")
-bitwise_invert = _unary("bitwise_invert", "Every bit turned over; ``not`` for bools.", "bitwise_not")
-ceil = _unary("ceil", "The least integer that is not smaller.")
-conj = _unary("conj", "The complex conjugate.", "conj_physical")
-cos = _unary("cos", "The cosine.")
-cosh = _unary("cosh", "The hyperbolic cosine.")
-exp = _unary("exp", "The exponential.")
-floor = _unary("floor", "The greatest integer that is not larger.")
-imag = _unary("imag", "The imaginary part of complex numbers.")
-isfinite = _unary("isfinite", "Whether it is neither infinite nor NaN.")
-isinf = _unary("isinf", "Whether it is infinite.")
-isnan = _unary("isnan", "Whether it is NaN.")
-log = _unary("log", "The natural logarithm.")
-log1p = _unary("log1p", "``log(1 + x)``, exact near 0.")
-log2 = _unary("log2", "The logarithm to base 2.")
-log10 = _unary("log10", "The logarithm to base 10.")
-logical_not = _unary("logical_not", "``not``.")
-negative = _unary("negative", "The negative.")
-positive = _unary("positive", "The same.")
-real = _unary("real", "The real part.")
-reciprocal = _unary("reciprocal", "``1 / x``.")
-signbit = _unary("signbit", "Whether the sign bit is set, that of -0.0 too.")
-sin = _unary("sin", "The sine.")
-sinh = _unary("sinh", "The hyperbolic sine.")
-sqrt = _unary("sqrt", "The square root.")
-square = _unary("square", "``x * x``.")
-tan = _unary("tan", "The tangent.")
-tanh = _unary("tanh", "The hyperbolic tangent.")
-trunc = _unary("trunc", "The integer next to it towards 0.")
+abs = _unary(
+    "abs", "The absolute value; of complex numbers a real one.", "numbers", "[-1.5, 2.0]", "tensor([1.5000, 2.0000])"
+)
+acos = _unary(
+    "acos", "The inverse cosine.", "floating-point or complex numbers", "[1.0, 0.0]", "tensor([0.0000, 1.5708])"
+)
+acosh = _unary(
+    "acosh",
+    "The inverse hyperbolic cosine.",
+    "floating-point or complex numbers",
+    "[1.0, 2.0]",
+    "tensor([0.0000, 1.3170])",
+)
+asin = _unary(
+    "asin", "The inverse sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5708])"
+)
+asinh = _unary(
+    "asinh",
+    "The inverse hyperbolic sine.",
+    "floating-point or complex numbers",
+    "[0.0, 1.0]",
+    "tensor([0.0000, 0.8814])",
+)
+atan = _unary(
+    "atan", "The inverse tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.7854])"
+)
+atanh = _unary(
+    "atanh",
+    "The inverse hyperbolic tangent.",
+    "floating-point or complex numbers",
+    "[0.0, 0.5]",
+    "tensor([0.0000, 0.5493])",
+)
+bitwise_invert = _unary(
+    "bitwise_invert",
+    "Every bit turned over; ``not`` for bools.",
+    "integers or bools",
+    "[0, 5]",
+    "tensor([-1, -6])",
+    "bitwise_not",
+)
+ceil = _unary("ceil", "The least integer that is not smaller.", "real numbers", "[1.2, -1.2]", "tensor([ 2., -1.])")
+conj = _unary("conj", "The complex conjugate.", "numbers", "[1.0 + 2.0j]", "tensor([1.-2.j])", "conj_physical")
+cos = _unary("cos", "The cosine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 0.5403])")
+cosh = _unary(
+    "cosh", "The hyperbolic cosine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 1.5431])"
+)
+exp = _unary("exp", "The exponential.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([1.0000, 2.7183])")
+floor = _unary("floor", "The greatest integer that is not larger.", "real numbers", "[1.2, -1.2]", "tensor([ 1., -2.])")
+imag = _unary("imag", "The imaginary part of complex numbers.", "complex numbers", "[1.0 + 2.0j]", "tensor([2.])")
+isfinite = _unary(
+    "isfinite",
+    "Whether it is neither infinite nor NaN.",
+    "numbers",
+    "[1.0, xp.inf, xp.nan]",
+    "tensor([ True, False, False])",
+)
+isinf = _unary("isinf", "Whether it is infinite.", "numbers", "[1.0, xp.inf, xp.nan]", "tensor([False,  True, False])")
+isnan = _unary("isnan", "Whether it is NaN.", "numbers", "[1.0, xp.inf, xp.nan]", "tensor([False, False,  True])")
+log = _unary(
+    "log", "The natural logarithm.", "floating-point or complex numbers", "[1.0, 10.0]", "tensor([0.0000, 2.3026])"
+)
+log1p = _unary(
+    "log1p",
+    "``log(1 + x)``, exact near 0.",
+    "floating-point or complex numbers",
+    "[0.0, 1e-10]",
+    "tensor([0.0000e+00, 1.0000e-10])",
+)
+log2 = _unary("log2", "The logarithm to base 2.", "floating-point or complex numbers", "[1.0, 8.0]", "tensor([0., 3.])")
+log10 = _unary(
+    "log10", "The logarithm to base 10.", "floating-point or complex numbers", "[1.0, 100.0]", "tensor([0., 2.])"
+)
+logical_not = _unary("logical_not", "``not``.", "bools", "[True, False]", "tensor([False,  True])")
+negative = _unary("negative", "The negative.", "numbers", "[1, -2]", "tensor([-1,  2])")
+positive = _unary("positive", "The same.", "numbers", "[1, -2]", "tensor([ 1, -2])")
+real = _unary("real", "The real part.", "numbers", "[1.0 + 2.0j]", "tensor([1.])")
+reciprocal = _unary(
+    "reciprocal", "``1 / x``.", "floating-point or complex numbers", "[2.0, -4.0]", "tensor([ 0.5000, -0.2500])"
+)
+signbit = _unary(
+    "signbit",
+    "Whether the sign bit is set, that of -0.0 too.",
+    "floating-point numbers",
+    "[1.0, -0.0]",
+    "tensor([False,  True])",
+)
+sin = _unary("sin", "The sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.8415])")
+sinh = _unary(
+    "sinh", "The hyperbolic sine.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.1752])"
+)
+sqrt = _unary("sqrt", "The square root.", "floating-point or complex numbers", "[4.0, 2.0]", "tensor([2.0000, 1.4142])")
+square = _unary("square", "``x * x``.", "numbers", "[3, -2]", "tensor([9, 4])")
+tan = _unary("tan", "The tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5574])")
+tanh = _unary(
+    "tanh", "The hyperbolic tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.7616])"
+)
+trunc = _unary("trunc", "The integer next to it towards 0.", "real numbers", "[1.7, -1.7]", "tensor([ 1., -1.])")
 
-add = _binary("add", "The sum.")
-atan2 = _binary("atan2", "The angle of the point ``(x2, x1)``.")
-bitwise_and = _binary("bitwise_and", "The bits that both have.")
-bitwise_left_shift = _binary("bitwise_left_shift", "The bits of the first, moved to the left.")
-bitwise_or = _binary("bitwise_or", "The bits that either has.")
-bitwise_right_shift = _binary("bitwise_right_shift", "The bits of the first, moved to the right; the sign stays.")
-bitwise_xor = _binary("bitwise_xor", "The bits that one of both has.")
-copysign = _binary("copysign", "The first with the sign of the second.")
-divide = _binary("divide", "The quotient; of integers a floating-point one.")
-equal = _binary("equal", "Whether both are equal.", "eq")
-greater = _binary("greater", "Whether the first is greater.")
-greater_equal = _binary("greater_equal", "Whether the first is greater, or both are equal.")
-hypot = _binary("hypot", "The length of the vector ``(x1, x2)``, without overflow.")
-less = _binary("less", "Whether the first is less.")
-less_equal = _binary("less_equal", "Whether the first is less, or both are equal.")
-logaddexp = _binary("logaddexp", "``log(exp(x1) + exp(x2))``, without overflow.")
-logical_and = _binary("logical_and", "``and``.")
-logical_or = _binary("logical_or", "``or``.")
-logical_xor = _binary("logical_xor", "Whether one of both is true.")
-maximum = _binary("maximum", "The larger one; NaN where either is.")
-minimum = _binary("minimum", "The smaller one; NaN where either is.")
-multiply = _binary("multiply", "The product.")
-nextafter = _binary("nextafter", "The number next to the first, towards the second.")
-not_equal = _binary("not_equal", "Whether both are unequal.")
-pow = _binary("pow", "The first to the power of the second.")
-subtract = _binary("subtract", "The difference.")
+add = _binary("add", "The sum.", "numbers", "[1, 2]", "0.5", "tensor([1.5000, 2.5000])")
+atan2 = _binary(
+    "atan2",
+    "The angle of the point ``(x2, x1)``.",
+    "real numbers",
+    "[1.0, 1.0]",
+    "xp.asarray([1.0, -1.0])",
+    "tensor([0.7854, 2.3562])",
+)
+bitwise_and = _binary("bitwise_and", "The bits that both have.", "integers or bools", "[6, 5]", "3", "tensor([2, 1])")
+bitwise_left_shift = _binary(
+    "bitwise_left_shift", "The bits of the first, moved to the left.", "integers", "[1, 3]", "2", "tensor([ 4, 12])"
+)
+bitwise_or = _binary("bitwise_or", "The bits that either has.", "integers or bools", "[6, 5]", "3", "tensor([7, 7])")
+bitwise_right_shift = _binary(
+    "bitwise_right_shift",
+    "The bits of the first, moved to the right; the sign stays.",
+    "integers",
+    "[8, -8]",
+    "2",
+    "tensor([ 2, -2])",
+)
+bitwise_xor = _binary(
+    "bitwise_xor", "The bits that one of both has.", "integers or bools", "[6, 5]", "3", "tensor([5, 6])"
+)
+copysign = _binary(
+    "copysign",
+    "The first with the sign of the second.",
+    "floating-point numbers",
+    "[1.0, 2.0]",
+    "-0.0",
+    "tensor([-1., -2.])",
+)
+divide = _binary(
+    "divide", "The quotient; of integers a floating-point one.", "numbers", "[1, 2]", "4", "tensor([0.2500, 0.5000])"
+)
+equal = _binary("equal", "Whether both are equal.", "numbers or bools", "[1, 2]", "2", "tensor([False,  True])", "eq")
+greater = _binary("greater", "Whether the first is greater.", "real numbers", "[1, 2]", "1", "tensor([False,  True])")
+greater_equal = _binary(
+    "greater_equal",
+    "Whether the first is greater, or both are equal.",
+    "real numbers",
+    "[1, 2]",
+    "2",
+    "tensor([False,  True])",
+)
+hypot = _binary(
+    "hypot",
+    "The length of the vector ``(x1, x2)``, without overflow.",
+    "floating-point numbers",
+    "[3.0, 5.0]",
+    "xp.asarray([4.0, 12.0])",
+    "tensor([ 5., 13.])",
+)
+less = _binary("less", "Whether the first is less.", "real numbers", "[1, 2]", "2", "tensor([ True, False])")
+less_equal = _binary(
+    "less_equal",
+    "Whether the first is less, or both are equal.",
+    "real numbers",
+    "[1, 2]",
+    "1",
+    "tensor([ True, False])",
+)
+logaddexp = _binary(
+    "logaddexp",
+    "``log(exp(x1) + exp(x2))``, without overflow.",
+    "floating-point numbers",
+    "[0.0, 1000.0]",
+    "xp.asarray([0.0, 1000.0])",
+    "tensor([6.9315e-01, 1.0007e+03])",
+)
+logical_and = _binary(
+    "logical_and", "``and``.", "bools", "[True, True]", "xp.asarray([True, False])", "tensor([ True, False])"
+)
+logical_or = _binary(
+    "logical_or", "``or``.", "bools", "[False, False]", "xp.asarray([True, False])", "tensor([ True, False])"
+)
+logical_xor = _binary(
+    "logical_xor",
+    "Whether one of both is true.",
+    "bools",
+    "[True, True]",
+    "xp.asarray([True, False])",
+    "tensor([False,  True])",
+)
+maximum = _binary(
+    "maximum", "The larger one; NaN where either is.", "real numbers", "[1.0, xp.nan]", "2.0", "tensor([2., nan])"
+)
+minimum = _binary(
+    "minimum", "The smaller one; NaN where either is.", "real numbers", "[1.0, xp.nan]", "2.0", "tensor([1., nan])"
+)
+multiply = _binary("multiply", "The product.", "numbers", "[2, 3]", "4", "tensor([ 8, 12])")
+nextafter = _binary(
+    "nextafter",
+    "The number next to the first, towards the second.",
+    "floating-point numbers",
+    "[1.0]",
+    "2.0",
+    "tensor([1.0000])",
+)
+not_equal = _binary(
+    "not_equal", "Whether both are unequal.", "numbers or bools", "[1, 2]", "2", "tensor([ True, False])"
+)
+pow = _binary("pow", "The first to the power of the second.", "numbers", "[2, 3]", "2", "tensor([4, 9])")
+subtract = _binary("subtract", "The difference.", "numbers", "[1, 2]", "0.5", "tensor([0.5000, 1.5000])")
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """``exp(x) - 1``, exact near 0; of a complex 0 it is 0, with the sign of the imaginary part."""
+    """``exp(x) - 1``, exact near 0; of a complex 0 it is 0, with the sign of the imaginary part.
+
+    Args:
+        x: floating-point or complex numbers.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.expm1(xp.asarray([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
     made = aten.expm1(x)
     return aten.where(x == 0, aten.complex(aten.zeros_like(x.real), x.imag), made) if x.dtype.is_complex else made
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0 or 1; of complex numbers ``x / abs(x)``, and 0 for 0; NaN of NaN, where PyTorch has 0."""
+    """-1, 0 or 1; of complex numbers ``x / abs(x)``, and 0 for 0; NaN of NaN, where PyTorch has 0.
+
+    Args:
+        x: numbers.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.sign(xp.asarray([-3.0, 0.0, 2.0]))
+    tensor([-1.,  0.,  1.])
+    """
     made = aten.sgn(x)
     return aten.where(aten.isnan(x), x, made) if x.dtype.is_floating_point else made
 
 
 def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
-    """The quotient, rounded down; beside infinities it is that of ``x1 / x2``, where PyTorch has NaN or -1."""
+    """The quotient, rounded down; beside infinities it is that of ``x1 / x2``, where PyTorch has NaN or -1.
+
+    Args:
+        x1, x2: real numbers; tensors that broadcast, or a tensor and a Python number.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.floor_divide(xp.asarray([7.0, -7.0]), 2)
+    tensor([ 3., -4.])
+    """
     left, right = promoted(x1, x2)
     made = aten.floor_divide(left, right)
     if not made.dtype.is_floating_point:
@@ -125,19 +301,39 @@ def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
 
 
 def remainder(x1: Numbers, x2: Numbers, /) -> Tensor:
-    """What remains of the division, with the sign of the divisor, that of a 0 too."""
+    """What remains of the division, with the sign of the divisor, that of a 0 too.
+
+    Args:
+        x1, x2: real numbers; tensors that broadcast, or a tensor and a Python number.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.remainder(xp.asarray([7, -7]), 3)
+    tensor([1, 2])
+    """
     left, right = promoted(x1, x2)
     made = aten.remainder(left, right)
     return aten.where(made == 0, aten.copysign(made, right), made) if made.dtype.is_floating_point else made
 
 
 def round(x: Tensor, /) -> Tensor:
-    """The integer next to it, the even one of two; both parts of complex numbers."""
+    """The integer next to it, the even one of two; both parts of complex numbers.
+
+    Args:
+        x: numbers.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.round(xp.asarray([0.5, 1.5, -1.2]))
+    tensor([ 0.,  2., -1.])
+    """
     return aten.complex(aten.round(x.real), aten.round(x.imag)) if x.dtype.is_complex else aten.round(x)
 
 
 def clip(x: Tensor, /, min: float | Tensor | None = None, max: float | Tensor | None = None) -> Tensor:
     """The elements, those below ``min`` and above ``max`` replaced by these; the dtype is that of ``x``.
+
+    Args:
+        x: real numbers.
+        min, max: the ends: numbers, tensors that broadcast, or None for no end.
 
     >>> from opdsl import array_api as xp
     >>> xp.clip(xp.asarray([-3, 0, 5]), -1, 2)

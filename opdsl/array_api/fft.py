@@ -31,53 +31,135 @@ class TransformOfAxes(Protocol):
     ) -> Tensor: ...
 
 
-def _transform(name: str, doc: str) -> Transform:
+def _transform(name: str, doc: str, given: str, result: str) -> Transform:
+    """A transform, what it gives, and an example for its documentation."""
+
     def function(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
         return aten[f"fft_{name}"](x, n, axis, norm)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} of vectors along an axis, cut or filled with zeros to ``n`` elements."
+    function.__doc__ = f"""{doc} of vectors along an axis.
+
+Args:
+    x: the vectors.
+    n: to how many elements they are cut, or filled with zeros; as they are for None.
+    axis: along which they lie.
+    norm: what is divided by the number of elements: inverse transforms for ``"backward"``, the others for
+        ``"forward"``, and both by its root for ``"ortho"``.
+
+>>> from opdsl import array_api as xp
+>>> xp.fft.{name}(xp.asarray({given})).real
+{result}
+"""
     return function
 
 
-def _transform_of_axes(name: str, doc: str) -> TransformOfAxes:
+def _transform_of_axes(name: str, doc: str, given: str, result: str) -> TransformOfAxes:
+    """See ``_transform``."""
+
     def function(
         x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
     ) -> Tensor:
         return aten[f"fft_{name}"](x, s, axes, norm)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} along axes (all by default), cut or filled with zeros to the sizes ``s``."
+    function.__doc__ = f"""{doc} along axes.
+
+Args:
+    x: the tensor.
+    s: to which sizes it is cut, or filled with zeros, along these axes; as it is for None.
+    axes: which ones; all for None, or as many of the last as ``s`` has sizes.
+    norm: as of ``fft``.
+
+>>> from opdsl import array_api as xp
+>>> xp.fft.{name}(xp.asarray({given})).real
+{result}
+"""
     return function
 
 
-fft = _transform("fft", "The Fourier transform")
-ifft = _transform("ifft", "The inverse Fourier transform")
-rfft = _transform("rfft", "The first half of the Fourier transform, of real numbers")
-irfft = _transform("irfft", "The inverse of ``rfft``,")
-hfft = _transform("hfft", "The Fourier transform, given by its first half and so real,")
-ihfft = _transform("ihfft", "The inverse of ``hfft``,")
-fftn = _transform_of_axes("fftn", "The Fourier transform")
-ifftn = _transform_of_axes("ifftn", "The inverse Fourier transform")
-rfftn = _transform_of_axes("rfftn", "The first half of the Fourier transform of real numbers")
-irfftn = _transform_of_axes("irfftn", "The inverse of ``rfftn``")
+fft = _transform("fft", "The Fourier transform", "[1.0, 0.0, -1.0, 0.0]", "tensor([0., 2., 0., 2.])")
+ifft = _transform("ifft", "The inverse Fourier transform", "[4.0, 0.0, 0.0, 0.0]", "tensor([1., 1., 1., 1.])")
+rfft = _transform(
+    "rfft", "The first half of the Fourier transform, of real numbers", "[1.0, 0.0, -1.0, 0.0]", "tensor([0., 2., 0.])"
+)
+irfft = _transform("irfft", "The inverse of ``rfft``", "[4.0 + 0j, 0j, 0j]", "tensor([1., 1., 1., 1.])")
+hfft = _transform(
+    "hfft",
+    "The Fourier transform, given by its first half and so real,",
+    "[1.0 + 0j, 0j, 0j]",
+    "tensor([1., 1., 1., 1.])",
+)
+ihfft = _transform("ihfft", "The inverse of ``hfft``", "[4.0, 0.0, 0.0, 0.0]", "tensor([1., 1., 1.])")
+fftn = _transform_of_axes(
+    "fftn", "The Fourier transform", "[[1.0, 0.0], [0.0, 0.0]]", "tensor([[1., 1.],\n        [1., 1.]])"
+)
+ifftn = _transform_of_axes(
+    "ifftn", "The inverse Fourier transform", "[[4.0, 0.0], [0.0, 0.0]]", "tensor([[1., 1.],\n        [1., 1.]])"
+)
+rfftn = _transform_of_axes(
+    "rfftn",
+    "The first half of the Fourier transform, of real numbers,",
+    "[[1.0, 0.0], [0.0, 0.0]]",
+    "tensor([[1., 1.],\n        [1., 1.]])",
+)
+irfftn = _transform_of_axes(
+    "irfftn", "The inverse of ``rfftn``", "[[4.0 + 0j, 0j], [0j, 0j]]", "tensor([[1., 1.],\n        [1., 1.]])"
+)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
-    """The frequencies of the elements of ``fft``, for ``n`` samples at distance ``d``."""
+    """The frequencies of the elements of ``fft``, for ``n`` samples at distance ``d``.
+
+    Args:
+        n: how many samples.
+        d: their distance.
+        dtype: of the frequencies; the default dtype by default.
+        device: where they live; on the CPU by default.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
     return aten.fft_fftfreq(n, d, dtype=dtype, device=device)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
-    """The frequencies of the elements of ``rfft``, for ``n`` samples at distance ``d``."""
+    """The frequencies of the elements of ``rfft``, for ``n`` samples at distance ``d``.
+
+    Args:
+        n, d, dtype, device: as of ``fftfreq``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
     return aten.fft_rfftfreq(n, d, dtype=dtype, device=device)
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The elements rolled so that frequency 0 stands in the middle."""
+    """The elements rolled so that frequency 0 stands in the middle.
+
+    Args:
+        x: what ``fft`` gives, or ``fftfreq``.
+        axes: which ones; all for None.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.fft.fftshift(xp.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
     return aten.fft_fftshift(x, [axes] if isinstance(axes, int) else axes)
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of ``fftshift``."""
+    """The inverse of ``fftshift``.
+
+    Args:
+        x: what ``fftshift`` gives.
+        axes: which ones; all for None.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.fft.ifftshift(xp.asarray([-2, -1, 0, 1]))
+    tensor([ 0,  1, -2, -1])
+    """
     return aten.fft_ifftshift(x, [axes] if isinstance(axes, int) else axes)

@@ -17,28 +17,48 @@ from opdsl.runtime.limits import finfo
 
 
 class EighResult(NamedTuple):
-    """What ``eigh`` gives."""
+    """What ``eigh`` gives.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.eigh(xp.asarray([[2.0]])).eigenvalues
+    tensor([2.])
+    """
 
     eigenvalues: Tensor
     eigenvectors: Tensor
 
 
 class QRResult(NamedTuple):
-    """What ``qr`` gives."""
+    """What ``qr`` gives.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.qr(xp.asarray([[2.0]])).R.abs()
+    tensor([[2.]])
+    """
 
     Q: Tensor
     R: Tensor
 
 
 class SlogdetResult(NamedTuple):
-    """What ``slogdet`` gives."""
+    """What ``slogdet`` gives.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.slogdet(xp.asarray([[-1.0]])).sign
+    tensor(-1.)
+    """
 
     sign: Tensor
     logabsdet: Tensor
 
 
 class SVDResult(NamedTuple):
-    """What ``svd`` gives."""
+    """What ``svd`` gives.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.svd(xp.asarray([[-2.0]])).S
+    tensor([2.])
+    """
 
     U: Tensor
     S: Tensor
@@ -49,12 +69,29 @@ class SVDResult(NamedTuple):
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The products of matrices; a vector stands for a row on the left and for a column on the right."""
+    """The products of matrices; a vector stands for a row on the left and for a column on the right.
+
+    Args:
+        x1, x2: of shapes (..., M, K) and (..., K, N), or (K).
+
+    >>> from opdsl import array_api as xp
+    >>> xp.matmul(xp.asarray([[1, 2], [3, 4]]), xp.asarray([1, 10]))
+    tensor([21, 43])
+    """
     return aten.matmul(*promoted(x1, x2))
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
-    """A view of matrices with rows and columns exchanged."""
+    """A view of matrices with rows and columns exchanged.
+
+    Args:
+        x: the matrices.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.matrix_transpose(xp.asarray([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return x.transpose(-2, -1)
 
 
@@ -64,13 +101,29 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
     Args:
         x1, x2: the tensors.
         axes: how many, the last of ``x1`` and the first of ``x2``; or which ones of each.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 4)), axes=1).shape
+    (2, 4)
     """
     left, right = promoted(x1, x2)
     return aten.tensordot(left, right, axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The sums of products of vectors along an axis; the first is conjugated."""
+    """The sums of products of vectors along an axis; the first is conjugated.
+
+    Args:
+        x1, x2: of shapes that broadcast.
+        axis: along which the vectors lie.
+
+    Raises:
+        ShapeError: the vectors have different numbers of elements.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.vecdot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([1, 10]))
+    tensor([21, 43])
+    """
     left, right = promoted(x1, x2)
     if left.shape[axis] != right.shape[axis]:
         raise ShapeError(f"vecdot: vectors of {left.shape[axis]} and {right.shape[axis]} elements have no product")
@@ -78,18 +131,49 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The products of each element of a vector and each of another."""
+    """The products of each element of a vector and each of another.
+
+    Args:
+        x1, x2: the vectors.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.outer(xp.asarray([1, 2]), xp.asarray([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
     return aten.outer(*promoted(x1, x2))
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along an axis."""
+    """The cross products of vectors of three elements along an axis.
+
+    Args:
+        x1, x2: of shapes that broadcast.
+        axis: along which the vectors lie.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.cross(xp.asarray([1.0, 0.0, 0.0]), xp.asarray([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     left, right = aten.broadcast_tensors(*promoted(x1, x2))
     return aten.linalg_cross(left, right, dim=axis)
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
-    """The product of ``n`` times a square matrix, of its inverse for negative numbers."""
+    """The product of ``n`` times a square matrix, of its inverse for negative numbers.
+
+    Args:
+        x: the matrices.
+        n: how many times.
+
+    Raises:
+        LinearAlgebraError: ``n`` is negative, and a matrix is singular.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.matrix_power(xp.asarray([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
     base = inv(x) if n < 0 else x
     made: Tensor | None = None
     for bit in reversed(f"{abs(n):b}"):
@@ -103,12 +187,31 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
-    """A view of the diagonals of matrices."""
+    """A view of the diagonals of matrices.
+
+    Args:
+        x: the matrices.
+        offset: which diagonal: above the main one for positive numbers, beneath it for negative ones.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     return aten.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tensor:
-    """The sums along diagonals of matrices; of integers in int64 unless a dtype is named."""
+    """The sums along diagonals of matrices; of integers in int64 unless a dtype is named.
+
+    Args:
+        x: the matrices.
+        offset: which diagonal; see ``diagonal``.
+        dtype: what is summed in.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.trace(xp.asarray([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     return aten.sum(diagonal(x, offset=offset), -1, dtype=dtype or sum_dtype(x.dtype))
 
 
@@ -118,36 +221,77 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tenso
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """The triangular factors of Hermitian positive-definite matrices.
 
+    Args:
+        x: the matrices.
+        upper: whether the factor is an upper triangle.
+
     Raises:
         LinearAlgebraError: a matrix is not positive-definite.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.cholesky(xp.asarray([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
     """
     return aten.linalg_cholesky(x, upper=upper)
 
 
 def det(x: Tensor, /) -> Tensor:
-    """The determinants of square matrices."""
+    """The determinants of square matrices.
+
+    Args:
+        x: the matrices.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.det(xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(-2.0000)
+    """
     return aten.linalg_det(x)
 
 
 def inv(x: Tensor, /) -> Tensor:
     """The inverses of square matrices.
 
+    Args:
+        x: the matrices.
+
     Raises:
         LinearAlgebraError: a matrix is singular.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
     """
     return aten.linalg_inv(x)
 
 
 def slogdet(x: Tensor, /) -> SlogdetResult:
-    """The signs of determinants, and the logarithms of their absolute values."""
+    """The signs of determinants, and the logarithms of their absolute values.
+
+    Args:
+        x: square matrices.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    SlogdetResult(sign=tensor(-1.), logabsdet=tensor(0.))
+    """
     return SlogdetResult(*aten.linalg_slogdet(x))
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """What ``x1`` has to be multiplied by to give ``x2``, which is a vector if it has one axis, else matrices.
 
+    Args:
+        x1: square matrices.
+        x2: a vector, or matrices.
+
     Raises:
         LinearAlgebraError: a matrix is singular.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([1.0, 2.0]))
+    tensor([0.5000, 0.5000])
     """
     left, right = promoted(x1, x2)
     if right.ndim == 1:
@@ -160,27 +304,69 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def eigh(x: Tensor, /) -> EighResult:
-    """The eigenvalues of Hermitian matrices in order, and their eigenvectors as columns."""
+    """The eigenvalues of Hermitian matrices in order, and their eigenvectors as columns.
+
+    Args:
+        x: the matrices, of which the lower triangle is read.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.eigh(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
     return EighResult(*aten.linalg_eigh(x))
 
 
 def eigvalsh(x: Tensor, /) -> Tensor:
-    """The eigenvalues of Hermitian matrices in order."""
+    """The eigenvalues of Hermitian matrices in order.
+
+    Args:
+        x: the matrices, of which the lower triangle is read.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.eigvalsh(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    tensor([-1.,  1.])
+    """
     return aten.linalg_eigvalsh(x)
 
 
 def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """Matrices as products of one with orthonormal columns and an upper triangular one."""
+    """Matrices as products of one with orthonormal columns and an upper triangular one.
+
+    Args:
+        x: the matrices.
+        mode: ``"reduced"`` has as many orthonormal columns as the smaller size, ``"complete"`` as there are rows.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.qr(xp.ones((3, 2)), mode="complete").Q.shape
+    (3, 3)
+    """
     return QRResult(*aten.linalg_qr(x, mode=mode))
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
-    """The singular value decompositions ``U * S @ Vh`` of matrices."""
+    """The singular value decompositions ``U * S @ Vh`` of matrices.
+
+    Args:
+        x: the matrices.
+        full_matrices: whether ``U`` and ``Vh`` are square.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
+    tensor([4., 3.])
+    """
     return SVDResult(*aten.linalg_svd(x, full_matrices=full_matrices))
 
 
 def svdvals(x: Tensor, /) -> Tensor:
-    """The singular values of matrices, the largest first."""
+    """The singular values of matrices, the largest first.
+
+    Args:
+        x: the matrices.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.svdvals(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    tensor([4., 3.])
+    """
     return aten.linalg_svdvals(x)
 
 
@@ -198,6 +384,13 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     Args:
         x: the matrices.
         rtol: one for all matrices, or one for each; the larger size times the dtype's ``eps`` by default.
+
+    Raises:
+        ShapeError: there are fewer than two dimensions.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.matrix_rank(xp.ones((2, 2)))
+    tensor(1)
     """
     if x.ndim < 2:
         raise ShapeError(f"matrix_rank: matrices have two dimensions or more (got {x.ndim})")
@@ -213,6 +406,10 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     Args:
         x: the matrices.
         rtol: below which part of the largest one singular values count as 0, as of ``matrix_rank``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.pinv(xp.asarray([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
     """
     if 0 in x.shape[-2:]:
         return x.transpose(-2, -1).clone()
@@ -226,7 +423,19 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2) -> Tensor:
-    """The norms of vectors along axes; of all elements for None."""
+    """The norms of vectors along axes; of all elements for None.
+
+    Args:
+        x: the vectors.
+        axis: along which they lie; several count as one.
+        keepdims: whether the axes stay, with size 1.
+        ord: 2 for the Euclidean norm, 1 for the sum of absolute values, inf and -inf for the largest and the least
+            of them, 0 for how many are not 0, others for the root of the sum of powers.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
+    tensor(5.)
+    """
     if axis == ():
         return reduced("linalg_vector_norm", x, axis, keepdims, ord=ord)
     return aten.linalg_vector_norm(x, ord, axis, keepdims)
@@ -243,6 +452,10 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["f
 
     Raises:
         OptionError: there is no such norm.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.linalg.matrix_norm(xp.asarray([[3.0, 0.0], [4.0, 0.0]]))
+    tensor(5.)
     """
     if ord is None or ord == "fro":
         return aten.linalg_vector_norm(x, 2, (-2, -1), keepdims)

@@ -14,12 +14,30 @@ Tensors = Sequence[Tensor]
 
 
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
-    """The tensors as views of the shape that all of them have together."""
+    """The tensors as views of the shape that all of them have together.
+
+    Args:
+        arrays: of shapes that broadcast.
+
+    >>> from opdsl import array_api as xp
+    >>> [each.shape for each in xp.broadcast_arrays(xp.ones((2, 1)), xp.ones(3))]
+    [(2, 3), (2, 3)]
+    """
     return list(aten.broadcast_tensors(*arrays))
 
 
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
-    """A view of another shape, in which elements repeat."""
+    """A view of another shape, in which elements repeat.
+
+    Args:
+        x: the tensor.
+        shape: the new one; its last sizes are those of ``x`` where these are not 1.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return aten.broadcast_to(x, shape)
 
 
@@ -29,31 +47,76 @@ def _of_one_dtype(arrays: Tensors) -> list[Tensor]:
 
 
 def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
-    """The tensors one after another along an axis; their elements in one vector for None."""
+    """The tensors one after another along an axis; their elements in one vector for None.
+
+    Args:
+        arrays: of equal sizes along the other axes; their dtypes are promoted.
+        axis: along which they follow each other.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3])])
+    tensor([1, 2, 3])
+    """
     same = _of_one_dtype(arrays)
     return aten.cat([each.flatten() for each in same]) if axis is None else aten.cat(same, axis)
 
 
 def stack(arrays: Tensors, /, *, axis: int = 0) -> Tensor:
-    """The tensors one after another along a new axis."""
+    """The tensors one after another along a new axis.
+
+    Args:
+        arrays: of one shape; their dtypes are promoted.
+        axis: where the new axis stands in the result.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.stack([xp.asarray([1, 2]), xp.asarray([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return aten.stack(_of_one_dtype(arrays), axis)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along an axis."""
+    """The slices along an axis.
+
+    Args:
+        x: the tensor.
+        axis: along which it is taken apart.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     return tuple(x.unbind(axis))
 
 
 def expand_dims(x: Tensor, /, axis: int) -> Tensor:
-    """A view with a new axis of size 1."""
+    """A view with a new axis of size 1.
+
+    Args:
+        x: the tensor.
+        axis: where the new axis stands in the result.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.expand_dims(xp.asarray([1, 2]), -1).shape
+    (2, 1)
+    """
     return x.unsqueeze(axis)
 
 
 def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     """A view without some axes of size 1.
 
+    Args:
+        x: the tensor.
+        axis: which one, or which ones.
+
     Raises:
         OptionError: an axis is of another size; it is a ValueError.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.squeeze(xp.ones((1, 2, 1)), 0).shape
+    (2, 1)
     """
     axes = axis if isinstance(axis, tuple) else (axis,)
     for each in axes:
@@ -63,23 +126,61 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
 
 
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
-    """The elements in opposite order along some axes, or all."""
+    """The elements in opposite order along some axes, or all.
+
+    Args:
+        x: the tensor.
+        axis: which ones; all for None.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.flip(xp.asarray([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
     axes = tuple(range(x.ndim)) if axis is None else axis
     return aten.flip(x, axes if isinstance(axes, tuple) else (axes,))
 
 
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
-    """A view with axes in other places."""
+    """A view with axes in other places.
+
+    Args:
+        x: the tensor.
+        source: which axes.
+        destination: where each of them stands in the result; the others keep their order.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     return x.movedim(source, destination)
 
 
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
-    """A view with the axes in another order."""
+    """A view with the axes in another order.
+
+    Args:
+        x: the tensor.
+        axes: for each axis of the result that of ``x``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return x.permute(axes)
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Each element, or slice along an axis, several times."""
+    """Each element, or slice along an axis, several times.
+
+    Args:
+        x: the tensor.
+        repeats: how often, all or each.
+        axis: of the slices; None takes the elements in a row.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.repeat(xp.asarray([1, 2]), xp.asarray([1, 3]))
+    tensor([1, 2, 2, 2])
+    """
     return aten.repeat_interleave(x, repeats.to(int64) if isinstance(repeats, Tensor) else repeats, axis)
 
 
@@ -93,6 +194,11 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
     Raises:
         OptionError: ``copy=False``, and no view has that shape; it is a ValueError.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.reshape(xp.arange(4), (2, -1))
+    tensor([[0, 1],
+            [2, 3]])
     """
     made = x.reshape(shape)
     if copy is False and x.numel() and made.data_ptr() != x.data_ptr():
@@ -101,10 +207,30 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """The elements moved along axes; what falls out on one side comes in on the other."""
+    """The elements moved along axes; what falls out on one side comes in on the other.
+
+    Args:
+        x: the tensor.
+        shift: by how much, for each axis.
+        axis: which ones; None takes the elements in a row.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.roll(xp.arange(4), 1)
+    tensor([3, 0, 1, 2])
+    """
     return aten.roll(x, shift) if axis is None else aten.roll(x, shift, axis)
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """The whole tensor several times along each axis."""
+    """The whole tensor several times along each axis.
+
+    Args:
+        x: the tensor.
+        repetitions: how often along each axis, of which there may be more than ``x`` has.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.tile(xp.asarray([1, 2]), (2, 1))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return aten.tile(x, repetitions)

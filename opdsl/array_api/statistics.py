@@ -18,37 +18,102 @@ def reduced(operator: str, x: Tensor, axis: Axes | None, keepdims: bool, **optio
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether all elements are true."""
+    """Whether all elements are true.
+
+    Args:
+        x: the tensor; what is not 0 is true.
+        axis: over which ones; all for None.
+        keepdims: whether the axes stay, with size 1.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.all(xp.asarray([[True, False], [True, True]]), axis=1)
+    tensor([False,  True])
+    """
     return reduced("all", x, axis, keepdims).to(bool_)
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether one element is true."""
+    """Whether one element is true.
+
+    Args:
+        x, axis, keepdims: as of ``all``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
+    tensor([ True, False])
+    """
     return reduced("any", x, axis, keepdims).to(bool_)
 
 
 def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The largest element; NaN where one is."""
+    """The largest element; NaN where one is.
+
+    Args:
+        x: real numbers.
+        axis, keepdims: as of ``all``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.max(xp.asarray([[1, 5], [7, 2]]), axis=0)
+    tensor([7, 5])
+    """
     return reduced("amax", x, axis, keepdims)
 
 
 def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The least element; NaN where one is."""
+    """The least element; NaN where one is.
+
+    Args:
+        x: real numbers.
+        axis, keepdims: as of ``all``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.min(xp.asarray([[1, 5], [7, 2]]), axis=0)
+    tensor([1, 2])
+    """
     return reduced("amin", x, axis, keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The arithmetic mean."""
+    """The arithmetic mean.
+
+    Args:
+        x: floating-point or complex numbers.
+        axis, keepdims: as of ``all``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.mean(xp.asarray([[1.0, 5.0], [7.0, 2.0]]), axis=0)
+    tensor([4.0000, 3.5000])
+    """
     return reduced("mean", x, axis, keepdims)
 
 
 def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False) -> Tensor:
-    """The sum; of integers and bools in int64 unless a dtype is named."""
+    """The sum; of integers and bools in int64 unless a dtype is named.
+
+    Args:
+        x: numbers.
+        axis, keepdims: as of ``all``.
+        dtype: what is summed in.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.sum(xp.asarray([[1, 5], [7, 2]]), axis=0)
+    tensor([8, 7])
+    """
     return reduced("sum", x, axis, keepdims, dtype=dtype or sum_dtype(x.dtype))
 
 
 def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False) -> Tensor:
-    """The product; of integers and bools in int64 unless a dtype is named."""
+    """The product; of integers and bools in int64 unless a dtype is named.
+
+    Args:
+        x: numbers.
+        axis, keepdims: as of ``all``.
+        dtype: what is multiplied in.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.prod(xp.asarray([[1, 5], [7, 2]]), axis=0)
+    tensor([ 7, 10])
+    """
     dtype = dtype or sum_dtype(x.dtype)
     if axis is None and not keepdims:
         return aten.prod(x, dtype=dtype)
@@ -62,12 +127,32 @@ def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, 
 
 
 def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation, the sum of squares divided by the count less ``correction``."""
+    """The standard deviation, the sum of squares divided by the count less ``correction``.
+
+    Args:
+        x: floating-point numbers.
+        axis, keepdims: as of ``all``.
+        correction: 1 for a sample's.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.std(xp.asarray([1.0, 3.0]), correction=1)
+    tensor(1.4142)
+    """
     return reduced("std", x, axis, keepdims, correction=correction)
 
 
 def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance, the sum of squares divided by the count less ``correction``."""
+    """The variance, the sum of squares divided by the count less ``correction``.
+
+    Args:
+        x: floating-point numbers.
+        axis, keepdims: as of ``all``.
+        correction: 1 for a sample's.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.var(xp.asarray([1.0, 3.0]))
+    tensor(1.)
+    """
     return reduced("var", x, axis, keepdims, correction=correction)
 
 
@@ -88,6 +173,12 @@ def cumulative_sum(
 ) -> Tensor:
     """The sums of the first elements along an axis, that of none in front where ``include_initial``.
 
+    Args:
+        x: numbers.
+        axis: along which; vectors need not name it.
+        dtype: what is summed in; 64 bits for integers by default.
+        include_initial: whether the result begins with a 0.
+
     Raises:
         DimensionError: no axis is named, and ``x`` is no vector.
 
@@ -103,8 +194,18 @@ def cumulative_prod(
 ) -> Tensor:
     """The products of the first elements along an axis, that of none in front where ``include_initial``.
 
+    Args:
+        x: numbers.
+        axis: along which; vectors need not name it.
+        dtype: what is multiplied in; 64 bits for integers by default.
+        include_initial: whether the result begins with a 1.
+
     Raises:
         DimensionError: no axis is named, and ``x`` is no vector.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.cumulative_prod(xp.asarray([2, 3, 4]))
+    tensor([ 2,  6, 24])
     """
     return _cumulative("cumprod", x, axis, dtype, 1 if include_initial else None)
 
@@ -112,5 +213,16 @@ def cumulative_prod(
 def diff(
     x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The ``n``-th differences of elements that follow each other along an axis."""
+    """The ``n``-th differences of elements that follow each other along an axis.
+
+    Args:
+        x: numbers.
+        axis: along which.
+        n: how often differences are taken.
+        prepend, append: what stands before and behind ``x``, as elements of it.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.diff(xp.asarray([1, 4, 9, 16]), n=2)
+    tensor([2, 2])
+    """
     return aten.diff(x, n, axis, prepend, append)

@@ -127,6 +127,7 @@ TOPICS = (
     "sampling",
     "special_methods",
     "subscripts",
+    "by_hand",
 )
 
 

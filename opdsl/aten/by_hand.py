@@ -13,7 +13,7 @@ from opdsl.aten import contractions, grids, uniqueness
 from opdsl.aten.stacking import with_dimensions
 from opdsl.errors import ArgumentError, InterchangeError, OptionError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.runtime import DType, Tensor, wrap
+from opdsl.runtime import DType, Tensor, install_method, wrap
 
 # ----------------------------------------------------------------------------------------------------------- questions
 
@@ -60,6 +60,46 @@ def is_floating_point(input: Tensor) -> bool:
     (True, False)
     """
     return input.dtype.is_floating_point
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype of a tensor can hold negative values.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> opdsl.is_signed(opdsl.tensor([1])), opdsl.is_signed(opdsl.tensor([1], dtype=opdsl.uint8))
+    (True, False)
+    """
+    return input.dtype.is_signed
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> with opdsl.inference_mode():
+    ...     opdsl.is_inference(opdsl.ones(1))
+    True
+    """
+    return input.is_inference()
+
+
+def get_device(input: Tensor) -> int:
+    """The index of a tensor's device, -1 where it has none.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> opdsl.get_device(opdsl.ones(1))
+    -1
+    """
+    return input.get_device()
 
 
 def is_complex(input: Tensor) -> bool:
@@ -153,6 +193,11 @@ def unique_consecutive(
     """
     found = uniqueness.unique_consecutive(input, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)
+
+
+# Methods, too, as in PyTorch.
+for _method in (unique, unique_consecutive):
+    install_method(_method.__name__, _method)
 
 
 def _asked_for(found: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor, ...]:

@@ -1431,6 +1431,8 @@ METHODS: dict[str, str] = {
     "unflatten": "views",
     "unfold": "slicing",
     "uniform_": "random",
+    "unique": "by_hand",
+    "unique_consecutive": "uniqueness",
     "unsafe_chunk": "splitting",
     "unsafe_split": "splitting",
     "unsafe_split_with_sizes": "splitting",

@@ -155,9 +155,9 @@ def position_of(value: object) -> int | None:
 
 
 def index_of(data: Any) -> Tensor:
-    """A list or array as an index tensor: a mask of bools, int64 of anything else."""
+    """A list or array as an index tensor: a mask of bools, int64 of anything else, of NumPy's uint8, too."""
     made = tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))
-    return made if made.dtype in _MASKS else made.to(int64)
+    return made if made.dtype is bool_ else made.to(int64)
 
 
 def dimensions_of(part: object) -> int:

@@ -10,6 +10,7 @@ import numpy
 from opdsl.errors import DTypeError
 
 NumpyDType = numpy.dtype[numpy.generic]
+NumpyScalar = type[numpy.generic]
 
 
 class Category(enum.IntEnum):
@@ -86,6 +87,16 @@ class DType:
     dtype = __numpy_dtype__  # what NumPy before 2.4 asks for
 
     @property
+    def type(self) -> NumpyScalar:
+        """The type of NumPy's scalars of it, by which libraries ask what it is; see ``__numpy_dtype__``."""
+        return self.__numpy_dtype__.type
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter for what it is: one of ``b``, ``i``, ``u``, ``f``, ``c``; of bfloat16 that of ml_dtypes."""
+        return self.__numpy_dtype__.kind
+
+    @property
     def is_floating_point(self) -> bool:
         """Whether it is a real floating-point type."""
         return self.category is Category.FLOAT
@@ -116,6 +127,14 @@ class DType:
         if found is None:
             raise DTypeError(f"{self!r} has no complex type. Convert to float32 or float64 first.")
         return found
+
+    def __eq__(self, other: object) -> bool:
+        """Beside NumPy's dtypes and scalar types, and Python's numbers, as NumPy compares: ``opdsl.float64 == float``."""
+        if self is other:
+            return True
+        return _from_type(other) is self if isinstance(other, type) else NotImplemented
+
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"opdsl.{self.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import EllipsisType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overload
 
@@ -14,7 +14,7 @@ from opdsl.errors import ConversionError, DeviceError, DimensionError, Interchan
 from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
-from opdsl.runtime.dtype import DType
+from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.runtime.geometry import geometry, geometry_of
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.lowering import SymbolicArray
@@ -339,6 +339,37 @@ class Tensor(Differentiable):
     def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: bool = False) -> Tensor:
         """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
         return wrap(*values.stored(array))
+
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Collection[type],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        """NumPy's functions: those that ``opdsl.array_api`` has give tensors, others compute on arrays.
+
+        >>> import numpy, opdsl
+        >>> numpy.concatenate([opdsl.ones(1), opdsl.zeros(2)])
+        tensor([1., 0., 0.])
+        """
+        return importlib.import_module("opdsl.array_api.numpy_functions").call(function, types, args, kwargs)
+
+    def astype(self, dtype: DType | _NumpyDType | type | str, copy: bool = True) -> Tensor:
+        """The elements as another dtype: ``to`` by NumPy's name, for libraries that convert blocks of any kind.
+
+        Args:
+            dtype: ours, or what NumPy takes for one.
+            copy: whether the result is a copy where nothing changes, too.
+
+        Raises:
+            DTypeError: there is no such dtype.
+
+        >>> import numpy, opdsl
+        >>> opdsl.tensor([1.5, -2.5]).astype(numpy.int64)
+        tensor([ 1, -2])
+        """
+        return self.to(dtype if isinstance(dtype, DType) else to_dtype(numpy.dtype(dtype)), copy=copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:

@@ -195,3 +195,35 @@ def test_graphs_can_be_sent_to_other_processes() -> None:
 def test_what_is_no_operator_is_refused() -> None:
     with pytest.raises(DeclarationError, match="lazy takes a declared operator"):
         lazy(np.sin)
+
+
+# ----------------------------------------------------------------------------------------------- blocks that are tensors
+
+OF_BLOCKS: dict[str, Any] = {
+    "sum": lambda x: x.sum(),
+    "max": lambda x: da.max(x, axis=1),
+    "mean of integers": lambda x: x.astype("i8").mean(axis=0),
+    "var": lambda x: x.var(axis=1),
+    "argmax": lambda x: x.argmax(axis=0),
+    "nansum": lambda x: da.nansum(x, axis=0),
+    "cumsum": lambda x: x.cumsum(axis=0),
+    "standardised": lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
+    "joined": lambda x: da.concatenate([x, da.stack([x, x])[0]], axis=1),
+    "where": lambda x: da.where(x > 1, x, -abs(x)),
+    "products": lambda x: da.einsum("ij,kj->ik", x @ x.T, da.tensordot(x, x, axes=((1,), (1,)))),
+    "rechunked": lambda x: da.exp(x).rechunk((2, 6)).T.reshape(3, 2, 7).ravel(),
+    "rows": lambda x: x[[0, 3, 5]] + da.take(x, [1, 4, 6], axis=0),
+    "chosen": lambda x: x[x > 0],
+    "norms": lambda x: da.linalg.norm(x, axis=1),
+    "overlap": lambda x: x.map_overlap(lambda each: each + 1, depth=1, boundary="none"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OF_BLOCKS)
+def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
+    blocks, arrays = (da.from_array(each, chunks=(3, 4)) for each in (opdsl.from_numpy(X), X))
+    assert isinstance(blocks.blocks[0, 0].compute(), Tensor)
+    found, expected = (np.asarray(OF_BLOCKS[name](each).compute()) for each in (blocks, arrays))
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -212,3 +213,20 @@ def test_options_of_printing_that_are_none(options: dict[str, Any]) -> None:
     with pytest.raises(opdsl.errors.OptionError):
         opdsl.set_printoptions(linewidth=3, **options)
     assert repr(opdsl.asarray(NUMBERS)) == before
+
+
+def test_functions_that_are_methods_in_pytorch_are_methods() -> None:
+    functions = {name for name in dir(opdsl) if callable(getattr(opdsl, name)) and name[0] != "_"}
+    assert functions & set(dir(torch.Tensor)) - set(dir(opdsl.Tensor)) == set()
+    methods = {name for name in dir(opdsl.Tensor) if callable(getattr(opdsl.Tensor, name)) and name[0] != "_"}
+    assert methods & {name for name in dir(torch) if inspect.isroutine(getattr(torch, name))} - set(dir(opdsl)) == set()
+
+
+def test_unique_is_a_method() -> None:
+    ours, theirs = (lib.tensor([[3, 1], [3, 1], [2, 2]]) for lib in (opdsl, torch))
+    assert ours.unique().tolist() == theirs.unique().tolist()
+    for one, other in zip(
+        ours.unique(dim=0, return_counts=True), theirs.unique(dim=0, return_counts=True), strict=True
+    ):
+        assert one.tolist() == other.tolist()
+    assert ours.flatten().unique_consecutive().tolist() == theirs.flatten().unique_consecutive().tolist()

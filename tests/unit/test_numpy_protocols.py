@@ -115,7 +115,108 @@ def test_what_is_no_array_is_left_to_python() -> None:
         opdsl.ones(2) + "a"
 
 
+# ----------------------------------------------------------------------------------------------------------- functions
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: numpy.sum(x, axis=0, keepdims=True),
+    "sum to a dtype": lambda x: numpy.sum(x, dtype="f4"),
+    "sum of integers": lambda x: numpy.sum(x.astype(numpy.int32), 1),
+    "max": lambda x: numpy.max(x, axis=(0, 1)),
+    "amin": lambda x: numpy.amin(x, 1),
+    "mean of integers": lambda x: numpy.mean(x.astype("i4"), axis=0),
+    "std": lambda x: numpy.std(x, axis=0, ddof=1),
+    "nansum": lambda x: numpy.nansum(x, axis=1),
+    "cumsum": lambda x: numpy.cumsum(x),
+    "cumprod": lambda x: numpy.cumprod(x, axis=1),
+    "concatenate": lambda x: numpy.concatenate([x, LEFT], axis=1),
+    "concatenate to a dtype": lambda x: numpy.concatenate((x, x), dtype="f4", casting="same_kind"),
+    "stack": lambda x: numpy.stack([x, x], axis=-1),
+    "where": lambda x: numpy.where(x > 1, x, numpy.float64(-1)),
+    "where alone": lambda x: numpy.where(x > 4)[0],
+    "dot": lambda x: numpy.dot(x, RIGHT),
+    "dot of more": lambda x: numpy.dot(x, numpy.stack([RIGHT, LEFT])),
+    "tensordot": lambda x: numpy.tensordot(x, x, axes=((0,), (1,))),
+    "einsum": lambda x: numpy.einsum("ij,kj->ik", x, RIGHT, optimize=True),
+    "take": lambda x: numpy.take(x, [4, 1]),
+    "take of rows": lambda x: numpy.take(x, numpy.array([2, 0], "u1"), axis=0),
+    "clip": lambda x: numpy.clip(x, a_min=0, a_max=4),
+    "round": lambda x: numpy.round(x, 1),
+    "reshape": lambda x: numpy.reshape(x, -1),
+    "squeeze": lambda x: numpy.squeeze(x[:1]),
+    "transpose": lambda x: numpy.transpose(x),
+    "flip": lambda x: numpy.flip(x, 1),
+    "argsort": lambda x: numpy.argsort(x, axis=0),
+    "searchsorted": lambda x: numpy.searchsorted(x[0], [0.0, 2.5], side="right"),
+    "ones_like": lambda x: numpy.ones_like(x, shape=(2, 1)),
+    "full_like": lambda x: numpy.full_like(x, 2, dtype="i8"),
+    "asarray": lambda x: numpy.asarray([1.0, 2.0], like=x),
+    "norm": lambda x: numpy.linalg.norm(x),
+    "norms of rows": lambda x: numpy.linalg.norm(x, 1, axis=1),
+    "norm of a matrix": lambda x: numpy.linalg.norm(x, "nuc"),
+    "inv": lambda x: numpy.linalg.inv(x),
+    "svd": lambda x: numpy.linalg.svd(x, full_matrices=False)[1],
+    "fft": lambda x: numpy.fft.fft(x, axis=0, norm="ortho"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_that_the_standard_has_give_tensors(name: str) -> None:
+    found, expected = FUNCTIONS[name](opdsl.tensor(LEFT)), FUNCTIONS[name](LEFT)
+    assert isinstance(found, opdsl.Tensor)
+    assert found.dtype.numpy == numpy.asarray(expected).dtype
+    numpy.testing.assert_allclose(found.numpy(), expected, rtol=1e-6, atol=1e-12)
+
+
+def test_functions_pass_gradients() -> None:
+    x = opdsl.tensor(LEFT, requires_grad=True)
+    numpy.sum(numpy.concatenate([x, x])[:4]).backward()
+    assert x.grad.tolist() == [[2.0] * 3, [1.0] * 3, [1.0] * 3]
+
+
+def test_functions_that_the_standard_lacks_give_arrays() -> None:
+    x = opdsl.tensor(LEFT)
+    for function in (numpy.median, numpy.unwrap, lambda x: numpy.linalg.norm(x, 2, axis=(0, 1))):
+        assert not isinstance(function(x), opdsl.Tensor)
+        assert numpy.array_equal(function(x), function(LEFT))
+    out = numpy.zeros(3)
+    assert numpy.sum(x, axis=0, out=out) is out and numpy.array_equal(out, LEFT.sum(0))
+    assert numpy.sum(x, where=LEFT > 2) == LEFT.sum(where=LEFT > 2)
+    with pytest.raises(RuntimeError, match="detach"):
+        numpy.median(x.requires_grad_())
+
+
+def test_what_a_tensor_is_can_be_asked_of_any() -> None:
+    x = opdsl.ones(2, 3, device="meta", dtype=opdsl.complex64)
+    assert (numpy.shape(x), numpy.ndim(x), numpy.size(x), numpy.size(x, 1)) == ((2, 3), 2, 6, 3)
+    assert numpy.iscomplexobj(x) and not numpy.isrealobj(x)
+    assert numpy.result_type(x, numpy.float64) == numpy.complex128
+
+
+def test_arrays_of_others_decide_themselves() -> None:
+    class Other:
+        def __array_function__(self, *given: object) -> str:
+            return "theirs"
+
+    assert numpy.concatenate([opdsl.ones(1), Other()]) == "theirs"
+
+
 # -------------------------------------------------------------------------------------------------------------- dtypes
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, complex, numpy.int8, numpy.float32, str, list])
+def test_a_dtype_equals_the_types_that_numpys_equals(kind: type) -> None:
+    for dtype in (each for each in ALL_DTYPES if each is not opdsl.bfloat16):
+        expected = dtype.numpy == kind if kind not in (str, list) else False
+        assert (dtype == kind) is expected
+        assert (dtype.kind, dtype.type) == (dtype.numpy.kind, dtype.numpy.type)
+
+
+def test_operators_take_numpys_dtypes() -> None:
+    for given in (numpy.float64, numpy.dtype("f8"), float):
+        assert opdsl.ones(2).sum(dtype=given).dtype is opdsl.float64
+        assert opdsl.zeros(2, dtype=given).dtype is opdsl.float64
+    with pytest.raises(opdsl.errors.DTypeError):
+        opdsl.ones(2).sum(dtype=numpy.dtype("U1"))
 
 
 @pytest.mark.parametrize("dtype", [each for each in ALL_DTYPES if each is not opdsl.bfloat16], ids=str)

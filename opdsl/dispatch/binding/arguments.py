@@ -184,9 +184,12 @@ def to_text(value: object) -> object:
 
 
 def to_scalar_type(value: object) -> object:
-    """A dtype: a DType, or Python's ``bool``, ``int``, ``float``, ``complex`` as PyTorch reads them."""
+    """A dtype: a DType, NumPy's, or Python's ``bool``, ``int``, ``float``, ``complex`` as PyTorch reads them."""
+    if isinstance(value, numpy.dtype):
+        return to_dtype(value)
     if isinstance(value, type):
-        return to_dtype(value) if value in (bool, int, float, complex) else NO_MATCH
+        is_known = value in (bool, int, float, complex) or issubclass(value, numpy.generic)
+        return to_dtype(value) if is_known else NO_MATCH
     return value if getattr(type(value), "__schema_type__", None) == "ScalarType" else NO_MATCH
 
 

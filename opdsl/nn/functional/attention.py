@@ -141,6 +141,15 @@ def multi_head_attention_forward(
     Raises:
         ShapeError: sizes that do not fit.
         OptionError: weights that are missing, ``is_causal`` without a mask; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> x, identity, shift = opdsl.ones(3, 1, 4), opdsl.eye(4), opdsl.zeros(4)
+    >>> projections = opdsl.cat([identity] * 3), opdsl.zeros(12)
+    >>> out, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, *projections, None, None, False, 0.0, identity, shift
+    ... )
+    >>> out.shape, weights[0, 0]
+    ((3, 1, 4), tensor([0.3333, 0.3333, 0.3333]))
     """
     if is_causal and attn_mask is None:
         raise OptionError("Need attn_mask if specifying the is_causal hint.")

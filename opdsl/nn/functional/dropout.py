@@ -16,17 +16,55 @@ def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> 
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element 0 with probability ``p``, the others divided by ``1 - p``."""
+    """Each element 0 with probability ``p``, the others divided by ``1 - p``.
+
+    Args:
+        input: the numbers.
+        p: the probability.
+        training: whether anything is dropped; the input is the result otherwise.
+        inplace: whether they are written where they are.
+
+    Raises:
+        OptionError: ``p`` is no probability; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> sorted(set(F.dropout(opdsl.ones(100)).tolist())), F.dropout(opdsl.ones(2), training=False)
+    ([0.0, 2.0], tensor([1., 1.]))
+    """
     return _drop("dropout", input, p, training, inplace)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance, for ``selu``."""
+    """Dropout that keeps mean and variance, for ``selu``.
+
+    Args:
+        input: the numbers.
+        p, training, inplace: as of ``dropout``; nothing is dropped unless ``training``.
+
+    Raises:
+        OptionError: ``p`` is no probability; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.alpha_dropout(opdsl.ones(2))
+    tensor([1., 1.])
+    """
     return _drop("alpha_dropout", input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """``alpha_dropout`` of whole channels."""
+    """``alpha_dropout`` of whole channels.
+
+    Args:
+        input: of shape (N, C, ...).
+        p, training, inplace: as of ``alpha_dropout``.
+
+    Raises:
+        OptionError: ``p`` is no probability; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.feature_alpha_dropout(opdsl.ones(1, 2, 1)).tolist()
+    [[[1.0], [1.0]]]
+    """
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
 
@@ -43,12 +81,38 @@ def _drop_channels(name: str, spatial: int, input: Tensor, p: float, training: b
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    """Dropout of whole channels of (N, C, L) or (C, L).
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        p, training, inplace: as of ``dropout``.
+
+    Raises:
+        OptionError: ``p`` is no probability; it is a ValueError.
+        ShapeError: the input has another number of dimensions.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> dropped = F.dropout1d(opdsl.ones(1, 50, 4))
+    >>> bool((dropped.amax(-1) == dropped.amin(-1)).all())
+    True
+    """
     return _drop_channels("dropout1d", 1, input, p, training, inplace)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W); three dimensions are (N, C, L), as in PyTorch, with a warning."""
+    """Dropout of whole channels of (N, C, H, W); three dimensions are (N, C, L), as in PyTorch, with a warning.
+
+    Args:
+        input: of shape (N, C, H, W), or (N, C, L).
+        p, training, inplace: as of ``dropout``.
+
+    Raises:
+        OptionError: ``p`` is no probability; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.dropout2d(opdsl.ones(1, 2, 1, 1), p=1.0).tolist()
+    [[[[0.0]], [[0.0]]]]
+    """
     if input.ndim not in (3, 4):
         warnings.warn(f"dropout2d: Received a {input.ndim}-D input, which is deprecated. Use dropout.", stacklevel=2)
     if input.ndim == 3:
@@ -61,5 +125,18 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        p, training, inplace: as of ``dropout``.
+
+    Raises:
+        OptionError: ``p`` is no probability; it is a ValueError.
+        ShapeError: the input has another number of dimensions.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.dropout3d(opdsl.ones(2, 1, 1, 1), p=1.0).flatten()
+    tensor([0., 0.])
+    """
     return _drop_channels("dropout3d", 3, input, p, training, inplace)

@@ -9,7 +9,17 @@ from opdsl.runtime import Tensor
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class a vector of zeros with a one at its place."""
+    """For each class a vector of zeros with a one at its place.
+
+    Args:
+        tensor: the classes, int64 from 0 on.
+        num_classes: how many there are; one more than the largest for -1.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.one_hot(opdsl.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
     return aten.one_hot(tensor, num_classes)
 
 
@@ -42,6 +52,11 @@ def embedding(
 
     Raises:
         OptionError: the table has no row ``padding_idx``; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.embedding(opdsl.tensor([1, 0]), opdsl.tensor([[0.0, 0.5], [1.0, 1.5]]))
+    tensor([[1.0000, 1.5000],
+            [0.0000, 0.5000]])
     """
     count = weight.shape[0]
     if padding_idx is not None and not -count <= padding_idx < count:
@@ -80,6 +95,12 @@ def embedding_bag(
     Raises:
         OptionError: shapes or modes that do not fit; it is a ValueError.
         UnsupportedModeError: ``per_sample_weights`` without ``mode="sum"``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> table = opdsl.tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    >>> F.embedding_bag(opdsl.tensor([0, 1, 2]), table, opdsl.tensor([0, 2]), mode="sum")
+    tensor([[2., 4.],
+            [4., 5.]])
     """
     if mode not in ("sum", "mean", "max"):
         raise OptionError(f"mode has to be one of sum, mean or max (got {mode!r})")

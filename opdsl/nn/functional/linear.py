@@ -9,32 +9,94 @@ from opdsl.runtime import DType, Tensor
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``"""
+    """``input @ weight.T + bias``
+
+    Args:
+        input: of shape (..., in).
+        weight: of shape (out, in), or (in) for a result without that dimension.
+        bias: of shape (out).
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.linear(opdsl.tensor([1.0, 2.0]), opdsl.tensor([[3.0, 4.0], [5.0, 6.0]]), opdsl.tensor([0.5, 0.0]))
+    tensor([11.5000, 17.0000])
+    """
     return aten.linear(input, weight, bias)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2 + bias[k]`` for each ``k``."""
+    """``input1 @ weight[k] @ input2 + bias[k]`` for each ``k``.
+
+    Args:
+        input1, input2: of shapes (..., in1) and (..., in2).
+        weight: of shape (out, in1, in2).
+        bias: of shape (out).
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.bilinear(opdsl.tensor([[1.0, 2.0]]), opdsl.tensor([[3.0]]), opdsl.tensor([[[1.0], [10.0]]]))
+    tensor([[63.]])
+    """
     return aten.bilinear(input1, input2, weight, bias)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosines of vectors along a dimension."""
+    """The cosines of vectors along a dimension.
+
+    Args:
+        x1, x2: the vectors, of shapes that broadcast.
+        dim: along which they lie.
+        eps: the least that a norm counts as.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.cosine_similarity(opdsl.tensor([[1.0, 0.0]]), opdsl.tensor([[3.0, 4.0]]))
+    tensor([0.6000])
+    """
     return aten.cosine_similarity(x1, x2, dim, eps)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The distances of vectors along the last dimension."""
+    """The distances of vectors along the last dimension.
+
+    Args:
+        x1, x2: the vectors, of shapes that broadcast.
+        p: of the norm.
+        eps: what is added to each difference, so that gradients are finite.
+        keepdim: whether the dimension stays, with size 1.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.pairwise_distance(opdsl.tensor([0.0, 0.0]), opdsl.tensor([3.0, 4.0]), eps=0.0)
+    tensor(5.)
+    """
     return aten.pairwise_distance(x1, x2, p, eps, keepdim)
 
 
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The distances of each two rows."""
+    """The distances of each two rows.
+
+    Args:
+        input: of shape (N, M).
+        p: of the norm.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.pdist(opdsl.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 4.0]]))
+    tensor([5., 4., 3.])
+    """
     return aten.pdist(input, p)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Vectors along a dimension, divided by their norms, or by ``eps`` where these are less."""
+    """Vectors along a dimension, divided by their norms, or by ``eps`` where these are less.
+
+    Args:
+        input: the vectors.
+        p: of the norm.
+        dim: along which they lie.
+        eps: the least that a norm counts as.
+        out: a tensor to write the result into.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.normalize(opdsl.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     norms = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / norms if out is None else aten.div(input, norms, out=out)
 
@@ -58,6 +120,11 @@ def grouped_mm(
 
     Raises:
         OptionError: a bias is given, or parts without their ends; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.grouped_mm(opdsl.eye(2), opdsl.ones(2, 2, 1), offs=opdsl.tensor([1, 2]))
+    tensor([[1.],
+            [1.]])
     """
     if bias is not None:
         raise OptionError("grouped_mm: bias is not supported")
@@ -89,7 +156,22 @@ def conv1d(
     dilation: Size = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over one spatial dimension."""
+    """Convolution over one spatial dimension.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        weight: of shape (out, C / groups, K).
+        bias: of shape (out).
+        stride: how far one block that is read lies from the next.
+        padding: how many zeros stand before and behind; or ``"valid"`` for none, or ``"same"`` for as many as keep
+            the size.
+        dilation: how far the elements of one block lie apart.
+        groups: into how many parts channels fall, each of which is convolved alone.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv1d(opdsl.tensor([[1.0, 2.0, 4.0, 7.0]]), opdsl.tensor([[[-1.0, 1.0]]]))
+    tensor([[1., 2., 3.]])
+    """
     return aten.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -102,7 +184,18 @@ def conv2d(
     dilation: Size = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over two spatial dimensions."""
+    """Convolution over two spatial dimensions.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        weight: of shape (out, C / groups, K, L).
+        bias, stride, padding, dilation, groups: as of ``conv1d``; numbers for both dimensions, or one for each.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv2d(opdsl.ones(1, 3, 3), opdsl.ones(1, 1, 2, 2))
+    tensor([[[4., 4.],
+             [4., 4.]]])
+    """
     return aten.conv2d(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -115,7 +208,17 @@ def conv3d(
     dilation: Size = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over three spatial dimensions."""
+    """Convolution over three spatial dimensions.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        weight: of shape (out, C / groups, K, L, M).
+        bias, stride, padding, dilation, groups: as of ``conv1d``; numbers for all dimensions, or one for each.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv3d(opdsl.ones(1, 2, 2, 2), opdsl.ones(1, 1, 2, 2, 2))
+    tensor([[[[8.]]]])
+    """
     return aten.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -129,7 +232,19 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Size = 1,
 ) -> Tensor:
-    """The transposed convolution over one spatial dimension."""
+    """The transposed convolution over one spatial dimension.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        weight: of shape (C, out / groups, K).
+        bias, stride, groups, dilation: as of ``conv1d``, whose gradient for its input this computes.
+        padding: how many elements are cut off on both sides.
+        output_padding: how many more elements the result has at its end.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv_transpose1d(opdsl.tensor([[1.0, 2.0]]), opdsl.tensor([[[1.0, 10.0]]]))
+    tensor([[ 1., 12., 20.]])
+    """
     return aten.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -143,7 +258,18 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Size = 1,
 ) -> Tensor:
-    """The transposed convolution over two spatial dimensions."""
+    """The transposed convolution over two spatial dimensions.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        weight: of shape (C, out / groups, K, L).
+        bias, stride, padding, output_padding, groups, dilation: as of ``conv_transpose1d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv_transpose2d(opdsl.ones(1, 1, 1), opdsl.ones(1, 1, 2, 2))
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
     return aten.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -157,22 +283,67 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Size = 1,
 ) -> Tensor:
-    """The transposed convolution over three spatial dimensions."""
+    """The transposed convolution over three spatial dimensions.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        weight: of shape (C, out / groups, K, L, M).
+        bias, stride, padding, output_padding, groups, dilation: as of ``conv_transpose1d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv_transpose3d(opdsl.ones(1, 1, 1, 1), opdsl.ones(1, 1, 1, 1, 3)).flatten()
+    tensor([1., 1., 1.])
+    """
     return aten.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """Convolution over time of (time, batch, channels), by a weight of (width, input channels, output channels)."""
+    """Convolution over time of (time, batch, channels), by a weight of (width, input channels, output channels).
+
+    Args:
+        input: of shape (time, batch, channels).
+        weight: of shape (width, input channels, output channels).
+        bias: of shape (output channels).
+        pad: how many zeros stand before and behind.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.conv_tbc(opdsl.ones(3, 1, 1), opdsl.ones(2, 1, 1), opdsl.zeros(1)).flatten()
+    tensor([2., 2.])
+    """
     return aten.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
 
 
 def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Tensor:
-    """The blocks that a convolution reads, as columns."""
+    """The blocks that a convolution reads, as columns.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        kernel_size: of a block.
+        dilation, padding, stride: as of ``conv2d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.unfold(opdsl.arange(6.0).reshape(1, 1, 2, 3), 2)
+    tensor([[[0., 1.],
+             [1., 2.],
+             [3., 4.],
+             [4., 5.]]])
+    """
     return aten.im2col(input, *(sizes(each, 2) for each in (kernel_size, dilation, padding, stride)))
 
 
 def fold(
     input: Tensor, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
 ) -> Tensor:
-    """The sum of blocks, given as columns, where ``unfold`` takes them from."""
+    """The sum of blocks, given as columns, where ``unfold`` takes them from.
+
+    Args:
+        input: of shape (N, C * K * L, blocks) or without the batch N.
+        output_size: of the images, (H, W).
+        kernel_size, dilation, padding, stride: as of ``unfold``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.fold(opdsl.ones(1, 4, 2), (2, 3), 2)
+    tensor([[[[1., 2., 1.],
+              [1., 2., 1.]]]])
+    """
     return aten.col2im(input, *(sizes(each, 2) for each in (output_size, kernel_size, dilation, padding, stride)))

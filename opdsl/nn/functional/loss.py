@@ -46,7 +46,22 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute differences."""
+    """The absolute differences.
+
+    Args:
+        input, target: the numbers, of one shape.
+        size_average, reduce: what PyTorch had before ``reduction``.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        weight: of the differences, by whose sum a mean is divided.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+        ShapeError: the weights have another shape than the input.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.l1_loss(opdsl.tensor([1.0, 2.0]), opdsl.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _beside(input, target, weight)
     if weight is None:
@@ -62,7 +77,20 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squares of the differences."""
+    """The squares of the differences.
+
+    Args:
+        input, target: the numbers, of one shape.
+        size_average, reduce, reduction, weight: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+        ShapeError: the weights have another shape than the input.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.mse_loss(opdsl.tensor([1.0, 2.0]), opdsl.tensor([0.0, 4.0]), reduction="none")
+    tensor([1., 4.])
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _beside(input, target, weight)
     if weight is None:
@@ -78,7 +106,20 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Half the squares of differences below ``beta``, divided by it; above, these less ``beta / 2``."""
+    """Half the squares of differences below ``beta``, divided by it; above, these less ``beta / 2``.
+
+    Args:
+        input, target: the numbers, of one shape.
+        size_average, reduce, reduction: as of ``l1_loss``.
+        beta: up to which difference it is a parabola; ``l1_loss`` for 0.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.smooth_l1_loss(opdsl.tensor([0.5, 3.0]), opdsl.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     code = code_of(reduction, size_average, reduce)
     input, target = _beside(input, target)
     return aten.l1_loss(input, target, code) if beta == 0.0 else aten.smooth_l1_loss(input, target, code, beta)
@@ -87,7 +128,22 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """``delta`` times ``smooth_l1_loss`` with ``beta=delta``."""
+    """``delta`` times ``smooth_l1_loss`` with ``beta=delta``.
+
+    Args:
+        input, target: the numbers, of one shape.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+        delta: up to which difference it is a parabola.
+        weight: of the differences.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+        ShapeError: the weights have another shape than the input.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.huber_loss(opdsl.tensor([0.5, 3.0]), opdsl.zeros(2), "none", 2.0)
+    tensor([0.1250, 4.0000])
+    """
     input, target = _beside(input, target, weight)
     if weight is None:
         return aten.huber_loss(input, target, code_of(reduction), delta)
@@ -104,7 +160,23 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of counts, given the rates (or their logarithms) of a Poisson distribution."""
+    """The negative log likelihood of counts, given the rates (or their logarithms) of a Poisson distribution.
+
+    Args:
+        input: the rates, or their logarithms.
+        target: the counts.
+        log_input: whether the input is logarithms.
+        full: whether Stirling's approximation of ``log(target!)`` is added.
+        size_average, reduce, reduction: as of ``l1_loss``.
+        eps: what is added to rates, so that their logarithms are finite.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.poisson_nll_loss(opdsl.tensor([0.0, 1.0]), opdsl.tensor([1.0, 2.0]), reduction="none")
+    tensor([1.0000, 0.7183])
+    """
     return aten.poisson_nll_loss(input, target, log_input, full, eps, code_of(reduction, size_average, reduce))
 
 
@@ -129,6 +201,10 @@ def gaussian_nll_loss(
     Raises:
         NumberError: a variance is negative; it is a ValueError.
         OptionError: the variances have another shape; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.gaussian_nll_loss(opdsl.tensor([0.0, 0.0]), opdsl.tensor([1.0, 2.0]), 1.0, reduction="none")
+    tensor([0.5000, 2.0000])
     """
     variance = aten.full_like(input, var) if isinstance(var, (int, float)) else var
     if bool((variance < 0).any()):
@@ -159,7 +235,22 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log probabilities of the target classes."""
+    """The negative log probabilities of the target classes.
+
+    Args:
+        input: log probabilities, of shape (N, C, ...) or (C).
+        target: the classes, of shape (N, ...) or ().
+        weight: of the classes, by whose sum a mean is divided.
+        size_average, reduce, reduction: as of ``l1_loss``.
+        ignore_index: a target that does not count.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.nll_loss(opdsl.tensor([[-0.5, -1.0], [-2.0, -0.25]]), opdsl.tensor([0, 1]))
+    tensor(0.3750)
+    """
     return aten.nll_loss_nd(input, target, weight, code_of(reduction, size_average, reduce), ignore_index)
 
 
@@ -174,6 +265,15 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """The cross entropy of classes, or of their probabilities, and unnormalised log probabilities.
+
+    Args:
+        input: unnormalised log probabilities, of shape (N, C, ...) or (C).
+        target: the classes, of shape (N, ...) or (); or their probabilities, of the shape of the input.
+        weight, size_average, ignore_index, reduce, reduction: as of ``nll_loss``.
+        label_smoothing: the part of the targets that is spread over all classes.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
 
     >>> import opdsl
     >>> opdsl.nn.functional.cross_entropy(opdsl.zeros(2, 4), opdsl.tensor([0, 3]))
@@ -197,9 +297,20 @@ def linear_cross_entropy(
 ) -> Tensor:
     """``cross_entropy`` of a linear map of the input, whose ``options`` for large vocabularies are not here.
 
+    Args:
+        input: of shape (N, in) or (in).
+        linear_weight, linear_bias: the map, of shapes (C, ..., in) and (C, ...).
+        target, weight, reduction, label_smoothing: as of ``cross_entropy``.
+        ignore_index: a target that does not count; -100 for None.
+        options: None.
+
     Raises:
         OptionError: ``options`` are given.
         ShapeError: the sizes do not fit.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.linear_cross_entropy(opdsl.zeros(2, 3), opdsl.ones(4, 3), opdsl.tensor([0, 3]))
+    tensor(1.3863)
     """
     if options is not None:
         raise OptionError("linear_cross_entropy: options (computing in chunks) are not supported. Leave them out.")
@@ -224,8 +335,18 @@ def binary_cross_entropy(
 ) -> Tensor:
     """The cross entropy of probabilities and targets from 0 to 1.
 
+    Args:
+        input: probabilities.
+        target: numbers from 0 to 1, of the same shape.
+        weight: of the elements; it broadcasts.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
     Raises:
         OptionError: both have different shapes; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.binary_cross_entropy(opdsl.tensor([0.5, 0.25]), opdsl.tensor([1.0, 0.0]), reduction="none")
+    tensor([0.6931, 0.2877])
     """
     code = code_of(reduction, size_average, reduce)
     if target.shape != input.shape:
@@ -249,8 +370,18 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """``binary_cross_entropy`` of the sigmoid of the input, without overflow.
 
+    Args:
+        input: what the sigmoid is taken of.
+        target: numbers from 0 to 1, of the same shape.
+        weight, size_average, reduce, reduction: as of ``binary_cross_entropy``.
+        pos_weight: what the part of targets 1 is multiplied by.
+
     Raises:
         OptionError: both have different shapes; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.binary_cross_entropy_with_logits(opdsl.tensor([0.0, -100.0]), opdsl.tensor([1.0, 1.0]), reduction="none")
+    tensor([  0.6931, 100.0000])
     """
     if target.shape != input.shape:
         raise OptionError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -269,6 +400,20 @@ def kl_div(
     """The Kullback-Leibler divergence of log probabilities and probabilities (or their logarithms).
 
     ``reduction="batchmean"`` divides the sum by the first size, which is the divergence's definition.
+
+    Args:
+        input: log probabilities.
+        target: probabilities, or their logarithms.
+        size_average, reduce: as of ``l1_loss``.
+        reduction: ``"none"``, ``"batchmean"``, ``"mean"`` or ``"sum"``.
+        log_target: whether the target is logarithms.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.kl_div(opdsl.tensor([[0.5, 0.5]]).log(), opdsl.tensor([[1.0, 0.0]]), reduction="batchmean")
+    tensor(0.6931)
     """
     per_batch = size_average is None and reduce is None and reduction == "batchmean"
     code = code_of("sum" if per_batch else reduction, size_average, reduce)
@@ -286,7 +431,23 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within a margin of the target class."""
+    """How far other classes come within a margin of the target class.
+
+    Args:
+        input: scores, of shape (N, C) or (C).
+        target: the classes, of shape (N) or ().
+        p: 1, or 2 for squares.
+        margin: by how much the target's score is to be above the others.
+        weight: of the classes.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.multi_margin_loss(opdsl.tensor([[1.0, 3.0, 0.0]]), opdsl.tensor([1]))
+    tensor(0.)
+    """
     return aten.multi_margin_loss(input, target, p, margin, weight, code_of(reduction, size_average, reduce))
 
 
@@ -297,7 +458,20 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far other classes come within 1 of the target classes, of which -1 ends the list."""
+    """How far other classes come within 1 of the target classes, of which -1 ends the list.
+
+    Args:
+        input: scores, of shape (N, C) or (C).
+        target: classes in the same shape, the list of each row ended by -1.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.multilabel_margin_loss(opdsl.tensor([[0.5, 2.0, 1.0]]), opdsl.tensor([[1, -1, 0]]))
+    tensor(0.)
+    """
     return aten.multilabel_margin_loss(input, target, code_of(reduction, size_average, reduce))
 
 
@@ -309,7 +483,21 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of ``binary_cross_entropy_with_logits``."""
+    """The mean over classes of ``binary_cross_entropy_with_logits``.
+
+    Args:
+        input: scores, of shape (..., C).
+        target: 0 or 1 for each class.
+        weight: of the classes.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.multilabel_soft_margin_loss(opdsl.zeros(1, 2), opdsl.tensor([[0.0, 1.0]]))
+    tensor(0.6931)
+    """
     loss = -(target * aten.log_sigmoid(input) + (1 - target) * aten.log_sigmoid(-input))
     loss = loss if weight is None else loss * weight
     return reduced(loss.sum(-1) / input.shape[-1], reduction_of(reduction, size_average, reduce))
@@ -322,7 +510,20 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``log(1 + exp(-target * input))`` for targets 1 and -1."""
+    """``log(1 + exp(-target * input))`` for targets 1 and -1.
+
+    Args:
+        input: scores.
+        target: 1 or -1 for each, of the same shape.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.soft_margin_loss(opdsl.tensor([0.0, 2.0]), opdsl.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.6931, 2.1269])
+    """
     return aten.soft_margin_loss(input, target, code_of(reduction, size_average, reduce))
 
 
@@ -334,7 +535,21 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Args:
+        input: distances.
+        target: 1 or -1 for each, of the same shape.
+        margin: how far pairs of target -1 are to be apart.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.hinge_embedding_loss(opdsl.tensor([0.5, 0.25]), opdsl.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.5000, 0.7500])
+    """
     return aten.hinge_embedding_loss(input, target, margin, code_of(reduction, size_average, reduce))
 
 
@@ -352,8 +567,19 @@ def margin_ranking_loss(
 ) -> Tensor:
     """``max(0, -target * (input1 - input2) + margin)``
 
+    Args:
+        input1, input2: scores.
+        target: 1 where the first is to be larger, -1 where the second is.
+        margin: by how much.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
     Raises:
         ShapeError: they have different numbers of dimensions.
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.margin_ranking_loss(opdsl.tensor([1.0]), opdsl.tensor([3.0]), opdsl.tensor([1.0]))
+    tensor(2.)
     """
     if not input1.ndim == input2.ndim == target.ndim:
         raise ShapeError(
@@ -372,7 +598,21 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How far the cosines of vectors are from 1 where the target is 1, and above a margin where it is -1."""
+    """How far the cosines of vectors are from 1 where the target is 1, and above a margin where it is -1.
+
+    Args:
+        input1, input2: vectors, of shape (N, D) or (D).
+        target: 1 or -1 for each pair, of shape (N) or ().
+        margin: the cosine above which pairs of target -1 cost.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.cosine_embedding_loss(opdsl.tensor([[1.0, 0.0]]), opdsl.tensor([[0.0, 2.0]]), opdsl.tensor([1.0]))
+    tensor(1.)
+    """
     return aten.cosine_embedding_loss(input1, input2, target, margin, code_of(reduction, size_average, reduce))
 
 
@@ -390,8 +630,19 @@ def triplet_margin_loss(
 ) -> Tensor:
     """``max(0, |anchor - positive| - |anchor - negative| + margin)`` in the ``p``-norm.
 
+    Args:
+        anchor, positive, negative: vectors along the last dimension.
+        margin: by how much the negative is to be further away than the positive.
+        p, eps: of the norm, as of ``pairwise_distance``.
+        swap: whether the distance of positive and negative counts for the negative's where it is less.
+        size_average, reduce, reduction: as of ``l1_loss``.
+
     Raises:
         OptionError: the margin is not positive; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.triplet_margin_loss(opdsl.zeros(1, 2), opdsl.zeros(1, 2), opdsl.tensor([[0.0, 0.25]]), eps=0.0)
+    tensor(0.7500)
     """
     code = code_of(reduction, size_average, reduce)
     if margin <= 0:
@@ -411,9 +662,20 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """``triplet_margin_loss`` for any distance.
 
+    Args:
+        anchor, positive, negative: what the distance takes.
+        distance_function: of two tensors; ``pairwise_distance`` for None.
+        margin, swap: as of ``triplet_margin_loss``.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+
     Raises:
         OptionError: the margin is not positive; it is a ValueError.
         ShapeError: the tensors have different numbers of dimensions.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> one, two, three = opdsl.tensor([[0.0], [2.0], [5.0]]).unbind()
+    >>> F.triplet_margin_with_distance_loss(one, three, two, distance_function=lambda x, y: (x - y).abs())
+    tensor(4.)
     """
     reduction = reduction_of(reduction)
     if margin <= 0:
@@ -451,6 +713,13 @@ def ctc_loss(
         blank: the class that stands between others.
         reduction: ``none``, ``sum``, or ``mean``, which divides each loss by the length of its target before.
         zero_infinity: whether losses of targets that do not fit are 0.
+
+    Raises:
+        OptionError: there is no such reduction; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.ctc_loss(opdsl.full((2, 3), 1 / 3).log(), opdsl.tensor([1]), opdsl.tensor([2]), opdsl.tensor([1]))
+    tensor(1.0986)
     """
     reduction = reduction_of(reduction)
     batched = log_probs.ndim == 3

@@ -27,8 +27,22 @@ def batch_norm(
 ) -> Tensor:
     """Each channel, less its mean and divided by its deviation: those of the batch, or the running ones.
 
+    Args:
+        input: of shape (N, C, ...).
+        running_mean, running_var: of shape (C), which are changed when ``training``; they serve for the batch's
+            otherwise.
+        weight, bias: of shape (C): what each channel is multiplied by then, and what is added.
+        training: whether the batch's own mean and variance are taken.
+        momentum: the part of the batch in the running ones.
+        eps: what is added to variances.
+
     Raises:
         OptionError: a channel has one value only, or ``eps`` is not positive, when training; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.batch_norm(opdsl.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
     if training:
         _check_values(input, input.shape[0] * math.prod(input.shape[2:]))
@@ -49,8 +63,17 @@ def instance_norm(
 ) -> Tensor:
     """Each channel of each example, less its mean and divided by its deviation.
 
+    Args:
+        input: of shape (N, C, ...).
+        running_mean, running_var, weight, bias, momentum, eps: as of ``batch_norm``.
+        use_input_stats: whether each channel's own mean and variance are taken.
+
     Raises:
         OptionError: a channel has one value only; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.instance_norm(opdsl.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
     """
     if use_input_stats:
         _check_values(input, math.prod(input.shape[2:]))
@@ -64,29 +87,72 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dimensions together, less their mean and divided by their deviation."""
+    """The last dimensions together, less their mean and divided by their deviation.
+
+    Args:
+        input: of shape (..., *normalized_shape).
+        normalized_shape: the sizes of the last dimensions.
+        weight, bias: of that shape: what is multiplied by then, and what is added.
+        eps: what is added to variances.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.layer_norm(opdsl.tensor([[1.0, 3.0], [0.0, 10.0]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
+    """
     return aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Groups of channels, less their mean and divided by their deviation."""
+    """Groups of channels, less their mean and divided by their deviation.
+
+    Args:
+        input: of shape (N, C, ...).
+        num_groups: into which the channels fall.
+        weight, bias: of shape (C): what each channel is multiplied by then, and what is added.
+        eps: what is added to variances.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.group_norm(opdsl.tensor([[1.0, 3.0, 0.0, 10.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
     return aten.group_norm(input, num_groups, weight, bias, eps)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions together, divided by the root of their mean square."""
+    """The last dimensions together, divided by the root of their mean square.
+
+    Args:
+        input: of shape (..., *normalized_shape).
+        normalized_shape: the sizes of the last dimensions.
+        weight: of that shape: what is multiplied by then.
+        eps: what is added to mean squares; that of the dtype for None.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.rms_norm(opdsl.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
     return aten.rms_norm(input, normalized_shape, weight, eps)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """The input, divided by a power of the mean square of neighbouring channels.
 
+    Args:
+        input: of shape (N, C, ...).
+        size: how many channels are neighbours.
+        alpha, beta, k: the divisor is ``(k + alpha * mean square) ** beta``.
+
     Raises:
         OptionError: there are fewer than three dimensions; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.local_response_norm(opdsl.ones(1, 2, 1), 2, alpha=1.0, beta=1.0).flatten()
+    tensor([0.6667, 0.5000])
     """
     if input.ndim < 3:
         raise OptionError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")

@@ -31,7 +31,20 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The means of windows along one dimension."""
+    """The means of windows along one dimension.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        kernel_size: of a window.
+        stride: how far one window lies from the next; ``kernel_size`` for None.
+        padding: how many zeros stand before and behind.
+        ceil_mode: whether a last window that is cut off counts.
+        count_include_pad: whether those zeros count in means.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.avg_pool1d(opdsl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[2., 7.]])
+    """
     return aten.avg_pool1d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad)
 
 
@@ -44,7 +57,18 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The means of windows in a plane."""
+    """The means of windows in a plane.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        kernel_size, stride, padding, ceil_mode, count_include_pad: as of ``avg_pool1d``; numbers for both
+            dimensions, or one for each.
+        divisor_override: what sums are divided by instead of their number of elements.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.avg_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), 2)
+    tensor([[[2.5000, 4.5000]]])
+    """
     return aten.avg_pool2d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -57,12 +81,30 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The means of windows in space."""
+    """The means of windows in space.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: as of ``avg_pool2d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.avg_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
     return aten.avg_pool3d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
-    """The means of as many windows as are asked for."""
+    """The means of as many windows as are asked for.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        output_size: how many windows.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_avg_pool1d(opdsl.tensor([[1.0, 3.0, 5.0]]), 2)
+    tensor([[2., 4.]])
+    """
     return aten.adaptive_avg_pool1d(input, output_size)
 
 
@@ -73,12 +115,30 @@ def _adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows in a plane as are asked for."""
+    """The means of as many windows in a plane as are asked for.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        output_size: how many windows, for both dimensions or for each; None stands for the size that is there.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_avg_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), (1, 2))
+    tensor([[[2.5000, 4.5000]]])
+    """
     return aten.adaptive_avg_pool2d(input, _adaptive_size(input, output_size, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows in space as are asked for."""
+    """The means of as many windows in space as are asked for.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        output_size: as of ``adaptive_avg_pool2d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_avg_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), (1, 1, None)).flatten()
+    tensor([3., 4.])
+    """
     return aten.adaptive_avg_pool3d(input, _adaptive_size(input, output_size, 3))
 
 
@@ -94,7 +154,17 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pair:
-    """The largest elements of windows along one dimension, and where they stand."""
+    """The largest elements of windows along one dimension, and where they stand.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        kernel_size, stride, padding, dilation, ceil_mode: as of ``max_pool1d``.
+        return_indices: has no effect: they always come.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_pool1d_with_indices(opdsl.tensor([[1.0, 3.0, 9.0, 5.0]]), 2)
+    (tensor([[3., 9.]]), tensor([[1, 2]]))
+    """
     made = aten.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
     return made[0], made[1]
 
@@ -108,7 +178,18 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pair:
-    """The largest elements of windows in a plane, and where they stand."""
+    """The largest elements of windows in a plane, and where they stand.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        kernel_size, stride, padding, dilation, ceil_mode: as of ``max_pool1d``; numbers for both dimensions, or one
+            for each.
+        return_indices: has no effect: they always come.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 2)
+    (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
+    """
     made = aten.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
     return made[0], made[1]
 
@@ -122,7 +203,18 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pair:
-    """The largest elements of windows in space, and where they stand."""
+    """The largest elements of windows in space, and where they stand.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        kernel_size, stride, padding, dilation, ceil_mode: as of ``max_pool1d``; numbers for all dimensions, or one
+            for each.
+        return_indices: has no effect: they always come.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> [each.flatten() for each in F.max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)]
+    [tensor([7.]), tensor([7])]
+    """
     made = aten.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
     return made[0], made[1]
 
@@ -136,7 +228,21 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The largest elements of windows along one dimension, and where they stand if ``return_indices``."""
+    """The largest elements of windows along one dimension, and where they stand if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        kernel_size: of a window.
+        stride: how far one window lies from the next; ``kernel_size`` for None.
+        padding: how many elements stand before and behind that are never the largest.
+        dilation: how far the elements of one window lie apart.
+        ceil_mode: whether a last window that is cut off counts.
+        return_indices: whether a second result says where the elements stand.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_pool1d(opdsl.tensor([[1.0, 3.0, 9.0, 5.0]]), 2)
+    tensor([[3., 9.]])
+    """
     if return_indices:
         return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return aten.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
@@ -151,7 +257,17 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The largest elements of windows in a plane, and where they stand if ``return_indices``."""
+    """The largest elements of windows in a plane, and where they stand if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        kernel_size, stride, padding, dilation, ceil_mode, return_indices: as of ``max_pool1d``; numbers for both
+            dimensions, or one for each.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), 2)
+    tensor([[[5., 7.]]])
+    """
     if return_indices:
         return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return aten.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
@@ -166,14 +282,34 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Pooled:
-    """The largest elements of windows in space, and where they stand if ``return_indices``."""
+    """The largest elements of windows in space, and where they stand if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        kernel_size, stride, padding, dilation, ceil_mode, return_indices: as of ``max_pool1d``; numbers for all
+            dimensions, or one for each.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2).flatten()
+    tensor([7.])
+    """
     if return_indices:
         return max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return aten.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_indices: bool = False) -> Pair:
-    """The largest elements of as many windows as are asked for, and where they stand."""
+    """The largest elements of as many windows as are asked for, and where they stand.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        output_size: how many windows.
+        return_indices: has no effect: they always come.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_max_pool1d_with_indices(opdsl.tensor([[1.0, 3.0, 2.0]]), 2)
+    (tensor([[3., 3.]]), tensor([[1, 1]]))
+    """
     made = aten.adaptive_max_pool1d(input, output_size)
     return made[0], made[1]
 
@@ -181,7 +317,17 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_in
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Pair:
-    """The largest elements of as many windows in a plane as are asked for, and where they stand."""
+    """The largest elements of as many windows in a plane as are asked for, and where they stand.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        output_size: as of ``adaptive_avg_pool2d``.
+        return_indices: has no effect: they always come.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 1)
+    (tensor([[[7.]]]), tensor([[[7]]]))
+    """
     made = aten.adaptive_max_pool2d(input, _adaptive_size(input, output_size, 2))
     return made[0], made[1]
 
@@ -189,13 +335,33 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Pair:
-    """The largest elements of as many windows in space as are asked for, and where they stand."""
+    """The largest elements of as many windows in space as are asked for, and where they stand.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        output_size: as of ``adaptive_avg_pool2d``.
+        return_indices: has no effect: they always come.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> [each.flatten() for each in F.adaptive_max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1)]
+    [tensor([7.]), tensor([7])]
+    """
     made = aten.adaptive_max_pool3d(input, _adaptive_size(input, output_size, 3))
     return made[0], made[1]
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Pooled:
-    """The largest elements of as many windows as are asked for, and where they stand if ``return_indices``."""
+    """The largest elements of as many windows as are asked for, and where they stand if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        output_size: how many windows.
+        return_indices: whether a second result says where the elements stand.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_max_pool1d(opdsl.tensor([[1.0, 3.0, 2.0]]), 2)
+    tensor([[3., 3.]])
+    """
     made = adaptive_max_pool1d_with_indices(input, output_size)
     return made if return_indices else made[0]
 
@@ -203,7 +369,17 @@ def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool =
 def adaptive_max_pool2d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Pooled:
-    """The largest elements of as many windows in a plane as are asked for, and where if ``return_indices``."""
+    """The largest elements of as many windows in a plane as are asked for, and where if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        output_size: as of ``adaptive_avg_pool2d``.
+        return_indices: whether a second result says where the elements stand.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_max_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), (1, 2))
+    tensor([[[5., 7.]]])
+    """
     made = adaptive_max_pool2d_with_indices(input, output_size)
     return made if return_indices else made[0]
 
@@ -211,7 +387,17 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Pooled:
-    """The largest elements of as many windows in space as are asked for, and where if ``return_indices``."""
+    """The largest elements of as many windows in space as are asked for, and where if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        output_size: as of ``adaptive_avg_pool2d``.
+        return_indices: whether a second result says where the elements stand.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.adaptive_max_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1).flatten()
+    tensor([7.])
+    """
     made = adaptive_max_pool3d_with_indices(input, output_size)
     return made if return_indices else made[0]
 
@@ -258,7 +444,22 @@ def max_unpool1d(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """The elements where ``max_pool1d`` found them, zeros elsewhere."""
+    """The elements where ``max_pool1d`` found them, zeros elsewhere.
+
+    Args:
+        input: the largest elements.
+        indices: where they stood.
+        kernel_size, stride, padding: of the pooling.
+        output_size: of the result, where several are possible.
+
+    Raises:
+        OptionError: no pooling of that size gives the input; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> largest, places = F.max_pool1d(opdsl.tensor([[1.0, 3.0, 9.0, 5.0]]), 2, return_indices=True)
+    >>> F.max_unpool1d(largest, places, 2)
+    tensor([[0., 3., 9., 0.]])
+    """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 1)
 
 
@@ -270,7 +471,19 @@ def max_unpool2d(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    """The elements where ``max_pool2d`` found them, zeros elsewhere.
+
+    Args:
+        input, indices, kernel_size, stride, padding, output_size: as of ``max_unpool1d``.
+
+    Raises:
+        OptionError: no pooling of that size gives the input; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_unpool2d(*F.max_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), 2, return_indices=True), 2)
+    tensor([[[0., 0., 0., 0.],
+             [0., 5., 0., 7.]]])
+    """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 2)
 
 
@@ -282,7 +495,18 @@ def max_unpool3d(
     padding: Size = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    """The elements where ``max_pool3d`` found them, zeros elsewhere.
+
+    Args:
+        input, indices, kernel_size, stride, padding, output_size: as of ``max_unpool1d``.
+
+    Raises:
+        OptionError: no pooling of that size gives the input; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.max_unpool3d(*F.max_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2, return_indices=True), 2).flatten()
+    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
+    """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)
 
 
@@ -304,19 +528,49 @@ def _lp_pool(
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: int, stride: Size | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The norms of windows along one dimension."""
+    """The norms of windows along one dimension.
+
+    Args:
+        input: of shape (N, C, L) or (C, L).
+        norm_type: of the norm.
+        kernel_size, stride, ceil_mode: as of ``avg_pool1d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.lp_pool1d(opdsl.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+    tensor([[ 5., 10.]])
+    """
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The norms of windows in a plane."""
+    """The norms of windows in a plane.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        norm_type: of the norm.
+        kernel_size, stride, ceil_mode: as of ``avg_pool2d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.lp_pool2d(opdsl.ones(1, 2, 4), 2, 2)
+    tensor([[[2., 2.]]])
+    """
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The norms of windows in space."""
+    """The norms of windows in space.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        norm_type: of the norm.
+        kernel_size, stride, ceil_mode: as of ``avg_pool3d``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.lp_pool3d(opdsl.ones(1, 2, 2, 4), 3, 2).flatten()
+    tensor([2., 2.])
+    """
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)

@@ -16,27 +16,74 @@ _Number = TypeVar("_Number", int, float)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """More elements before and after those of the last dimensions; ``pad`` begins with the last one."""
+    """More elements before and after those of the last dimensions; ``pad`` begins with the last one.
+
+    Args:
+        input: the numbers.
+        pad: how many elements before and behind, a pair for each dimension; negative numbers cut off.
+        mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        value: of a constant; 0 for None.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.pad(opdsl.tensor([[1, 2], [3, 4]]), (1, 0))
+    tensor([[0, 1, 2],
+            [0, 3, 4]])
+    """
     return aten.pad(input, pad, mode, value)
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels as finer pixels."""
+    """Channels as finer pixels.
+
+    Args:
+        input: of shape (..., C * upscale_factor ** 2, H, W).
+        upscale_factor: by which both sizes grow.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.pixel_shuffle(opdsl.arange(4).reshape(1, 4, 1, 1), 2).tolist()
+    [[[[0, 1], [2, 3]]]]
+    """
     return aten.pixel_shuffle(input, upscale_factor)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels as more channels."""
+    """Pixels as more channels.
+
+    Args:
+        input: of shape (..., C, H * downscale_factor, W * downscale_factor).
+        downscale_factor: by which both sizes shrink.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.pixel_unshuffle(opdsl.arange(4).reshape(1, 1, 2, 2), 2).flatten()
+    tensor([0, 1, 2, 3])
+    """
     return aten.pixel_unshuffle(input, downscale_factor)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Groups of channels, mixed."""
+    """Groups of channels, mixed.
+
+    Args:
+        input: of shape (N, C, ...).
+        groups: how many groups of channels, of which the result takes one after another from each.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.channel_shuffle(opdsl.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
     return aten.channel_shuffle(input, groups)
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """``channel_shuffle``."""
+    """``channel_shuffle``.
+
+    Args:
+        input, groups: as of ``channel_shuffle``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.native_channel_shuffle(opdsl.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
     return aten.channel_shuffle(input, groups)
 
 
@@ -80,6 +127,10 @@ def interpolate(
     Raises:
         OptionError: arguments that exclude each other; it is a ValueError.
         UnsupportedModeError: a mode that has no such number of dimensions, or ``antialias``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.interpolate(opdsl.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     spatial = input.ndim - 2
     if mode not in _RESIZING or spatial not in _RESIZING[mode][0]:
@@ -123,7 +174,20 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """``interpolate``, by its former name."""
+    """``interpolate``, by its former name.
+
+    Args:
+        input, size, scale_factor, mode, align_corners: as of ``interpolate``.
+
+    Raises:
+        OptionError, UnsupportedModeError: as of ``interpolate``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     F.upsample(opdsl.tensor([[[1.0, 2.0]]]), 3).flatten()
+    tensor([1., 1., 2.])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -131,7 +195,20 @@ def upsample(
 def upsample_nearest(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """``interpolate(mode="nearest")``, by its former name."""
+    """``interpolate(mode="nearest")``, by its former name.
+
+    Args:
+        input, size, scale_factor: as of ``interpolate``.
+
+    Raises:
+        OptionError, UnsupportedModeError: as of ``interpolate``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     F.upsample_nearest(opdsl.tensor([[[1.0, 2.0]]]), 4).flatten()
+    tensor([1., 1., 2., 2.])
+    """
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate`.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
@@ -139,7 +216,20 @@ def upsample_nearest(
 def upsample_bilinear(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """``interpolate(mode="bilinear", align_corners=True)``, by its former name."""
+    """``interpolate(mode="bilinear", align_corners=True)``, by its former name.
+
+    Args:
+        input, size, scale_factor: as of ``interpolate``.
+
+    Raises:
+        OptionError, UnsupportedModeError: as of ``interpolate``.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     F.upsample_bilinear(opdsl.tensor([[[[1.0, 2.0]]]]), (1, 3)).flatten()
+    tensor([1.0000, 1.5000, 2.0000])
+    """
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate`.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -167,6 +257,11 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Raises:
         OptionError: shapes that do not fit; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.affine_grid(opdsl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
     """
     aligned = _corners(align_corners)
     spatial = len(size) - 2
@@ -201,6 +296,11 @@ def grid_sample(
 
     Raises:
         OptionError: there is no such mode, or shapes do not fit; it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> image = opdsl.tensor([[[[1.0, 3.0]]]])
+    >>> F.grid_sample(image, opdsl.tensor([[[[-1.0, 0.0], [0.0, 0.0]]]]), align_corners=True).flatten()
+    tensor([1., 2.])
     """
     spatial = input.ndim - 2
     if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and spatial != 2):

@@ -5,7 +5,7 @@
 
 import numpy
 from builtins import bool as _bool, float as _float, int as _int
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from numpy.typing import NDArray
 from opdsl._operators import (
     _results_aminmax,
@@ -159,6 +159,33 @@ class Tensor(Differentiable):
         """Arrow's protocol, by which polars and others take it: ``polars.Series(x)``; of one dimension."""
     def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: _bool = False) -> Tensor:
         """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: Collection[type],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        """NumPy's functions: those that ``opdsl.array_api`` has give tensors, others compute on arrays.
+
+        >>> import numpy, opdsl
+        >>> numpy.concatenate([opdsl.ones(1), opdsl.zeros(2)])
+        tensor([1., 0., 0.])
+        """
+    def astype(self, dtype: DType | _NumpyDType | type, copy: _bool = True) -> Tensor:
+        """The elements as another dtype: ``to`` by NumPy's name, for libraries that convert blocks of any kind.
+
+        Args:
+            dtype: ours, NumPy's or Python's.
+            copy: whether the result is a copy where nothing changes, too.
+
+        Raises:
+            DTypeError: there is no such dtype.
+
+        >>> import numpy, opdsl
+        >>> opdsl.tensor([1.5, -2.5]).astype(numpy.int64)
+        tensor([ 1, -2])
+        """
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
         """The CUDA Array Interface (version 3), by which numba, cupy and torch share its memory; on CUDA alone.
@@ -2049,6 +2076,50 @@ class Tensor(Differentiable):
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
     def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    def unique(
+        self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
+    ) -> Tensor | tuple[Tensor, ...]:
+        """The distinct elements of a tensor in order, or its distinct slices along a dimension.
+
+        Args:
+            input: the tensor.
+            sorted: has no effect: they always are.
+            return_inverse: whether a second result says where each element is among them.
+            return_counts: whether a last result says how often each is there.
+            dim: along which slices are compared; elements are for None.
+
+        Returns:
+            The distinct elements; a tuple where more is asked for.
+
+        Raises:
+            DimensionError: there is no such dimension.
+            UnsupportedDTypeError: the elements are complex.
+
+        >>> import opdsl
+        >>> opdsl.unique(opdsl.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
+        """
+    def unique_consecutive(
+        self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None
+    ) -> Tensor | tuple[Tensor, ...]:
+        """The elements of a tensor, or its slices along a dimension, without those that equal the one before them.
+
+        Args:
+            input: the tensor.
+            return_inverse: whether a second result says where each element is among those that are left.
+            return_counts: whether a last result says how many stand beside each other.
+            dim: along which slices are compared; elements are for None.
+
+        Returns:
+            What is left; a tuple where more is asked for.
+
+        Raises:
+            DimensionError: there is no such dimension.
+
+        >>> import opdsl
+        >>> opdsl.unique_consecutive(opdsl.tensor([3, 3, 1, 3]), return_counts=True)
+        (tensor([3, 1, 3]), tensor([2, 1, 1]))
+        """
     def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
     def unsafe_split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:

@@ -1,0 +1,277 @@
+"""NumPy's functions of tensors: what ``Tensor.__array_function__`` does.
+
+Those that the standard has, too, give tensors, which gradients pass; all others compute on arrays over the tensors'
+memory, and give arrays. dask and others that call NumPy's functions on blocks of any kind need no more.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy
+
+import opdsl.array_api as standard
+from opdsl._attributes import aten
+from opdsl.array_api.data_types import sum_dtype
+from opdsl.errors import DTypeError
+from opdsl.runtime import Category, DType, Tensor, float64, int64, to_dtype
+from opdsl.runtime.interchange import operand
+
+Function = Callable[..., Any]
+Shape = int | Sequence[int]
+
+
+def call(function: Function, types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What a function of NumPy's gives for arguments of which one is a tensor at least; see ``__array_function__``."""
+    if not all(issubclass(each, (Tensor, numpy.ndarray)) for each in types):
+        return NotImplemented
+    found = _counterpart(function.__module__, function.__name__)
+    given = None if found is None else _bound(function, found, args, kwargs)
+    made = NotImplemented if found is None or given is None else found(*given.args, **given.kwargs)
+    if made is not NotImplemented:
+        return made
+    return function(*_mapped(_array, tuple(args)), **_mapped(_array, dict(kwargs)))
+
+
+@cache
+def _counterpart(module: str, name: str) -> Function | None:
+    """What computes a function of NumPy's on tensors."""
+    space = _SPACES.get(module)
+    if space is None or name.startswith("_"):
+        return None
+    path = name if space is standard else f"{module.rpartition('.')[2]}.{name}"
+    found = _FORMS.get(path) or getattr(space, _RENAMED.get(path, name), None)
+    return found if callable(found) else None
+
+
+_SPACES: dict[str, ModuleType] = {
+    "numpy": standard,
+    "numpy.linalg": standard.linalg,
+    "numpy.fft": standard.fft,
+}
+
+# Functions of the standard that NumPy calls otherwise, too, and their arguments.
+_RENAMED = {"amax": "max", "amin": "min"}
+_ARGUMENTS = {"a_min": "min", "a_max": "max"}
+
+
+def _bound(
+    function: Function, found: Function, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> inspect.BoundArguments | None:
+    """The arguments as those of a counterpart; None where it lacks one that is given.
+
+    Arguments that come first have names of their own in either; options are known by their names.
+    """
+    options = {name: value for name, value in kwargs.items() if not _is_default(value)}
+    try:
+        if found not in _FORMS.values():
+            named = dict(inspect.signature(function).bind(*args, **kwargs).arguments)
+            accepted = inspect.signature(found).parameters.values()
+            first = [each for each in accepted if each.kind is each.POSITIONAL_ONLY]
+            args = [named.pop(name) for name in list(named)[: len(first)]]
+            options = {_ARGUMENTS.get(name, name): each for name, each in named.items() if not _is_default(each)}
+        if "dtype" in options:
+            options["dtype"] = _dtype(options["dtype"])
+        return inspect.signature(found).bind(*_mapped(_tensor, list(args)), **_mapped(_tensor, options))
+    except (TypeError, ValueError, DTypeError):
+        return None
+
+
+def _dtype(given: Any) -> DType:
+    """What NumPy takes for a dtype, ``"f4"`` and ``float`` among it."""
+    return given if isinstance(given, DType) else to_dtype(numpy.dtype(given))
+
+
+def _is_default(value: object) -> bool:
+    return value is None or value is numpy._NoValue
+
+
+def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """A structure with each of its parts changed."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(change, each) for each in value)
+    return {name: _mapped(change, each) for name, each in value.items()} if isinstance(value, dict) else change(value)
+
+
+def _array(value: Any) -> Any:
+    """A tensor as an array over its memory; a dtype as NumPy's."""
+    return numpy.asarray(value) if isinstance(value, Tensor) else value.numpy if isinstance(value, DType) else value
+
+
+def _tensor(value: Any) -> Any:
+    """An array as a tensor, a number of NumPy's as Python's."""
+    return value.item() if isinstance(value, numpy.generic) else operand(value)
+
+
+# ---------------------------------------------------------------------------- functions whose forms or rules are others
+
+
+def _asarray(a: Any, dtype: DType | None = None) -> Tensor:
+    """Python's numbers are NumPy's: float64 and int64."""
+    made = standard.asarray(a if isinstance(a, Tensor) else numpy.asarray(a))
+    return made if dtype is None else made.to(dtype)
+
+
+def _where(condition: Tensor, x: Any = None, y: Any = None) -> Any:
+    return standard.nonzero(condition) if x is None and y is None else standard.where(condition, x, y)
+
+
+def _concatenate(
+    arrays: Sequence[Tensor], axis: int | None = 0, *, dtype: DType | None = None, casting: str = "same_kind"
+) -> Any:
+    if casting not in ("same_kind", "unsafe"):
+        return NotImplemented
+    made = standard.concat(arrays, axis=axis)
+    return made if dtype is None else made.to(dtype)
+
+
+def _dot(a: Any, b: Any) -> Tensor:
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or 0 in (a.ndim, b.ndim):
+        return standard.multiply(a, b)
+    return standard.matmul(a, b) if b.ndim < 3 else standard.tensordot(a, b, axes=((-1,), (-2,)))
+
+
+def _floating(name: str) -> Function:
+    """A statistic, which NumPy computes of integers in float64."""
+
+    def function(
+        a: Tensor, axis: Any = None, dtype: DType | None = None, *, ddof: float = 0.0, keepdims: bool = False
+    ) -> Tensor:
+        dtype = dtype or (float64 if a.dtype.category <= Category.INT else a.dtype)
+        more = {} if name == "mean" else {"correction": ddof}
+        made: Tensor = getattr(standard, name)(a.to(dtype), axis=axis, keepdims=keepdims, **more)
+        return made
+
+    return function
+
+
+def _nansum(a: Tensor, axis: Any = None, dtype: DType | None = None, *, keepdims: bool = False) -> Tensor:
+    return aten.nansum(a, axis, keepdims, dtype=dtype or sum_dtype(a.dtype))
+
+
+def _cumulative(name: str) -> Function:
+    def function(a: Tensor, axis: int | None = None, dtype: DType | None = None) -> Tensor:
+        vectors = a.reshape(-1) if axis is None else a
+        made: Tensor = getattr(standard, name)(vectors, axis=0 if axis is None else axis, dtype=dtype)
+        return made
+
+    return function
+
+
+def _like(name: str) -> Function:
+    """A new tensor beside another one, of its shape or of another."""
+
+    def function(a: Tensor, dtype: DType | None = None, *, shape: Shape | None = None) -> Tensor:
+        made: Tensor = getattr(standard, name)(
+            a.shape if shape is None else shape, dtype=dtype or a.dtype, device=a.device
+        )
+        return made
+
+    return function
+
+
+def _full_like(a: Tensor, fill_value: Any, dtype: DType | None = None, *, shape: Shape | None = None) -> Tensor:
+    sizes = a.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return standard.full(sizes, value, dtype=dtype or a.dtype, device=a.device)
+
+
+def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
+    vectors = a.reshape(-1) if axis is None else a
+    return standard.take(vectors, _asarray(indices).to(int64), axis=0 if axis is None else axis)
+
+
+def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Tensor:
+    positions = None if sorter is None else _asarray(sorter)
+    return standard.searchsorted(_asarray(a), _asarray(v), side=side, sorter=positions)
+
+
+def _reshape(a: Tensor, shape: Shape) -> Tensor:
+    return standard.reshape(a, (shape,) if isinstance(shape, int) else tuple(shape))
+
+
+def _squeeze(a: Tensor, axis: Any = None) -> Tensor:
+    return a.squeeze() if axis is None else standard.squeeze(a, axis)
+
+
+def _transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
+    return a.permute(tuple(reversed(range(a.ndim))) if axes is None else tuple(axes))
+
+
+def _round(a: Tensor, decimals: int = 0) -> Tensor:
+    return aten.round(a, decimals=decimals) if decimals else standard.round(a)
+
+
+def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord is None or isinstance(axis, int) or (axis is None and x.ndim == 1):
+        return standard.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
+    return standard.linalg.matrix_norm(x, keepdims=keepdims, ord=ord) if axis is None else NotImplemented
+
+
+def _einsum(equation: str, *operands: Tensor, dtype: DType | None = None, optimize: object = False) -> Tensor:
+    return aten.einsum(equation, *(each if dtype is None else each.to(dtype) for each in operands))
+
+
+def _shape(a: Tensor) -> tuple[int, ...]:
+    return a.shape
+
+
+def _ndim(a: Tensor) -> int:
+    return a.ndim
+
+
+def _size(a: Tensor, axis: int | Sequence[int] | None = None) -> int:
+    axes = range(a.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return math.prod(a.shape[each] for each in axes)
+
+
+def _is_complex(x: Tensor) -> bool:
+    return x.dtype.is_complex
+
+
+def _is_real(x: Tensor) -> bool:
+    return not x.dtype.is_complex
+
+
+def _result_type(*arrays_and_dtypes: Any) -> Any:
+    """NumPy's dtype, by NumPy's rules."""
+    dtypes = (each.dtype.numpy if isinstance(each, Tensor) else each for each in arrays_and_dtypes)
+    return numpy.result_type(*dtypes)
+
+
+_FORMS: dict[str, Function] = {
+    "asarray": _asarray,
+    "where": _where,
+    "concatenate": _concatenate,
+    "dot": _dot,
+    "mean": _floating("mean"),
+    "std": _floating("std"),
+    "var": _floating("var"),
+    "nansum": _nansum,
+    "cumsum": _cumulative("cumulative_sum"),
+    "cumprod": _cumulative("cumulative_prod"),
+    "empty_like": _like("empty"),
+    "zeros_like": _like("zeros"),
+    "ones_like": _like("ones"),
+    "full_like": _full_like,
+    "take": _take,
+    "searchsorted": _searchsorted,
+    "reshape": _reshape,
+    "squeeze": _squeeze,
+    "transpose": _transpose,
+    "round": _round,
+    "around": _round,
+    "einsum": _einsum,
+    "linalg.norm": _norm,
+    "shape": _shape,
+    "ndim": _ndim,
+    "size": _size,
+    "iscomplexobj": _is_complex,
+    "isrealobj": _is_real,
+    "result_type": _result_type,
+}

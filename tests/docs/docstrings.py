@@ -1,0 +1,154 @@
+"""What the docstrings of public names leave out: arguments, results, errors, an example.
+
+``python -m tests.docs.docstrings`` prints it. What a docstring has to say follows from the code: the parameters of the
+signature, the errors that are raised in the module, a result where something is returned.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from opdsl import errors
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+reference_pages = importlib.import_module("reference_pages")
+
+# A summary that begins so says what comes back: "The number of elements", "Whether it is", "``x @ y``".
+_NAMES_RESULT = re.compile(
+    r"(The|A|An|All|Any|Each|Every|Half|How|No|Of|One|Two|What|Where|Whether|Which|With|[`\d\"-])"
+)
+_ENTRY = re.compile(r"^ *(\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", re.MULTILINE)
+
+# Whose methods and functions need a GPU: no example of theirs can run here.
+_ON_A_DEVICE = "opdsl.cuda"
+
+
+class Named(NamedTuple):
+    """A public name of the reference: where it stands, what it is, and the class that it is a member of."""
+
+    path: str
+    value: Any
+    owner: type | None = None
+
+
+def names() -> Iterator[Named]:
+    """The names that the reference documents by docstrings of ours; operators have pages that are generated."""
+    for module in reference_pages.MODULES:
+        for name, value in reference_pages.public_names(module).items():
+            is_ours = reference_pages.is_documentable(value) and value.__module__.startswith("opdsl")
+            if not is_ours or reference_pages.is_operator(value):
+                continue
+            yield Named(f"{module}.{name}", value)
+            if inspect.isclass(value) and not issubclass(value, (Enum, BaseException)):
+                yield from _members(f"{module}.{name}", value)
+
+
+def _members(path: str, owner: type) -> Iterator[Named]:
+    for name, value in reference_pages.members(owner).items():
+        if not reference_pages.is_operator(value) and "source" not in getattr(value, "__dict__", {}):
+            yield Named(f"{path}.{name}", value, owner)
+
+
+def missing(named: Named) -> Iterator[str]:
+    """What a docstring leaves out."""
+    doc = inspect.getdoc(named.value) or ""
+    if not doc.strip():
+        yield "a docstring"
+    elif not (inspect.isclass(named.value) and issubclass(named.value, (Enum, BaseException))):
+        told = {part.lstrip("*") for each in _ENTRY.findall(doc) for part in each.split(", ")}
+        yield from (f"argument {each}" for each in _parameters(named.value) if each not in told)
+        if not _says_what_it_gives(named.value, doc):
+            yield "what it returns"
+        if not isinstance(named.value, property):
+            yield from (f"error {each.__name__}" for each in _raised(named.value) if not _is_told(each, doc))
+            if _needs_example(named) and ">>> " not in doc:
+                yield "an example"
+
+
+def _needs_example(named: Named) -> bool:
+    """Methods are shown in the example of their class."""
+    return named.owner is None and not named.path.startswith(_ON_A_DEVICE)
+
+
+def _parameters(value: Any) -> list[str]:
+    """What a function or a class takes, which may be nothing that Python knows."""
+    if isinstance(value, property) or getattr(value, "_is_protocol", False):
+        return []
+    try:
+        found = inspect.signature(getattr(value, "__func__", value)).parameters
+    except (TypeError, ValueError):
+        return []
+    return [each for each in found if each not in ("self", "cls") and not each.startswith("_")]
+
+
+def _says_what_it_gives(value: Any, doc: str) -> bool:
+    if inspect.isclass(value) or re.search(r"^(Returns|Yields):$", doc, re.MULTILINE) or _NAMES_RESULT.match(doc):
+        return True
+    function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    return getattr(function, "__annotations__", {}).get("return", "None") in ("None", None, "Self", "NoReturn")
+
+
+def _is_told(error: type, doc: str) -> bool:
+    """Whether an error, or one that it is a kind of, is named."""
+    return any(re.search(rf"\b{each.__name__}\b", doc) for each in error.__mro__ if each.__module__ == errors.__name__)
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+def _raised(value: Any) -> list[type]:
+    """The errors that a function raises, or that functions of its module raise which it calls."""
+    function = inspect.unwrap(getattr(value, "__func__", value))
+    if not isinstance(function, FunctionType) or function.__module__ not in sys.modules:
+        return []
+    module = sys.modules[function.__module__]
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    _collect(function.__name__, _syntax(function), _functions(module), seen, found)
+    known = vars(module) | vars(errors)
+    classes = (known.get(each) for each in found)
+    return [each for each in classes if inspect.isclass(each) and issubclass(each, errors.OpdslError)]
+
+
+def _syntax(function: FunctionType) -> ast.AST:
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):
+        return ast.Module([], [])
+
+
+@cache
+def _functions(module: ModuleType) -> dict[str, ast.AST]:
+    tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
+    return {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+
+
+def _collect(name: str, node: ast.AST, functions: dict[str, ast.AST], seen: set[str], found: dict[str, None]) -> None:
+    seen.add(name)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call) and isinstance(each.exc.func, ast.Name):
+            found[each.exc.func.id] = None
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            called = each.func.id
+            if called in functions and called not in seen:
+                _collect(called, functions[called], functions, seen, found)
+
+
+if __name__ == "__main__":
+    listed = list(names())
+    faulty = {each.path: list(missing(each)) for each in listed}
+    for path, lacks in faulty.items():
+        if lacks:
+            print(f"{path}: {', '.join(lacks)}")
+    print(f"{sum(not each for each in faulty.values())} of {len(listed)} say all")
