@@ -172,11 +172,11 @@ class Tensor(Differentiable):
         >>> numpy.concatenate([opdsl.ones(1), opdsl.zeros(2)])
         tensor([1., 0., 0.])
         """
-    def astype(self, dtype: DType | _NumpyDType | type, copy: _bool = True) -> Tensor:
+    def astype(self, dtype: DType | _NumpyDType | type | str, copy: _bool = True) -> Tensor:
         """The elements as another dtype: ``to`` by NumPy's name, for libraries that convert blocks of any kind.
 
         Args:
-            dtype: ours, NumPy's or Python's.
+            dtype: ours, or what NumPy takes for one.
             copy: whether the result is a copy where nothing changes, too.
 
         Raises:
