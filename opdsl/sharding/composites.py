@@ -18,6 +18,7 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import SchemaKind
+from opdsl.sharding.pending import Pending
 from opdsl.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 
 # By how much a dimension is longer in the second run, which shows what depends on its size.
@@ -119,6 +120,10 @@ class ByItsCalls:
                 cut = self._follow(arguments, inputs)
                 if cut is not None:
                     yield cut
+
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """See ``Rule``; engines that have pending tensors call what the body calls."""
+        return iter(())
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """See ``Rule``."""

@@ -14,7 +14,7 @@ from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.sharding.composites import ByItsCalls
 from opdsl.sharding.rules import AllButRows, AnyDimension, Carrying, Folding, Moved, Rule, Whole
 
-__all__ = ["in_order", "rule_of"]
+__all__ = ["in_order", "rule_of", "rule_of_results"]
 
 _CPU, _META = DispatchKey("CPU"), DispatchKey("Meta")
 
@@ -22,7 +22,7 @@ _CPU, _META = DispatchKey("CPU"), DispatchKey("Meta")
 _UNKNOWN = Whole("nothing says what its kernel reads")
 
 _BY_KIND: dict[str, Callable[[Any], Rule]] = {
-    "pointwise": lambda definition: AnyDimension(definition.results),
+    "pointwise": lambda definition: AnyDimension(definition.results, definition),
     "reduction": Folding,
     "row": AllButRows,
     "scan": Carrying,
@@ -39,15 +39,25 @@ def rule_of(operator: Operator) -> Rule:
         return declared
     kernel = operator.entry(_CPU).kernel
     if isinstance(kernel, StructuredKernel):
-        if kernel.variant != "functional":
-            return Whole("it writes its arguments")
-        made = _BY_KIND.get(kernel.definition.kind)
-        return _UNKNOWN if made is None else made(kernel.definition)
+        return _defined(kernel) if kernel.variant == "functional" else Whole("it writes its arguments")
     if isinstance(kernel, ViewKernel):
         return Moved(kernel.function)
     if isinstance(kernel, PythonKernel) and _is_same(kernel, operator.entry(_META).kernel):
         return ByItsCalls(operator, rule_of)
     return _UNKNOWN
+
+
+def rule_of_results(operator: Operator) -> Rule:
+    """How an operator may be cut that may write what it computes: as the functional one that computes the same."""
+    kernel = operator.entry(_CPU).kernel
+    if operator.sharding_rule is None and isinstance(kernel, StructuredKernel):
+        return _defined(kernel)
+    return rule_of(operator)
+
+
+def _defined(kernel: StructuredKernel) -> Rule:
+    made = _BY_KIND.get(kernel.definition.kind)
+    return _UNKNOWN if made is None else made(kernel.definition)
 
 
 def _is_same(kernel: PythonKernel, other: object) -> bool:

@@ -19,6 +19,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
+from opdsl.sharding.pending import reduction_of
 
 if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
@@ -50,6 +51,9 @@ class Partial(Protocol):
 
     def count(self, arguments: Arguments) -> int:
         """How many elements are folded for each result of a call."""
+
+    def reduction(self, whole: Arguments) -> str | None:
+        """The name of what combines results of pieces, where these are results of the operator: ``sum``, ``avg``..."""
 
 
 def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[DType], *numbers: Any) -> State:
@@ -126,6 +130,10 @@ class Summed:
         """See ``Partial``."""
         return 1
 
+    def reduction(self, whole: Arguments) -> str | None:
+        """See ``Partial``."""
+        return "sum"
+
     def __str__(self) -> str:
         return "summed"
 
@@ -176,6 +184,14 @@ class Folded:
     def count(self, arguments: Arguments) -> int:
         """See ``Partial``."""
         return math.prod(arguments[0].shape[dim] for dim in self.definition.prepare(arguments, ()).state.dims)
+
+    def reduction(self, whole: Arguments) -> str | None:
+        """See ``Partial``."""
+        state = self.definition.prepare(whole, ()).state
+        fold = state.fold
+        if fold.with_index or fold.in_order:
+            return None
+        return reduction_of(state.functions.combine, state.functions.finish)
 
     def __str__(self) -> str:
         return "combined"
@@ -229,6 +245,10 @@ class Carried:
 
     def _scanning(self, whole: Arguments) -> Any:
         return self.definition.scanning(self.definition.prepare(whole, ()).state.details)
+
+    def reduction(self, whole: Arguments) -> str | None:
+        """See ``Partial``."""
+        return None
 
     def __str__(self) -> str:
         return "carried on"

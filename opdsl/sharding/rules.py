@@ -6,10 +6,11 @@ it lists the ways to cut that call.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from opdsl.errors import OpdslError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -19,6 +20,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 from opdsl.runtime.views import View
 from opdsl.sharding.partial import Carried, Folded, Partial, Summed, follows_index
+from opdsl.sharding.pending import REDUCTIONS, Pending, pending_through
 
 Arguments = tuple[Any, ...]
 
@@ -51,6 +53,9 @@ class Rule(Protocol):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """The ways to cut a call; of its tensors only the geometry is looked at."""
 
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """Which tensors of a call need not be combined before, where pieces hold summands of them, say."""
+
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """What a piece gives, of cuts whose results are joined.
 
@@ -66,6 +71,10 @@ class _Called:
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """See ``Rule``."""
         return function(*piece)
+
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """See ``Rule``."""
+        return iter(())
 
 
 @frozen
@@ -87,13 +96,30 @@ class Whole(_Called):
 
 @frozen
 class AnyDimension(_Called):
-    """Pointwise operators: all tensors are cut together along any dimension that they broadcast to."""
+    """Pointwise operators: all tensors are cut together along any dimension that they broadcast to.
+
+    results: how many there are.
+    definition: whose scalar functions tell what they are linear in; None where they are not known.
+    """
 
     results: int
+    definition: Any = field(default=None, repr=False)
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
         yield from _broadcast_cuts(arguments, (), self.results)
+
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """See ``Rule``."""
+        if self.definition is None:
+            return
+        state = self.definition.prepare(arguments, ()).state
+        counter = itertools.count()
+        order = [next(counter) if isinstance(each, Tensor) else None for each in arguments]
+        places = [order[at] for at in state.formula.places]
+        values = [arguments[at] for at in state.formula.places]
+        numbers = {at: each for at, each in enumerate(values) if isinstance(each, (bool, int, float))}
+        yield from pending_through(self.definition.graph(state), places, next(counter), numbers)
 
     def __str__(self) -> str:
         return "pointwise: along any dimension; results are joined"
@@ -158,6 +184,16 @@ class Folding(_Called):
         for dim in state.dims[:1] if in_order else state.dims:
             yield Cut((dim,), (None,) * count, Folded(self.definition))
 
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """See ``Rule``."""
+        combined = Folded(self.definition).reduction(arguments)
+        state = self.definition.prepare(arguments, ()).state
+        if combined is None:
+            return
+        for each in pending_through(state.functions.lift, [0], 1, {}):
+            if each.inputs == each.outputs and (combined in each.inputs or {combined, *each.inputs} <= {"sum", "avg"}):
+                yield each
+
     def __str__(self) -> str:
         functions = " or ".join(
             ", ".join(dict.fromkeys(each.__name__ for each in fold.functions)) for fold in self.definition.folds
@@ -216,6 +252,14 @@ class Labelled(_Called):
             elif label.islower():
                 yield Cut(inputs, (None,), Summed())
 
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """See ``Rule``; what is summed in pieces is linear in each factor."""
+        count = len(list(tensors_in(arguments)))
+        if not self.labels.replace(",", "").replace("->", "").islower():
+            return
+        for place, reduction in itertools.product(range(count), ("sum", "avg")):
+            yield Pending(tuple(reduction if at == place else None for at in range(count)), (reduction,))
+
     def __str__(self) -> str:
         return f"product {self.labels}: along labels of the result it is joined, along the others summed"
 
@@ -265,6 +309,10 @@ class Moved:
             found = [at for at, each in enumerate(view.strides) if (each, view.shape[at]) == (stride, size)]
             if size > 1 and len(found) == 1:
                 yield Cut((dim,), (found[0],))
+
+    def pending(self, arguments: Arguments) -> Iterator[Pending]:
+        """See ``Rule``; elements stay what they are."""
+        return (Pending((each,), (each,)) for each in REDUCTIONS)
 
     def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """The view of a piece: sizes that are arguments of the call are those of the whole."""

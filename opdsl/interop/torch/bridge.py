@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
-from opdsl.interop.torch import batching, kernels
+from opdsl.interop.torch import batching, distributed, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.definition import Definition
@@ -85,6 +85,7 @@ class Bridge:
         else:
             self.implement(self.without_elements, "Meta")
         self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
+        distributed.attach(self)
 
     @property
     def definition(self) -> Definition:
@@ -99,6 +100,11 @@ class Bridge:
                 "no transform or mode of torch can see them. Register it again."
             )
         return self._definition
+
+    @property
+    def overload(self) -> Callable[..., Any]:
+        """The torch operator."""
+        return self.definition.overload
 
     @cached_property
     def is_composite(self) -> bool:
@@ -194,6 +200,7 @@ class Bridge:
             self.operator.watchers.remove(self._forget)
         definition, self._definition = self._definition, None
         if definition is not None:
+            distributed.detach(self, definition.overload)
             definition.close()
 
     def __call__(self, *given: Any, **named: Any) -> Any:
@@ -206,7 +213,7 @@ class Bridge:
         """What runs a call without torch's dispatcher."""
         return self.with_autograd
 
-    def complete(self, given: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call, in the order of the schema."""
         return self.completion.complete(given, named)
 

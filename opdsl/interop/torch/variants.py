@@ -17,7 +17,7 @@ import torch
 from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
-from opdsl.interop.torch import kernels
+from opdsl.interop.torch import distributed, kernels
 from opdsl.interop.torch.bridge import Bridge, is_plain, resolved
 from opdsl.interop.torch.calls import RECORDED, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
@@ -66,6 +66,7 @@ class Writer(Bridge):
         for bit in ("Conjugate", "Negative"):
             self.implement(self.on_resolved, bit)
         self.implement(self.without_elements, "Meta")
+        distributed.attach(self)
 
     @untraced
     def on_memory(self, *given: Any, **named: Any) -> None:
@@ -153,7 +154,7 @@ class WritingBridge(Bridge):
         elif not records and is_plain(values):
             kernels.run_writing(self.operator, values, self.plans)
             count_writes(written)
-        elif records or torch._C._are_functorch_transforms_active():
+        elif records or torch._C._are_functorch_transforms_active() or self.writes_pieces(values):
             self.copy_functional(values, written)
         else:
             self.write(values, written)
@@ -164,6 +165,10 @@ class WritingBridge(Bridge):
         if not self.schema.returns:
             return None
         return written[0] if len(self.schema.returns) == 1 else tuple(written)
+
+    def writes_pieces(self, values: Sequence[Any]) -> bool:
+        """Whether the writer cannot write what is written, which lies in several processes."""
+        return (self.schema.kind is SchemaKind.out or self.is_composite) and distributed.is_distributed(values)
 
     def copy_functional(self, values: Sequence[Any], written: list[torch.Tensor]) -> None:
         """Compute anew and copy: torch knows the derivative of that, which may need what is overwritten."""

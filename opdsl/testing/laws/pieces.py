@@ -18,6 +18,7 @@ from opdsl.sharding.operators import in_order, rule_of
 from opdsl.sharding.partial import Carried, Partial
 from opdsl.sharding.rules import Cut, Rule, possible_cuts
 from opdsl.testing.closeness import assert_close
+from opdsl.testing.laws import uncombined
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
@@ -39,6 +40,7 @@ def check(subject: Subject) -> Iterator[str]:
         cuts = possible_cuts(rule, arguments)
         for cut in draw.sample(cuts, min(_CUTS, len(cuts))):
             yield from (f"{sample}: cut {cut}: {each}" for each in _differences(subject, sample, rule, cut, draw))
+        yield from (f"{sample}: {each}" for each in uncombined.differences(operator, rule, arguments, draw))
 
 
 def _differences(subject: Subject, sample: Sample, rule: Rule, cut: Cut, draw: random.Random) -> Iterator[str]:

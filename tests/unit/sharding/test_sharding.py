@@ -33,6 +33,10 @@ def cuts(function: Any, *given: Any, **named: Any) -> list[str]:
 
 X = opdsl.ones(3, 4)
 aten = opdsl.ops.aten
+CPU = opdsl.DispatchKey("CPU")
+# One of two tensors is not combined yet, by each reduction.
+SIDES = [[f"{each}, None" for each in ("sum", "avg")], [f"None, {each}" for each in ("sum", "avg")]]
+ONE_SIDE = [(0, "max, None"), (0, "min, None"), (1, "None, max"), (1, "None, min")]
 
 
 @pytest.mark.parametrize(
@@ -188,3 +192,49 @@ def test_rules_that_are_declared(lib: Library) -> None:
 def test_show_prints_the_rule() -> None:
     shown = CliRunner().invoke(main, ["show", "sum.dim_IntList"]).output
     assert "sharding" in shown and "along what is folded combined (sum_combine)" in " ".join(shown.split())
+
+
+# ------------------------------------------------------------------------------------------------ uncombined
+
+
+def pending(function: Any, *given: Any) -> set[str]:
+    operator = function.operator
+    found = rule_of(operator).pending(unbox(operator, given, {}))
+    return {f"{', '.join(map(str, each.inputs))} -> {', '.join(map(str, each.outputs))}" for each in found}
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [
+        (aten.neg.default, (X,), {"sum -> sum", "avg -> avg", "max -> min", "min -> max"}),
+        (aten.exp.default, (X,), {"max -> max", "min -> min"}),
+        (aten.sigmoid.default, (X,), {"max -> max", "min -> min"}),
+        (aten.relu.default, (X,), {"max -> max", "min -> min"}),
+        (aten.abs.default, (X,), set()),
+        (aten.rsub.Scalar, (X, 2.0), {"avg -> avg", "max -> min", "min -> max"}),
+        (aten.mul.Tensor, (X, X), {f"{a} -> {a.split(', ')[at]}" for at in (0, 1) for a in SIDES[at]}),
+        (aten.maximum.default, (X, X), {"max, max -> max", *(f"{a} -> {a.split(', ')[at]}" for at, a in ONE_SIDE)}),
+        (aten.sum.dim_IntList, (X, [0]), {"sum -> sum", "avg -> avg"}),
+        (aten.amax.default, (X, [0]), {"max -> max"}),
+        (aten.var.correction, (X, [0]), set()),
+        (aten._softmax.default, (X, 0, False), set()),
+        (aten.mm.default, (X, X.t()), {f"{a} -> {a.split(', ')[at]}" for at in (0, 1) for a in SIDES[at]}),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_what_goes_through_uncombined(function: Any, given: Any, expected: set[str]) -> None:
+    assert pending(function, *given) == expected
+
+
+def test_the_law_finds_what_does_not_go_through(lib: Library) -> None:
+    @lib.op
+    def squared(self: Tensor) -> Tensor: ...
+
+    @squared.pointwise
+    def squared_scalar(x: Any) -> Any:
+        return x * x
+
+    samples = [opdsl.testing.Sample(opdsl.arange(6.0) + 1.0)]
+    assert violations_of(squared, samples, laws=[OF_PIECES]) == []
+    squared.operator.sharding_rule = AnyDimension(1, opdsl.ops.aten.neg.default.operator.entry(CPU).kernel.definition)
+    assert {each.law for each in violations_of(squared, samples, laws=[OF_PIECES])} == {OF_PIECES}

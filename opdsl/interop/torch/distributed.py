@@ -1,0 +1,78 @@
+"""Operators in ``torch.distributed.tensor``, which takes a second to import: known there once a program imports it."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opdsl.interop.torch.sharding import Registered
+
+__all__ = ["attach", "detach", "is_distributed"]
+
+_MODULE = "torch.distributed.tensor"
+
+_waiting: weakref.WeakSet[Registered] = weakref.WeakSet()
+
+
+class _Finder(MetaPathFinder):
+    """Waits for the module to be imported, and finds nothing else."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """See ``MetaPathFinder``."""
+        if fullname != _MODULE:
+            return None
+        sys.meta_path.remove(self)
+        found = find_spec(fullname)
+        loader: Any = None if found is None else found.loader
+        if loader is not None:
+            execute = loader.exec_module
+
+            def execute_and_attach(module: ModuleType) -> None:
+                execute(module)
+                for bridge in list(_waiting):
+                    attach(bridge)
+
+            loader.exec_module = execute_and_attach
+        return found
+
+
+def attach(bridge: Registered) -> None:
+    """Let DTensor know how calls of an operator are cut, now or when it is imported."""
+    if hasattr(sys.modules.get(_MODULE), "DTensor"):
+        from opdsl.interop.torch import sharding
+
+        _waiting.discard(bridge)
+        sharding.attach(bridge)
+        return
+    _waiting.add(bridge)
+    if not any(isinstance(each, _Finder) for each in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+def detach(bridge: Registered, overload: Any) -> None:
+    """Take back what ``attach`` did, if it did.
+
+    Args:
+        bridge, overload: of the operator.
+    """
+    if bridge in _waiting:
+        _waiting.discard(bridge)
+    elif _MODULE in sys.modules:
+        from opdsl.interop.torch import sharding
+
+        sharding.detach(overload)
+
+
+def is_distributed(values: Sequence[Any]) -> bool:
+    """Whether a tensor is one of several processes."""
+    module = sys.modules.get(_MODULE)
+    return module is not None and any(isinstance(each, module.DTensor) for each in values)

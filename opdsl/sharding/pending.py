@@ -1,0 +1,308 @@
+"""What goes through an operator uncombined: sums through what is linear, maxima through what grows.
+
+Pieces may hold summands of a tensor instead of parts of it. Of an operator whose scalar function is linear in it, each
+piece can be handed its summand, and the results are summands, too: nothing has to be added before. This is read off
+scalar graphs, as derivatives are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from attrs import frozen
+
+from opdsl.scalar.types import BOOL, COMPLEX, FLOAT
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import Node, TypedGraph
+
+# By what pieces are combined; an average is a sum of as many as there are pieces, divided by their number.
+REDUCTIONS = ("sum", "avg", "max", "min")
+_OPPOSITE = {"max": "min", "min": "max"}
+
+# Of more tensors only those with one, and those with all of them pending are looked at.
+_MOST_TENSORS = 4
+
+
+@frozen
+class Pending:
+    """Tensors of a call that are still to be combined, and results that then are.
+
+    inputs, outputs: the reduction of each; None of what is whole.
+    """
+
+    inputs: tuple[str | None, ...]
+    outputs: tuple[str | None, ...]
+
+
+def pending_through(
+    graph: TypedGraph, places: Sequence[int | None], count: int, numbers: Mapping[int, float]
+) -> Iterator[Pending]:
+    """What may be pending among the tensors that a scalar function takes.
+
+    Args:
+        graph: the function.
+        places: for each of its parameters which tensor it is; None for a number.
+        count: how many tensors there are.
+        numbers: the values of parameters that are known.
+    """
+    for tensors in _subsets(count):
+        chosen = {at for at, place in enumerate(places) if place in tensors}
+        for reduction in REDUCTIONS:
+            results = through(graph, chosen, reduction, numbers)
+            if results is not None:
+                yield Pending(tuple(reduction if at in tensors else None for at in range(count)), results)
+
+
+def _subsets(count: int) -> Iterator[Collection[int]]:
+    sizes = range(1, count + 1) if count <= _MOST_TENSORS else (1, count)
+    return itertools.chain.from_iterable(itertools.combinations(range(count), size) for size in sizes)
+
+
+def through(
+    graph: TypedGraph, chosen: Collection[int], reduction: str, numbers: Mapping[int, float]
+) -> tuple[str | None, ...] | None:
+    """What results are pending where parameters are; None where they have to be combined before.
+
+    Args:
+        graph: a scalar function.
+        chosen: the parameters that are pending.
+        reduction: how.
+        numbers: the values of other parameters, as far as they are known.
+    """
+    parameters = [at for at, node in enumerate(graph.nodes) if node.op == "parameter"]
+    pending = {parameters[each] for each in chosen}
+    if reduction in _OPPOSITE:
+        return _ordered(graph, pending, reduction, {parameters[at]: value for at, value in numbers.items()})
+    degrees = _degrees(graph, pending)
+    wanted = (_LINEAR,) if reduction == "sum" else (_LINEAR, _AFFINE)
+    is_exact = reduction == "sum" or all(graph.nodes[at].type.category >= FLOAT for at in graph.results)
+    fits = all(degrees[at] in wanted for at in graph.results)
+    return (reduction,) * len(graph.results) if fits and is_exact else None
+
+
+# ------------------------------------------------------------------------------------------------------- linear in it
+
+# What a number is in what is pending: the same for all pieces, a sum of theirs, or such a sum and a number.
+_CONSTANT, _LINEAR, _AFFINE, _OTHER = "constant", "linear", "affine", "other"
+
+
+def _degrees(graph: TypedGraph, pending: Collection[int]) -> list[str]:
+    found: list[str] = []
+    for at, node in enumerate(graph.nodes):
+        given = [found[each] for each in node.arguments]
+        if at in pending:
+            found.append(_LINEAR)
+        elif all(each == _CONSTANT for each in given):
+            found.append(_CONSTANT)
+        else:
+            found.append(_degree(graph, node, given))
+    return found
+
+
+def _degree(graph: TypedGraph, node: Node, given: list[str]) -> str:
+    if node.op in ("negative", "conjugate", "real", "imag"):
+        return given[0]
+    if node.op in ("cast", "to_floating"):
+        return given[0] if _keeps(graph, node) else _OTHER
+    if node.op in ("add", "subtract"):
+        return _added(graph, node, given)
+    if node.op == "multiply" and _CONSTANT in given:
+        return given[0] if given[1] == _CONSTANT else given[1]
+    if node.op == "divide" and given[1] == _CONSTANT:
+        return given[0]
+    if node.op == "fma" and _CONSTANT in given[:2]:
+        return _sum_of([given[0] if given[1] == _CONSTANT else given[1], given[2]])
+    if node.op in ("select", "rare") and given[0] == _CONSTANT:
+        return _added(graph, node, given[1:])
+    return _OTHER
+
+
+def _added(graph: TypedGraph, node: Node, given: list[str]) -> str:
+    """Of a sum of two, or a choice between them: zero adds nothing."""
+    places = node.arguments[-2:]
+    return _sum_of([each for at, each in zip(places, given, strict=True) if graph.nodes[at].value != 0])
+
+
+def _sum_of(given: Sequence[str]) -> str:
+    kinds = set(given)
+    return _OTHER if _OTHER in kinds else kinds.pop() if len(kinds) == 1 else _AFFINE
+
+
+def _keeps(graph: TypedGraph, node: Node) -> bool:
+    """Whether a cast changes no number by more than rounding."""
+    before, after = graph.nodes[node.arguments[0]].type, node.type
+    return after.category >= before.category and after.category != BOOL
+
+
+# ------------------------------------------------------------------------------------------------------- grows with it
+
+# Which never fall, and are defined for all numbers.
+_GROWING = frozenset((
+    *("exp", "exp2", "expm1", "sinh", "tanh", "asinh", "atan", "erf", "cbrt"),
+    *("floor", "ceil", "trunc", "round", "rounded", "to_floating", "real"),
+))  # fmt: skip
+_FALLING = frozenset(("negative", "erfc"))
+_POSITIVE = frozenset(("exp", "exp2", "cosh", "absolute", "erfc", "sqrt"))
+
+
+class _Order(NamedTuple):
+    """How a number follows what is pending.
+
+    reduction: what it is pending by; None where it is the same for all pieces.
+    owners: of what it follows; of several only as their combination does.
+    sign: 1 where it is never negative, -1 where it is never positive, 0 where neither is known.
+    """
+
+    reduction: str | None
+    owners: frozenset[int]
+    sign: int
+
+
+def _ordered(
+    graph: TypedGraph, pending: Collection[int], reduction: str, numbers: Mapping[int, float]
+) -> tuple[str | None, ...] | None:
+    found: list[_Order | None] = []
+    for at, node in enumerate(graph.nodes):
+        given = [found[each] for each in node.arguments]
+        known = [each for each in given if each is not None]
+        if node.type.category == COMPLEX:
+            found.append(None)
+        elif at in pending:
+            found.append(_Order(reduction, frozenset((at,)), 0))
+        elif len(known) < len(given):
+            found.append(None)
+        else:
+            value = node.value if node.op == "constant" else numbers.get(at, 0)
+            own = (value > 0) - (value < 0) if isinstance(value, (bool, int, float)) else 0
+            found.append(_follow(graph, node, known, own))
+    results = [found[at] for at in graph.results]
+    # A result that follows nothing is whole, beside others that are pending.
+    if any(each is None for each in results) or not any(each is not None and each.reduction for each in results):
+        return None
+    return tuple(each.reduction for each in results if each is not None)
+
+
+def _follow(graph: TypedGraph, node: Node, given: list[_Order], own: int) -> _Order | None:
+    """How a number follows what those follow that it is computed of."""
+    sign = own or _sign(node, given)
+    followed = [each for each in given if each.reduction is not None]
+    if not followed:
+        return _Order(None, frozenset(), sign)
+    first = given[0]
+    if node.op == "cast":
+        return first if _keeps(graph, node) else None
+    if node.op in _GROWING:
+        return first._replace(sign=sign)
+    if node.op in _FALLING:
+        return first._replace(reduction=_flipped(first.reduction), sign=sign)
+    directions = _directions(node.op, given)
+    if directions is None:
+        return None
+    turned = {
+        each.reduction if direction > 0 else _flipped(each.reduction)
+        for each, direction in zip(given, directions, strict=True)
+        if each.reduction is not None
+    }
+    owners = frozenset().union(*(each.owners for each in followed))
+    (reduction, *others) = turned
+    combines = _COMBINING.get(node.op) == reduction
+    return (
+        None if others or (len(owners) > 1 and len(followed) > 1 and not combines) else _Order(reduction, owners, sign)
+    )
+
+
+_COMBINING = {"maximum": "max", "minimum": "min"}
+
+
+def _directions(op: str, given: list[_Order]) -> tuple[int, ...] | None:
+    """For each argument 1 where the result grows with it, -1 where it falls; None where that is not known."""
+    if op in ("add", "maximum", "minimum"):
+        return 1, 1
+    if op == "subtract":
+        return 1, -1
+    if op == "multiply":
+        signs = given[1].sign, given[0].sign
+        return signs if all(sign or each.reduction is None for sign, each in zip(signs, given, strict=True)) else None
+    if op == "divide" and given[1].sign:
+        if given[1].reduction is None:
+            return given[1].sign, 1
+        # Of what is divided the sign is known, and of the divisor that it never passes 0.
+        return (given[1].sign, -given[0].sign) if given[0].sign else None
+    if op == "fma" and given[0].reduction is None and given[0].sign:
+        return 1, given[0].sign, 1
+    if op in ("select", "rare") and given[0].reduction is None:
+        return 1, 1, 1
+    return None
+
+
+def _flipped(reduction: str | None) -> str | None:
+    return None if reduction is None else _OPPOSITE[reduction]
+
+
+def _sign(node: Node, given: list[_Order]) -> int:
+    """Whether what is computed is never negative, or never positive."""
+    signs = [each.sign for each in given]
+    if node.op in _POSITIVE:
+        return 1
+    if node.op == "negative":
+        return -signs[0]
+    if node.op in ("cast", "to_floating", "rounded"):
+        return signs[0]
+    if node.op in ("add", "maximum", "minimum") and signs[0] == signs[1]:
+        return signs[0]
+    if node.op == "maximum" and 1 in signs:
+        return 1
+    if node.op == "minimum" and -1 in signs:
+        return -1
+    return signs[0] * signs[1] if node.op in ("multiply", "divide") else 0
+
+
+# ------------------------------------------------------------------------------------------------------ what combines
+
+# Of truth values a sum is whether any holds, a product whether all do.
+_NAMES: Mapping[str, str] = {
+    "add": "sum",
+    "maximum": "max",
+    "minimum": "min",
+    "multiply": "product",
+    **dict.fromkeys(("bitwise_or", "logical_or"), "sum"),
+    **dict.fromkeys(("bitwise_and", "logical_and"), "product"),
+}
+_ON_TRUTH = frozenset(("bitwise_or", "logical_or", "bitwise_and", "logical_and"))
+
+
+def reduction_of(combine: TypedGraph, finish: TypedGraph) -> str | None:
+    """The name of what a reduction combines by, whose results are such accumulators, too; None where there is none.
+
+    Args:
+        combine: two accumulators, as one.
+        finish: an accumulator and the number of elements, as a result.
+    """
+    if len(combine.results) != 1 or len(finish.results) != 1:
+        return None
+    combined = combine.nodes[combine.results[0]]
+    name = _NAMES.get(combined.op)
+    if combined.op in _ON_TRUTH and combined.type.category != BOOL:
+        return None
+    if name is None or sorted(map(_uncast(combine), combined.arguments)) != [0, 1]:
+        return None
+    at = _uncast(finish)(finish.results[0])
+    if at == 0 and finish.nodes[finish.results[0]].type == finish.nodes[0].type:
+        return name
+    divided = finish.nodes[at]
+    is_mean = divided.op == "divide" and [*map(_uncast(finish), divided.arguments)] == [0, 1]
+    return "avg" if is_mean and name == "sum" else None
+
+
+def _uncast(graph: TypedGraph) -> Callable[[int], int]:
+    """The place of what is cast, if something is."""
+
+    def place(at: int) -> int:
+        while graph.nodes[at].op in ("cast", "to_floating"):
+            (at,) = graph.nodes[at].arguments
+        return at
+
+    return place

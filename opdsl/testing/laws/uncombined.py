@@ -1,0 +1,92 @@
+"""A part of law 12: what a rule lets through uncombined may be combined before or after."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from opdsl.dispatch import Operator
+from opdsl.errors import OpdslError
+from opdsl.runtime import Tensor, from_numpy
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.sharding.composites import with_tensors
+from opdsl.sharding.operators import in_order
+from opdsl.sharding.pending import Pending
+from opdsl.sharding.rules import Rule
+from opdsl.testing.closeness import assert_close
+
+Array = numpy.ndarray[Any, Any]
+
+# How many of the ways to leave tensors uncombined are tried.
+_WAYS = 3
+
+_COMBINE: dict[str, Callable[[Array, Array], Array]] = {
+    "sum": numpy.add,
+    "avg": lambda one, other: (one + other) / 2,
+    "max": numpy.maximum,
+    "min": numpy.minimum,
+}
+
+
+def differences(operator: Operator, rule: Rule, whole: tuple[Any, ...], draw: random.Random) -> Iterator[str]:
+    """Where pieces, and what is computed of them, combine to something else than the whole gives."""
+    tensors = list(tensors_in(whole))
+    if not tensors or any(each.dtype.name not in ("float32", "float64") for each in tensors):
+        return
+    try:
+        ways = list(rule.pending(whole))
+    except (OpdslError, NotImplementedError):
+        return
+    for way in draw.sample(ways, min(_WAYS, len(ways))):
+        with numpy.errstate(all="ignore"):
+            yield from _differences(in_order(operator), whole, way, numpy.random.default_rng(draw.randrange(1 << 30)))
+
+
+def _differences(
+    function: Callable[..., Any], whole: tuple[Any, ...], way: Pending, draw: numpy.random.Generator
+) -> Iterator[str]:
+    parts = [
+        _parts(each.detach().numpy(), kind, draw) for each, kind in zip(tensors_in(whole), way.inputs, strict=True)
+    ]
+    combined = [
+        one if kind is None else _COMBINE[kind](one, other)
+        for (one, other), kind in zip(parts, way.inputs, strict=True)
+    ]
+    try:
+        wanted = list(tensors_in(function(*_filled(whole, combined))))
+        found = [list(tensors_in(function(*_filled(whole, each)))) for each in zip(*parts, strict=True)]
+    except OpdslError:
+        return
+    for one, other, result, kind in zip(*found, wanted, way.outputs, strict=True):
+        if kind is not None:
+            both = _COMBINE[kind](one.detach().numpy(), other.detach().numpy())
+            try:
+                assert_close(from_numpy(numpy.asarray(both, result.detach().numpy().dtype)), result, equal_nan=True)
+            except AssertionError as error:
+                yield f"pending {way.inputs} -> {way.outputs}: {str(error).splitlines()[0]}"
+
+
+def _parts(array: Array, kind: str | None, draw: numpy.random.Generator) -> tuple[Array, Array]:
+    """Two pieces of an array, without cancellation."""
+    share = numpy.asarray(draw.uniform(0.25, 0.75, array.shape), array.dtype)
+    if kind is None:
+        return array, array
+    if kind in ("sum", "avg"):
+        scale = array.dtype.type(1 if kind == "sum" else 2)
+        return array * share * scale, array * (1 - share) * scale
+    step = numpy.where(numpy.isfinite(array), share * (1 + abs(array)), 0).astype(array.dtype)
+    other = array - step if kind == "max" else array + step
+    first = draw.random(array.shape) < 0.5
+    return numpy.where(first, array, other), numpy.where(first, other, array)
+
+
+def _filled(whole: tuple[Any, ...], arrays: Any) -> tuple[Any, ...]:
+    rest = iter(arrays)
+
+    def next_tensor(_: Tensor) -> Tensor:
+        return from_numpy(numpy.array(next(rest)))
+
+    return tuple(with_tensors(each, next_tensor) for each in whole)

@@ -1,0 +1,265 @@
+"""Registered operators on DTensors, in several processes: run by ``test_sharding.py``, as ``python sharded.py 2 4``.
+
+Every process makes the same whole tensors, and holds what it computes of its pieces against what the whole gives. What
+is sent is held against what aten's own operators send.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from opdsl import Library, Tensor
+from opdsl.interop.torch import register
+from opdsl.scalar.intrinsics import row_max, row_sum
+
+lib = Library("sharded")
+
+
+@lib.op(inplace=True, out=True)
+def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+
+@smooth_relu.pointwise(promote="int_to_float")
+def smooth_relu_scalar(x: Any, beta: Any) -> Any:
+    z = beta * x
+    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+
+
+@lib.op(inplace=True)
+def scaled_sum(self: Tensor, other: Tensor, factor: float = 2.0) -> Tensor: ...
+
+
+@scaled_sum.pointwise(promote="int_to_float")
+def scaled_sum_scalar(x: Any, y: Any, factor: Any) -> Any:
+    return factor * (x + y)
+
+
+@lib.op
+def total(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+
+@total.reduction(init=0.0, promote="floating")
+def total_combine(a: Any, b: Any) -> Any:
+    return a + b
+
+
+@total.derivative("self")
+def total_gradient(grad: Tensor, self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+    kept = grad if keepdim or dim is None else grad.unsqueeze(dim[0])
+    return kept.expand(self.shape)
+
+
+@lib.op
+def average(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+
+@average.reduction(init=0.0, finish=lambda a, n: a / n, promote="floating")
+def average_combine(a: Any, b: Any) -> Any:
+    return a + b
+
+
+@lib.op
+def largest(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+
+@largest.reduction(init=-math.inf, promote="floating", needs_elements=True)
+def largest_combine(a: Any, b: Any) -> Any:
+    return max(a, b)
+
+
+@lib.op
+def row_softmax(self: Tensor, dim: int) -> Tensor: ...
+
+
+@row_softmax.meta
+def row_softmax_meta(ctx: Any, self: Tensor, dim: int) -> tuple[int]:
+    ctx.set_output(0, self.shape, like=self)
+    return (dim,)
+
+
+@row_softmax.row(promote="floating")
+def row_softmax_scalar(self: Any) -> Any:
+    exponential = math.exp(self - row_max(self))
+    return exponential / row_sum(exponential)
+
+
+@lib.op
+def row_softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor: ...
+
+
+@row_softmax_back.meta
+def row_softmax_back_meta(ctx: Any, grad: Tensor, result: Tensor, dim: int) -> tuple[int]:
+    ctx.set_output(0, grad.shape, like=grad)
+    return (dim,)
+
+
+@row_softmax_back.row(promote="floating")
+def row_softmax_back_scalar(grad: Any, result: Any) -> Any:
+    return (grad - row_sum(grad * result)) * result
+
+
+@row_softmax.derivative("self")
+def row_softmax_gradient(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    return row_softmax_back(grad, result, dim)
+
+
+@lib.op
+def affine(self: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """A body: right on every backend, and cut where what it calls is."""
+    return smooth_relu(self @ weight + bias)
+
+
+@lib.op
+def centred(self: Tensor) -> Tensor:
+    return self - total(self, [0], True) / self.shape[0]
+
+
+class Traffic(TorchDispatchMode):
+    """Counts the bytes that are handed to collectives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if any(issubclass(each, DTensor) for each in types):
+            return NotImplemented
+        if function.namespace == "_c10d_functional" and "wait" not in function._opname:
+            self.bytes += args[0].nbytes
+        return function(*args, **(kwargs or {}))
+
+
+SUM = Partial("sum")
+S0, S1, R = Shard(0), Shard(1), Replicate()
+X = torch.linspace(-2.0, 2.0, 48, dtype=torch.float64).reshape(8, 6)
+UNEVEN = torch.linspace(-3.0, 2.0, 42, dtype=torch.float64).reshape(7, 6)
+W = torch.linspace(-1.0, 1.0, 24, dtype=torch.float64).reshape(6, 4)
+B = torch.linspace(0.0, 1.0, 4, dtype=torch.float64)
+
+Call = Callable[..., torch.Tensor]
+
+
+def softplus(x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.softplus(x, threshold=1e9)
+
+
+def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
+    """What is called, aten's equivalent, and the arguments with their placements."""
+    own: Any = torch.ops.sharded
+    found: dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]] = {}
+    for x, shape, placements in ((X, "even", (S0, S1, R)), (UNEVEN, "uneven", (S0,))):
+        for placement in placements:
+            name = f"{shape} {placement}"
+            found |= {
+                f"pointwise {name}": (own.smooth_relu, softplus, [(x, placement)]),
+                f"sum {name}": (lambda x: own.total(x, [0]), lambda x: x.sum(0), [(x, placement)]),
+                f"sum of all {name}": (own.total, torch.sum, [(x, placement)]),
+                f"mean {name}": (lambda x: own.average(x, [0]), lambda x: x.mean(0), [(x, placement)]),
+                f"softmax {name}": (lambda x: own.row_softmax(x, 1), lambda x: x.softmax(1), [(x, placement)]),
+                f"a body {name}": (own.centred, lambda x: x - x.sum(0, True) / x.shape[0], [(x, placement)]),
+            }
+    found |= {
+        "largest": (lambda x: own.largest(x, [0]), lambda x: x.amax(0), [(X, S0)]),
+        "summands": (own.scaled_sum, lambda x, y: (x + y) * 2.0, [(X, SUM), (X + 1.0, SUM)]),
+        "summands of a sum": (lambda x: own.total(x, [1]), lambda x: x.sum(1), [(X, SUM)]),
+        "a summand and a whole": (own.scaled_sum, lambda x, y: (x + y) * 2.0, [(X, SUM), (X + 1.0, R)]),
+        "columns of weights": (own.affine, lambda x, w, b: softplus(x @ w + b), [(X, R), (W, S1), (B, S0)]),
+        "rows of weights": (own.affine, lambda x, w, b: softplus(x @ w + b), [(X, S1), (W, S0), (B, R)]),
+        "rows of data": (own.affine, lambda x, w, b: softplus(x @ w + b), [(X, S0), (W, R), (B, R)]),
+    }
+    return found
+
+
+def placed(tensor: torch.Tensor, placement: Any, mesh: Any) -> DTensor:
+    """A whole as a DTensor; of summands the first process has the whole, the others zeros."""
+    if placement == SUM:
+        own = tensor if mesh.get_local_rank() == 0 else torch.zeros_like(tensor)
+        return DTensor.from_local(own.clone(), mesh, [SUM])
+    return distribute_tensor(tensor.clone(), mesh, [placement])
+
+
+def run(function: Call, tensors: list[tuple[torch.Tensor, Any]], mesh: Any, *, backward: bool) -> tuple[Any, ...]:
+    """Bytes that are sent forward and backward, the whole result and the whole gradients."""
+    given = [placed(each, placement, mesh).requires_grad_(backward) for each, placement in tensors]
+    with Traffic() as forward:
+        result = function(*given)
+        whole = result.full_tensor()
+    if not backward:
+        return forward.bytes, 0, whole.detach(), []
+    with Traffic() as back:
+        result.sin().sum().full_tensor().backward()
+        gradients = [each.grad.full_tensor() for each in given]
+    return forward.bytes, back.bytes, whole.detach(), gradients
+
+
+def check(mesh: Any) -> None:
+    """Every case gives what the whole gives, and sends no more than aten's own operators."""
+    own: Any = torch.ops.sharded
+    for name, (ours, theirs, tensors) in cases().items():
+        backward = name != "largest" and not name.startswith("mean")
+        wholes = [each.clone().requires_grad_(backward) for each, _ in tensors]
+        expected = theirs(*wholes)
+        sent = run(ours, tensors, mesh, backward=backward)
+        torch.testing.assert_close(sent[2], expected.detach(), msg=lambda text, name=name: f"{name}: {text}")
+        if backward:
+            expected.sin().sum().backward()
+            for gradient, whole in zip(sent[3], wholes, strict=True):
+                torch.testing.assert_close(
+                    gradient, whole.grad, msg=lambda text, name=name: f"{name}, backward: {text}"
+                )
+        theirs_sent = run(theirs, tensors, mesh, backward=backward)
+        assert sent[:2] <= theirs_sent[:2], f"{name}: {sent[:2]} bytes, aten {theirs_sent[:2]}"
+    check_writes(own, mesh)
+
+
+def check_writes(own: Any, mesh: Any) -> None:
+    """In-place and ``out=`` variants write the pieces that are there, and send nothing."""
+    for placement in (S0, S1):
+        x = placed(X, placement, mesh)
+        with Traffic() as traffic:
+            assert own.smooth_relu_(x) is x
+            out = torch.empty_like(x)
+            own.smooth_relu.out(placed(X, placement, mesh), out=out)
+            own.scaled_sum_(placed(X, SUM, mesh), placed(X, SUM, mesh))
+        assert traffic.bytes == 0 and x.placements == (placement,)
+        torch.testing.assert_close(x.full_tensor(), softplus(X))
+        torch.testing.assert_close(out.full_tensor(), softplus(X))
+    recorded = placed(X, S0, mesh).requires_grad_()
+    written = own.smooth_relu_(recorded * 1.0)
+    written.sum().full_tensor().backward()
+    torch.testing.assert_close(recorded.grad.full_tensor(), torch.sigmoid(X))
+    with torch.inference_mode():
+        result = own.affine(placed(X, S1, mesh), placed(W, S0, mesh), placed(B, R, mesh))
+        torch.testing.assert_close(result.full_tensor(), softplus(X @ W + B))
+
+
+def process(rank: int, count: int, store: str) -> None:
+    """One of several processes."""
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=count)
+    try:
+        check(init_device_mesh("cpu", (count,)))
+    finally:
+        dist.destroy_process_group()
+
+
+def main() -> None:
+    """Once for each number of processes."""
+    torch.set_num_threads(1)
+    register(lib)
+    for count in map(int, sys.argv[2:]):
+        mp.start_processes(process, (count, os.path.join(sys.argv[1], f"store{count}")), count, start_method="fork")
+    print("done")
+
+
+if __name__ == "__main__":
+    main()

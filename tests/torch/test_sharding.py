@@ -1,0 +1,159 @@
+"""DTensor: registered operators are cut as they are declared, and send nothing that aten's own would not send."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+
+import opdsl
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.errors import OpdslError
+from opdsl.interop.torch.calls import Completion
+from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.tensors import TORCH_DTYPES, to_torch
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.sharding.composites import ByItsCalls
+from opdsl.sharding.operators import rule_of
+from opdsl.sharding.rules import Moved, Whole
+from opdsl.testing import samples_of
+
+
+def test_in_processes(tmp_path: Path) -> None:
+    """Two processes, then four: values, gradients, in-place variants and bytes (see ``sharded.py``)."""
+    command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("sharded.py")), str(tmp_path), "2", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.endswith("done\n"), done.stderr[-3000:]
+
+
+# ------------------------------------------------------------------------------------------------ against aten's own
+
+# In how many ways the tensors of an operator are placed.
+_PLACINGS = 6
+
+# Where aten leaves uncombined what the declaration does not show that it may, and why.
+_COMBINED_HERE = {
+    # These grow, but cases do not show it.
+    **dict.fromkeys(
+        (
+            "nan_to_num",
+            "round.decimals",
+            "sign",
+            "sgn",
+            "fmax",
+            "fmin",
+            "threshold",
+            "hardshrink",
+            "logaddexp",
+            "logaddexp2",
+        ),
+        "max",
+    ),
+    **dict.fromkeys(("special_modified_bessel_i1", "special_erfcx"), "max"),
+    "special_xlog1py": "sum",  # linear where its second argument is no NaN
+    # aten leaves summands here that may cancel each other.
+    **dict.fromkeys(("any", "any.dim", "any.dims", "nansum"), "sum"),
+    # aten leaves summands or largest elements here whose places differ.
+    **dict.fromkeys(("sort.stable", "topk", "cummax", "cummin"), "max"),
+    "cat": "sum",  # a rule for one dimension does not say that elements stay what they are
+    "linalg_vector_norm": "shard",  # a placement of its own for norms
+    "addmm": "sum",  # jointly linear in the first and one of the others
+}
+
+
+@pytest.fixture
+def mesh() -> Iterator[Any]:
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    from torch.distributed.tensor import init_device_mesh
+
+    yield init_device_mesh("cpu", (2,))
+    dist.destroy_process_group()
+
+
+def test_nothing_is_sent_that_aten_would_not_send(mesh: Any) -> None:
+    """For every operator that has a rule here and a strategy there: what it costs to get to a placing that fits."""
+    draw = random.Random(24)
+    worse = {}
+    compared = 0
+    for operator in opdsl.registry:
+        if not operator.name.startswith("aten::") or operator.schema.kind.value != "functional":
+            continue
+        if isinstance(rule_of(operator), (Whole, ByItsCalls, Moved)):
+            continue
+        for ours, theirs, how in _costs(operator, mesh, draw):
+            compared += 1
+            if ours > theirs * 1.0001:
+                worse.setdefault(operator.name.removeprefix("aten::"), how)
+    assert compared > 800
+    assert worse.keys() <= _COMBINED_HERE.keys(), {name: worse[name] for name in worse.keys() - _COMBINED_HERE.keys()}
+
+
+def _costs(operator: Any, mesh: Any, draw: random.Random) -> Iterator[tuple[float, float, object]]:
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+    from torch.distributed.tensor._op_schema import OpSchema
+
+    from opdsl.interop.torch.sharding import strategy_of
+
+    propagator: Any = DTensor._op_dispatcher.sharding_propagator
+    overload: Any = find(operator.schema)
+    sample = next(iter(samples_of(operator)), None)
+    known = overload in propagator.op_single_dim_strategy_funcs or overload in propagator.op_strategy_funcs
+    if sample is None or not known:
+        return
+    arguments = unbox(operator, sample.given, sample.named)
+    if operator.name.endswith(("shift__.Tensor", "shift__.Scalar")):
+        return  # of integers, which are no summands
+    tensors = list(tensors_in(arguments))
+    sums = [Partial(each) for each in ("sum", "avg", "max")]
+    choices = [[Replicate(), *sums, *map(Shard, range(each.ndim))] for each in tensors]
+    every = list(itertools.product(*choices))
+    completion = Completion(operator)
+    for placing in draw.sample(every, min(_PLACINGS, len(every))):
+        rest = iter(placing)
+
+        def placed(value: Any, rest: Iterator[Any] = rest) -> Any:
+            if isinstance(value, (list, tuple)):
+                return [placed(each) for each in value]
+            if not isinstance(value, opdsl.Tensor):
+                return to_torch(value)
+            meta = TensorMeta(torch.Size(value.shape), torch.empty(value.shape).stride(), TORCH_DTYPES[value.dtype])
+            return DTensorSpec(mesh, (next(rest),), meta)
+
+        given, named = completion.split([placed(each) for each in arguments])
+        info = propagator.op_to_schema_info.get(overload) or propagator.op_to_schema_info_for_single_dim_strategy.get(
+            overload
+        )
+        schema = OpSchema(overload, tuple(given), dict(named), info)
+        try:
+            theirs = _cheapest(_their_strategy(propagator, schema, mesh))
+        except (RuntimeError, ValueError, NotImplementedError, OpdslError):
+            continue  # a sample that torch refuses
+        wrapped = propagator._wrap_with_op_strategy(schema)
+        yield _cheapest(strategy_of(operator, completion.complete, wrapped)), theirs, placing
+
+
+def _their_strategy(propagator: Any, schema: Any, mesh: Any) -> Any:
+    from torch.distributed.tensor._ops.single_dim_strategy import _expand_single_dim_strategy_to_mesh
+
+    wrapped = propagator._wrap_with_op_strategy(schema)
+    info = propagator.op_single_dim_strategy_funcs.get(schema.op)
+    if info is None:
+        return propagator.op_strategy_funcs[schema.op](wrapped)
+    meta = propagator._propagate_tensor_meta_non_cached(schema)
+    expanded = _expand_single_dim_strategy_to_mesh(mesh, wrapped, info, meta)
+    return expanded(schema.op, wrapped.args_meta, wrapped.kwargs_meta)
+
+
+def _cheapest(strategy: Any) -> float:
+    return min(sum(itertools.chain.from_iterable(each.redistribute_cost)) for each in strategy.strategies)
