@@ -122,3 +122,9 @@ def test_scaling_out_gives_what_one_array_gives():
     assert sum(counts) == pytest.approx(400_000 * 0.9973, rel=2e-3)
     assert counts[1] + counts[2] == pytest.approx(400_000 * 0.6827, rel=5e-3)
     assert "rows of probabilities sum to 1: True" in printed
+
+
+def test_training_on_several_processes_gives_the_losses_of_one():
+    printed = run("torch_distributed.py", "--steps", 4)
+    ways = re.findall(r"(\d) processes, (.*) in pieces: .*, as in one process: True", printed)
+    assert ways == [("2", "data"), ("2", "tensors"), ("4", "data"), ("4", "tensors"), ("4", "data and tensors")]
