@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from opdsl.aten.activation_gradients import sigmoid_backward
 from opdsl.aten.bounds import between
 from opdsl.aten.checks import category_of, is_boolean, real
 from opdsl.aten.comparison import where
@@ -45,6 +46,12 @@ def sigmoid(self: Tensor) -> Tensor:
 @sigmoid.pointwise(promote="int_to_float")
 def sigmoid_scalar_function(self):
     return 1.0 / (1.0 + math.exp(-self))
+
+
+# Of the result, as in PyTorch.
+@sigmoid.derivative("self")
+def sigmoid_derivative(grad, result):
+    return sigmoid_backward(grad, result)
 
 
 @op("aten::silu", device_check="ExactSame", **{**ACTIVATION, "out": True})

@@ -47,6 +47,12 @@ def expm1_scalar_function(self):
     return math.expm1(self)
 
 
+# Of the result, as in PyTorch; exp(self) would be exact for large negative ones, too.
+@expm1.derivative("self")
+def expm1_derivative(grad, result):
+    return grad * (result + 1).conj()
+
+
 @op("aten::log", **CORE_UNARY)
 def log(self: Tensor) -> Tensor:
     """The natural logarithm of every element; NaN below 0."""
@@ -196,8 +202,9 @@ erfinv.pointwise(promote="int_to_float", dtypes="floating")(inverse_error_functi
 
 
 @erfinv.derivative("self")
-def erfinv_derivative(grad, result):
-    return grad * (result * result).exp() * (math.sqrt(math.pi) / 2)
+def erfinv_derivative(grad, self):
+    found = erfinv(self)
+    return grad * (found * found).exp() * (math.sqrt(math.pi) / 2)
 
 
 # -------------------------------------------------------------------------------------------------------- logit, sinc

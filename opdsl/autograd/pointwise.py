@@ -19,6 +19,7 @@ from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema.implementation import result_names
 
 __all__ = ["PointwiseDerivative", "derivative_of_definition"]
 
@@ -36,6 +37,10 @@ def derivative_of_definition(definition: PointwiseDefinition) -> PointwiseDeriva
         return found
 
 
+# What formulas call the only result.
+RESULT = "result"
+
+
 class Differentiated(NamedTuple):
     """A scalar function of a definition and its derivative.
 
@@ -45,6 +50,16 @@ class Differentiated(NamedTuple):
 
     formula: Any
     function: ScalarFunction
+
+    @property
+    def result(self) -> str:
+        """What the result is called among the function's parameters, if it is there."""
+        return _free(RESULT, self.formula.function.parameters)
+
+    @property
+    def reads_result(self) -> bool:
+        """Whether it is."""
+        return self.result in self.function.parameters
 
 
 class PointwiseDerivative:
@@ -87,7 +102,20 @@ class PointwiseDerivative:
         return [each.name for each in self.definition.parameters if each.role.name == "TENSOR"]
 
     def _differentiated(self, wanted: tuple[str, ...], is_complex: bool) -> list[Differentiated]:
-        """For each scalar function its derivative; its own parameter names are those of the schema."""
+        """For each scalar function its derivative; its own parameter names are those of the schema.
+
+        They are made of the result where no more tensors have to be kept for that: arguments may then be written. As
+        in PyTorch a quotient may be written itself, and is none of what its gradients are made of.
+        """
+        of_arguments = self._made(wanted, is_complex)
+        names = {each.name for each in self.definition.parameters}
+        if RESULT in names or result_names(self.definition.schema) != (RESULT,) or any(map(_is_quotient, of_arguments)):
+            return of_arguments
+        of_result = self._made(wanted, is_complex, of_result=True)
+        is_read = any(each.reads_result for each in of_result)
+        return of_result if is_read and self._kept(of_result) <= self._kept(of_arguments) else of_arguments
+
+    def _made(self, wanted: tuple[str, ...], is_complex: bool, *, of_result: bool = False) -> list[Differentiated]:
         found = []
         for formula in self.definition.formulas:
             if formula.dtypes is not None and all(dtype.category < Category.FLOAT for dtype in formula.dtypes):
@@ -95,8 +123,24 @@ class PointwiseDerivative:
             names = [self.definition.parameters[at].name for at in formula.places]
             renamed = dict(zip(names, formula.function.parameters, strict=True))
             present = [renamed[name] for name in wanted if name in renamed]
-            found.append(Differentiated(formula, differentiate(formula.function, present, is_complex=is_complex)))
+            result = _free(RESULT, formula.function.parameters) if of_result else ""
+            function = differentiate(formula.function, present, is_complex=is_complex, result=result)
+            found.append(Differentiated(formula, function))
         return found
+
+    def _kept(self, differentiated: Sequence[Differentiated]) -> int:
+        """How many tensors are kept for gradients."""
+        reads_result = any(each.reads_result for each in differentiated)
+        return len(self._needed(differentiated).intersection(self._tensor_names())) + reads_result
+
+    def _needed(self, differentiated: Sequence[Differentiated]) -> set[str]:
+        """The arguments that gradients are made of."""
+        parameters = self.definition.parameters
+        needed = {name for each in differentiated for name in each.formula.when}
+        for formula, function in differentiated:
+            own = dict(zip(formula.function.parameters, formula.places, strict=True))
+            needed |= {parameters[own[name]].name for name in function.parameters if name in own}
+        return needed
 
     def _formula(self, wanted: tuple[str, ...], is_complex: bool) -> Formula:
         differentiated = self._differentiated(wanted, is_complex)
@@ -114,12 +158,9 @@ class PointwiseDerivative:
         self, wanted: tuple[str, ...], differentiated: Sequence[Differentiated]
     ) -> tuple[Callable[..., Any], tuple[str, ...]]:
         """The operator of the gradients, and the arguments and results that it takes after those of the results."""
-        parameters = self.definition.parameters
-        needed: set[str] = {name for each in differentiated for name in each.formula.when}
-        for formula, function in differentiated:
-            own = dict(zip(formula.function.parameters, formula.places, strict=True))
-            needed |= {parameters[own[name]].name for name in function.parameters if name in own}
-        names = tuple(each.name for each in parameters if each.name in needed)
+        needed = self._needed(differentiated)
+        names = tuple(each.name for each in self.definition.parameters if each.name in needed)
+        names += (RESULT,) if any(each.reads_result for each in differentiated) else ()
         gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
         gradients = [_free(each, names) for each in gradients]
         schema = parse_schema(self._schema_text(wanted, gradients, names, differentiated))
@@ -143,7 +184,10 @@ class PointwiseDerivative:
         differentiated: Sequence[Differentiated],
     ) -> str:
         types = {each.python_name: str(each.type) for each in self.definition.schema.arguments}
-        arguments = [f"Tensor {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
+        # It has a result of its own.
+        output = _free("output", names)
+        arguments = [f"Tensor {each}" for each in gradients]
+        arguments += [f"{types[each]} {each}" if each != RESULT else f"Tensor {output}" for each in names]
         returns = ", ".join(["Tensor"] * len(wanted))
         base = self.definition.schema.name
         stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
@@ -178,7 +222,7 @@ class PointwiseDerivative:
         formula, function = each
         parameters = self.definition.parameters
         own = [parameters[at].name for at in formula.places]
-        renamed = dict(zip(own, formula.function.parameters, strict=True))
+        renamed = {RESULT: each.result, **dict(zip(own, formula.function.parameters, strict=True))}
         taken = [name for name in names if name not in formula.when]
         heads = function.parameters[: len(gradients)]
         widened = ScalarFunction(
@@ -194,6 +238,13 @@ class PointwiseDerivative:
         wrapped = [parameters[at].name for at in formula.wrapped if parameters[at].name in taken]
         dtypes = sorted(dtype.name for dtype in formula.dtypes or ())
         definition.add(widened, keep=exempt, wrapped=wrapped, when=formula.when, dtypes=dtypes)
+
+
+def _is_quotient(each: Differentiated) -> bool:
+    """Whether a result is a quotient of what depends on arguments."""
+    function = each.formula.function
+    nodes = [function.nodes[at] for at in function.results]
+    return any(node.op == "divide" and function.nodes[node.arguments[0]].op != "constant" for node in nodes)
 
 
 def _passes(derivative: PointwiseDerivative, each: Differentiated, name: str, wanted: Sequence[str]) -> bool:

@@ -73,21 +73,38 @@ class Form:
 _FORM_ATTRIBUTES = frozenset(name for name in vars(Form) if not name.startswith("_"))
 
 
-def form_only(function: FunctionType) -> frozenset[str]:
+def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozenset[str]:
     """The parameters of a formula of which it reads nothing but what a ``Form`` has.
 
     A function whose text cannot be read is taken to read everything.
+
+    Args:
+        function: the formula.
+        follows_calls: whether functions that it hands a parameter to are looked at as well.
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError, TypeError):
         return frozenset()
-    harmless = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in _FORM_ATTRIBUTES
-    }
+    harmless: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in _FORM_ATTRIBUTES:
+            harmless.add(id(node.value))
+        elif follows_calls and isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called = function.__globals__.get(node.func.id)
+            if not isinstance(called, FunctionType) or inspect.unwrap(called) is not called:
+                continue  # operators are functions that wrap others
+            if not any(isinstance(each, ast.Starred) for each in node.args):
+                unread = form_only(called, follows_calls=False)
+                pairs = zip(_parameters(called), node.args, strict=False)
+                harmless.update(id(each) for name, each in pairs if name in unread)
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in harmless}
+    return frozenset(_parameters(function)) - read
+
+
+def _parameters(function: FunctionType) -> tuple[str, ...]:
     code = function.__code__
-    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - read
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 class KeptTensor(NamedTuple):

@@ -195,8 +195,6 @@ def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
     before = edge_of(owner)
     form = owner.geometry.replace(requires_grad=True)
     others = node.edges[1:] if has_own_edge else node.edges
-    # The piece's own way back is the owner's from here on; without it nothing runs in a circle.
-    node.edges = (None, *others) if has_own_edge else node.edges
     written = make_node(Recipe(node.name, _write_backward, (form,)), (before, *others), (node, piece, has_own_edge))
     _take_up(owner, written, views=1)
     tensor.geometry = tensor.geometry.replace(requires_grad=True)

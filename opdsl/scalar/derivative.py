@@ -42,17 +42,21 @@ _MOST_GUARDS = 8
 _LARGE = 2.0**127
 
 
-def differentiate(function: ScalarFunction, wanted: Sequence[str], *, is_complex: bool = False) -> ScalarFunction:
+def differentiate(
+    function: ScalarFunction, wanted: Sequence[str], *, is_complex: bool = False, result: str = ""
+) -> ScalarFunction:
     """The gradients of parameters, from those of the results.
 
     Args:
         function: what is differentiated.
         wanted: names of parameters.
         is_complex: whether complex numbers take part; otherwise conjugates are left out.
+        result: a name for the only result, where the gradients are to be made of that as far as it goes.
 
     Returns:
         A scalar function whose first parameters are the gradients of the results, ``grad`` or ``grad0``, ``grad1``,
-        ...; then come those of the function's parameters that are needed. It returns a gradient for each name.
+        ...; then come those of the function's parameters that are needed, and the result, if it is. It returns a
+        gradient for each name.
 
     Raises:
         ScalarFunctionError: an operation has no derivative; the message underlines it.
@@ -64,12 +68,12 @@ def differentiate(function: ScalarFunction, wanted: Sequence[str], *, is_complex
     """
     names = _gradient_names(function)
     builder = _Builder(function, names, is_complex=is_complex)
-    for name, result in zip(names, function.results, strict=True):
-        builder.send(result, {(): builder.add("parameter", value=name)})
+    for name, position in zip(names, function.results, strict=True):
+        builder.send(position, {(): builder.add("parameter", value=name)})
     for position in range(len(function.nodes) - 1, -1, -1):
         builder.visit(position)
     results = [builder.gradient_of(name) for name in wanted]
-    return builder.finish(names, wanted, results)
+    return builder.finish(names, wanted, results, result)
 
 
 def _gradient_names(function: ScalarFunction) -> list[str]:
@@ -145,7 +149,8 @@ class _Builder:
 
     def negative(self, value: int) -> int:
         """``-value``"""
-        return self.add("negative", value)
+        node = self.nodes[value]
+        return node.arguments[0] if node.op == "negative" else self.add("negative", value)
 
     def complex(self, real: int, imaginary: int) -> int:
         """A complex number of real parts; where numbers are real, its real part."""
@@ -159,7 +164,7 @@ class _Builder:
 
     def select(self, condition: int, chosen: int, other: int) -> int:
         """``chosen if condition else other``"""
-        return self.add("select", condition, chosen, other)
+        return chosen if chosen == other else self.add("select", condition, chosen, other)
 
     # ------------------------------------------------------------------------------------------- gradients
 
@@ -221,14 +226,33 @@ class _Builder:
             value = self.select(guard.condition, *((value, other) if guard.is_true else (other, value)))
         return value
 
-    def finish(self, gradients: Sequence[str], wanted: Sequence[str], results: Sequence[int]) -> ScalarFunction:
+    def _made_of(self, name: str) -> dict[int, int]:
+        """What can be made of the only result, by its position: that itself, and what a number was divided by."""
+        (at,) = self.function.results
+        node = self.nodes[at]
+        if not node.arguments:
+            return {}
+        result = self.add("parameter", value=name)
+        divided = self.value(node.arguments[0]) if node.op == "divide" else None
+        if divided is None:
+            return {at: result}
+        return {at: result, node.arguments[1]: self.add("divide", self.number(divided), result)}
+
+    def finish(
+        self, gradients: Sequence[str], wanted: Sequence[str], results: Sequence[int], result: str
+    ) -> ScalarFunction:
         """The function of the results, without what they do not need."""
-        needed: set[int] = set(results)
+        instead = self._made_of(result) if result else {}
+        needed = {instead.get(at, at) for at in results}
         for at in range(len(self.nodes) - 1, -1, -1):
             if at in needed:
-                needed.update(self.nodes[at].arguments)
-        kept = tuple(name for name in self.function.parameters if self.parameter(name) in needed)
-        heads = [self.add("parameter", value=name) for name in gradients]
+                needed.update(instead.get(each, each) for each in self.nodes[at].arguments)
+        # What is made of the result was added last, and stands before what uses it.
+        made = needed.intersection(instead.values())
+        ahead = sorted({*made, *(each for at in made for each in self.nodes[at].arguments)})
+        needed.update(ahead)
+        kept = tuple(name for name in (*self.function.parameters, result) if self.parameter(name) in needed)
+        heads = [*(self.add("parameter", value=name) for name in gradients), *ahead]
         order = [*heads, *(at for at in range(len(self.nodes)) if at in needed and at not in heads)]
         places = {at: new for new, at in enumerate(order)}
         nodes = [self.nodes[at] for at in order]
@@ -236,9 +260,12 @@ class _Builder:
             f"{self.function.name}_derivative_{'_'.join(wanted)}",
             (*gradients, *kept),
             {},
-            tuple(node._replace(arguments=tuple(places[each] for each in node.arguments)) for node in nodes),
+            tuple(
+                node._replace(arguments=tuple(places[instead.get(each, each)] for each in node.arguments))
+                for node in nodes
+            ),
             tuple(self.places[at] for at in order),
-            tuple(places[at] for at in results),
+            tuple(places[instead.get(at, at)] for at in results),
             self.function.source,
         )
 
@@ -316,7 +343,8 @@ def _multiply(b: _Builder, gradient: int, arguments: tuple[int, ...], result: in
 
 def _divide(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
     y = b.conjugate(arguments[1])
-    return b.divide(gradient, y), b.negative(b.multiply(gradient, b.divide(b.conjugate(result), y)))
+    slope = b.square(result) if b.value(arguments[0]) == 1 else b.divide(result, arguments[1])
+    return b.divide(gradient, y), b.negative(b.multiply(gradient, b.conjugate(slope)))
 
 
 def _fma(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:

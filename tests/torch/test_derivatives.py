@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from opdsl.autograd.view_derivative import ViewDerivative
 from opdsl.dispatch import Operator
 from opdsl.native.derivatives import Derivative, FormulaKind
 from opdsl.schema import SchemaKind
-from opdsl.schema.implementation import differentiable_names
+from opdsl.schema.implementation import differentiable_names, result_names
 
 PACKAGED = Path(torchgen.__file__).parent / "packaged"
 ENTRIES = native.load(PACKAGED / "ATen" / "native" / "native_functions.yaml")
@@ -134,6 +135,45 @@ def test_composites_of_pytorch_have_gradients(operator: Operator) -> None:
     silent = set() if derivative is None else derivative.non_differentiable
     names = set(differentiable_names(operator.schema)) - POSITIONS - silent
     assert differentiated(operator) == names or gives_bools(operator)
+
+
+# What formulas of PyTorch look at without keeping a tensor's elements.
+OF_FORMS = r"\s*\.\s*(sym_)?(sizes|options|scalar_type|dim|numel|layout|strides|is_complex|size)\b"
+
+# Where ours keep more than PyTorch's, with the reason.
+KEEPING = {
+    "native_layer_norm_backward": "one formula gives all, of which PyTorch's gives nothing for the bias",
+    "as_strided_scatter": "where the result lies in its memory is no part of its geometry",
+    "rrelu_with_noise_functional": "PyTorch's reads the noise that it was given, and not what it has drawn",
+}
+
+
+def kept(text: str, names: Iterable[str]) -> set[str]:
+    """The tensors of which a formula of PyTorch reads elements."""
+    return {name for name in names if re.search(rf"(?<![\w.:>]){name}(?!\w)(?!{OF_FORMS})", text)}
+
+
+@pytest.mark.parametrize("derivative", list(declared()), ids=lambda each: str(each.schema.name))
+def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
+    """What is kept must not be written before the backward pass."""
+    operator = ours(derivative)
+    assert operator is not None
+    found = derivative_of(operator)
+    if found is None or gives_bools(operator):
+        return
+    schema = operator.schema
+    tensors = [each.python_name for each in schema.arguments if "Tensor" in str(each.type)]
+    # Of what is written in place a copy is kept, if need be.
+    tensors = [each for each in tensors if each not in {one.python_name for one in schema.written_arguments}]
+    tensors += result_names(schema)
+    more = {}
+    for formula in derivative.formulas.get("Default", ()):
+        for name in formula.names if formula.kind is FormulaKind.backward else ():
+            formulas = found.formulas((name,), is_complex=False) or ()
+            reads = {read for each in formulas for read in set(each.reads) - each.forms}
+            if not reads.intersection(tensors) <= kept(formula.text, tensors):
+                more[name] = reads
+    assert bool(more) == (str(schema.name) in KEEPING), more
 
 
 if __name__ == "__main__":

@@ -424,6 +424,36 @@ def test_results_in_hidden_memory_are_no_views(name: str) -> None:
 
 # ----------------------------------------------------------------------------------------- what overlaps, and may be
 
+# Operators whose gradients are made of their results.
+OF_RESULTS = ("exp", "exp2", "expm1", "sigmoid", "sqrt", "rsqrt", "reciprocal", "tan", "tanh", "relu")
+
+
+@pytest.mark.parametrize("name", OF_RESULTS)
+def test_what_gradients_are_not_made_of_may_be_written(name: str) -> None:
+    def gradients(lib: Any, dtype: str) -> Any:
+        found = []
+        for _ in range(3):
+            x = lib.tensor([[0.3, 0.7], [1.1, 0.2]], dtype=getattr(lib, dtype)).requires_grad_()
+            y = x * 1
+            z = getattr(y, name)()
+            y.mul_(2)
+            (first,) = lib.autograd.grad((z * z).sum().abs(), x, create_graph=True)
+            # In place, of a view.
+            getattr(y.t(), f"{name}_")()
+            (second,) = lib.autograd.grad((y * y).sum().abs(), x, create_graph=True)
+            (third,) = lib.autograd.grad((second * second).sum().abs(), x)
+            found += [each.detach().numpy() for each in (first, second, third)]
+        return found
+
+    for dtype in ("float64", *(["complex128"] if name != "relu" else [])):
+        for ours, theirs in zip(gradients(opdsl, dtype), gradients(torch, dtype), strict=True):
+            numpy.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    x = opdsl.ones(2, requires_grad=True)
+    z = getattr(x, name)()
+    with pytest.raises(opdsl.errors.SavedTensorChangedError, match="result"):
+        z.mul_(2).sum().backward()
+
+
 FILLS: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
     "zero_": (lambda y, number: y.unfold(0, 3, 1).zero_(), 0.0),
     "fill_": (lambda y, number: y.unfold(0, 3, 1).fill_(2), 0.0),

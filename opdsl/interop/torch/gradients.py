@@ -157,7 +157,7 @@ class Gradients:
         others = tuple(at for at in arguments if at not in self.plain)
         results = tuple(at for at, name in enumerate(self.result_names) if name in read)
         names = [*(self.names[at] for at in tensors), *(self.result_names[at] for at in results)]
-        is_short = len(formulas) == 1 and not (is_complex or results or others or self.has_lists)
+        is_short = len(formulas) == 1 and not (is_complex or others or self.has_lists)
         flags = derivative.differentiable_results(self.operator.schema)
         return Recipe(
             wanted,
