@@ -135,17 +135,17 @@ class Trace(DispatchMode):
 
 
 class Profile:
-    """Counts and adds up the time of each operator."""
+    """Counts and adds up the time of each operator without that of what it calls."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = defaultdict(int)
         self.seconds: dict[str, float] = defaultdict(float)
 
-    def __call__(self, operator: Any, geometries: tuple[Any, ...], seconds: float) -> None:
+    def __call__(self, operator: Any, geometries: tuple[Any, ...], seconds: float, nested: float) -> None:
         """Take one call in."""
         name = operator.schema.name.qualified
         self.counts[name] += 1
-        self.seconds[name] += seconds
+        self.seconds[name] += seconds - nested
 
     def __str__(self) -> str:
         slowest = sorted(self.seconds, key=lambda name: -self.seconds[name])
@@ -174,7 +174,7 @@ def main() -> None:
     assert again.tolist() == expected.tolist()
     print("   run again on other inputs, it agrees")
 
-    print("\n3. Profiled, 1,000 calls; a composite's time holds that of what it calls")
+    print("\n3. Profiled, 1,000 calls; each time is an operator's own")
     profile = Profile()
     with opdsl.record_calls(profile):
         for _ in range(1000):

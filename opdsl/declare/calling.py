@@ -89,7 +89,7 @@ class Calling:
             arguments = _with_meta_device(bound.operator, arguments)
         state = current.get()
         kernel = bound.operator.find(arguments, state)
-        return (recorded(bound.operator, kernel) if state.recording else kernel)(*arguments)
+        return (recorded(bound.operator, kernel, arguments) if state.recording else kernel)(*arguments)
 
 
 def _without_memory(value: object) -> object:

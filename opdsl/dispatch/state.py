@@ -46,6 +46,7 @@ class State:
     default_dtype: of floating-point results that no argument decides.
     devices: those that are meant by their type alone, where that is not the first of the type.
     plans: whether calls may be answered from a plan; a mode wants to see each of them, and so do checks.
+    unrecorded: the same without recording.
     known: what the guards without arguments make of this state, so that ``no_grad`` costs no look-up by value.
     """
 
@@ -63,6 +64,7 @@ class State:
         "modes",
         "plans",
         "recording",
+        "unrecorded",
     )
 
     include: KeySet
@@ -76,6 +78,7 @@ class State:
     default_dtype: DType
     devices: tuple[Device, ...]
     plans: bool
+    unrecorded: State
     known: dict[Callable[[State], State], State]
 
     def change(
@@ -148,6 +151,7 @@ def state_of(
             state.devices = devices
             keeping = all(getattr(each, "keeps_plans", False) for each in modes)
             state.plans = keeping and not (checking or lowering)
+            state.unrecorded = state.change(recording=False) if recording else state
             state.known = {}
         return state
 

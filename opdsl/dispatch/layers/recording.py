@@ -2,44 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
+from threading import get_ident
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import Guard, Scope, State
+from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor
 
 if TYPE_CHECKING:
     from opdsl.dispatch.model.operator import Operator
 
-Hook = Callable[[Any, tuple[Any, ...], float], object]
+__all__ = ["record_calls", "recorded"]
+
+Hook = Callable[[Any, tuple[Any, ...], float, float], object]
+
+
+class _Recording:
+    """What is known of the recording in one thread.
+
+    hooks: what calls are reported to.
+    nested: the seconds of the reported calls that the running one has made.
+    is_reporting: whether a hook runs, whose own calls are not reported.
+    thread: which it is; another thread that goes on with this context has a recording of its own.
+    """
+
+    __slots__ = ("hooks", "is_reporting", "nested", "thread")
+
+    def __init__(self, hooks: tuple[Hook, ...]) -> None:
+        self.hooks = hooks
+        self.nested = 0.0
+        self.is_reporting = not hooks
+        self.thread = get_ident()
+
+    def in_this_thread(self) -> _Recording:
+        """A new one with the same hooks."""
+        made = _Recording(self.hooks)
+        _recording.set(made)
+        return made
+
+
+_NOBODY = _Recording(())
 
 # Not part of the state, so that one set of plans serves every recording.
-_hooks: ContextVar[tuple[Hook, ...]] = ContextVar("opdsl_hooks", default=())
+_recording: ContextVar[_Recording] = ContextVar("opdsl_recording", default=_NOBODY)
 
 
 class record_calls(Scope):
-    """Report every operator that is called in this thread or task while this is entered, also within composites.
+    """Report every operator that is called in this thread or task while this is entered.
 
-    Calls are planned as they are without it, so what is measured is what a program without it takes, to some tenths
+    Calls run the plans that they run without it, so what is measured is what a program without it takes, to some tenths
     of a microsecond. Where nothing records, calls test nothing for it.
+
+    A composite is one call once it has a plan, as its plan calls nothing. What a call makes before it has one is
+    reported before it.
 
     Args:
         hook: called at the end of each call, also of one that fails, inner calls before the one that they are made
             in, with
             the function of the overload (``opdsl.ops.aten.add.Tensor``),
             the geometries of the tensors among its arguments, of the elements of a list as a tuple,
-            the seconds that its kernel took, with all that it called.
+            the seconds that it took with all that it called,
+            and the seconds of the reported calls among these, so that the difference is its own.
             What the hook calls itself is not recorded.
 
     >>> import opdsl
     >>> x = opdsl.ones(2, 3)
-    >>> with opdsl.record_calls(lambda operator, geometries, seconds: print(operator.schema.name, geometries[0].shape)):
+    >>> def hook(operator, geometries, seconds, nested):
+    ...     print(operator.schema.name, geometries[0].shape, nested > 0)
+    >>> with opdsl.record_calls(hook):
     ...     y = x.t() @ x
-    t (2, 3)
-    mm (3, 2)
-    matmul (3, 2)
+    t (2, 3) False
+    mm (3, 2) False
+    matmul (3, 2) True
     """
 
     __slots__ = ("hook",)
@@ -53,52 +91,68 @@ class record_calls(Scope):
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
         """See ``runtime.scopes``."""
-        return (*super().changes(), (_hooks, (*_hooks.get(), self.hook)))
+        outer = _recording.get()
+        hooks = () if outer.is_reporting else outer.hooks
+        return (*super().changes(), (_recording, _Recording((*hooks, self.hook))))
 
 
 _RECORDING = Guard(lambda state: state.change(recording=True), keep=True)
 
-
-def recorded(operator: Operator, kernel: Callable[..., object]) -> Callable[..., object]:
-    """A kernel, or a plan, that reports what each call took."""
-
-    function: Any = None
-
-    def call(*arguments: object) -> object:
-        nonlocal function
-        hooks = _hooks.get()
-        if not hooks:  # a hook makes the call
-            return kernel(*arguments)
-        # Before the call, which may resize an output.
-        geometries: list[object] = []
-        for each in arguments:
-            if type(each) is Tensor:
-                geometries.append(each.geometry)
-            elif isinstance(each, (Tensor, list, tuple)):
-                geometries += _geometries(each)
-        start = perf_counter()
-        try:
-            return kernel(*arguments)
-        finally:
-            seconds = perf_counter() - start
-            function = function or operator.function
-            _hooks.set(())
+# Around what is recorded, whose arguments have names of their own; geometries are those before it, which may resize.
+_REPORTING = """\
+def call({parameters}):
+    now = recording()
+    if now.is_reporting:
+        return run({parameters})
+    if now.thread != get_ident():
+        now = now.in_this_thread()
+    geometries = ({geometries})
+    before, now.nested = now.nested, 0.0
+    result, start = None, clock()
+    try:
+        result = run({parameters})
+        return result
+    finally:
+        seconds = clock() - start
+        nested = now.nested
+        now.nested = before + seconds
+        if result is not UNSERVED:
+            now.is_reporting = True
             try:
-                for hook in hooks:
-                    hook(function, tuple(geometries), seconds)
+                for hook in now.hooks:
+                    hook(operator, geometries, seconds, nested)
             finally:
-                _hooks.set(hooks)
+                now.is_reporting = False
+"""
 
-    return call
+
+def recorded(operator: Operator, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """A kernel, or a plan, that reports what each call took.
+
+    Args:
+        operator: which is called.
+        kernel: what is run.
+        arguments: of a call; those of all others have the same types.
+    """
+    parts = [_geometries(f"given{index}", each) for index, each in enumerate(arguments)]
+    parameters = ", ".join(f"given{index}" for index in range(len(arguments)))
+    text = _REPORTING.format(parameters=parameters, geometries="".join(f"{each}, " for each in parts if each))
+    names = {
+        "run": kernel,
+        "operator": operator.function,
+        "recording": _recording.get,
+        "get_ident": get_ident,
+        "clock": perf_counter,
+        "UNSERVED": UNSERVED,
+    }
+    return function_from_source("call", text, names, title="recorded call")
 
 
-def _geometries(value: Tensor | Sequence[object]) -> list[object]:
-    """The geometry of a tensor, those of a list of tensors as a tuple; nothing of a list without any."""
+def _geometries(name: str, value: object) -> str:
+    """The expression of the geometry of a tensor, those of a list of tensors as a tuple; nothing of others."""
     if isinstance(value, Tensor):
-        return [value.geometry]
-    if not any(isinstance(each, Tensor) for each in value):
-        return []
-    return [tuple([each.geometry if isinstance(each, Tensor) else None for each in value])]
-
-
-__all__ = ["record_calls", "recorded"]
+        return f"{name}.geometry"
+    if not isinstance(value, (list, tuple)) or not any(isinstance(each, Tensor) for each in value):
+        return ""
+    parts = [_geometries(f"{name}[{index}]", each) or "None" for index, each in enumerate(value)]
+    return f"({''.join(f'{each}, ' for each in parts)})"

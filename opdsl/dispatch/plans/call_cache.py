@@ -30,11 +30,13 @@ from opdsl.dispatch.layers.checked import with_marks
 from opdsl.dispatch.layers.differentiation import OperatorAutograd
 from opdsl.dispatch.layers.recording import recorded
 from opdsl.dispatch.model.kernel import Kernel
+from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
@@ -61,6 +63,7 @@ class Missed(NamedTuple):
     path: the keys under which a plan would be found.
     variants: the plans that there are under these keys.
     generation: of the call cache when the call was made.
+    is_reported: whether the call is recorded, and no plan reports it.
     """
 
     bound: BoundCall
@@ -69,6 +72,7 @@ class Missed(NamedTuple):
     path: tuple[object, ...]
     variants: list[Plan]
     generation: int
+    is_reported: bool
 
 
 class CallCache:
@@ -114,6 +118,7 @@ class CallCache:
         self.out = out
         self.returns_not_implemented = returns_not_implemented
         self.plans: dict[State, dict[object, object]] = {}
+        self.operators: dict[Plan, Operator] = {}
         self.forms = FormTable(name, self)
         self.stored = 0
         self.seen = Seen()
@@ -121,12 +126,13 @@ class CallCache:
         self.namespace = namespace
         # A thread may still run what was compiled into this namespace before: its objects keep their names.
         earlier = {each for each in namespace if each.startswith(_OWN_NAMES)}
-        self.taken = frozenset({*(each.name for each in self.union.parameters), *self.union.out_names, *earlier})
+        parameters = (each.name for each in self.union.parameters)
+        self.taken = frozenset({python_name(name), *parameters, *self.union.out_names, *earlier})
         self.own_globals: frozenset[str] = frozenset()
         self.source = write(self.union, self.taken)
         self.function = _compile(self)
-        self._path = cast("Callable[..., tuple[object, ...]]", namespace.pop("path"))
-        self._form_path = cast("Callable[..., tuple[object, ...]]", namespace.pop("form_path"))
+        self._path = cast("Callable[..., tuple[object, ...]]", namespace.pop(free_name("path", self.taken)))
+        self._form_path = cast("Callable[..., tuple[object, ...]]", namespace.pop(free_name("form_path", self.taken)))
 
     def by_other_names(self, values: dict[str, object], named: dict[str, object]) -> object:
         """A call with names that PyTorch knows beside the schema's; once more with the schema's.
@@ -147,6 +153,7 @@ class CallCache:
             self.generation += 1
             self.plans.clear()
             self.forms.clear()
+            self.operators.clear()
             self.seen.clear()
             self.stored = 0
         if self.out is not None:
@@ -183,22 +190,38 @@ class CallCache:
             name_operator(error, self.name)
             raise
         state = current.get()
+        if state.recording and not state.lowering:
+            if state not in self.plans or state not in self.forms.plans:
+                self._record_plans(state)
+                return self.function(*given, **named)
+            # A plan that leaves a call to others reports it with their time.
+            is_reported = variants is None
+            state = state.unrecorded
+        else:
+            is_reported = False
         # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
         is_planned = state.plans and not bound.requires_grad and self.union.has_key(named)
         is_planned = is_planned and not _has_symbols(bound.arguments)
         if path is None or everything is None or not is_planned or not _is_hashable(path):
-            _, result = self._call(bound, state)
+            _, result = self._call(bound, state, is_reported=is_reported)
             if bound.requires_grad and state.lowering:
                 raise NotLoweredError("a leaf that is made anew by each call")
             return result.requires_grad_() if bound.requires_grad and isinstance(result, Tensor) else result
-        return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation))
+        return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation, is_reported))
 
-    def _call(self, bound: BoundCall, state: State) -> tuple[Kernel, object]:
+    def _record_plans(self, state: State) -> None:
+        """Have calls that are recorded find the plans that there are."""
+        with registering:
+            for each in (self, self.forms):
+                each.plans[state] = RecordedPlans(each.plans.setdefault(state.unrecorded, {}), each.operators)
+            holders.add(self)
+
+    def _call(self, bound: BoundCall, state: State, *, is_reported: bool) -> tuple[Kernel, object]:
         """The kernel of a call, and its result."""
         kernel = bound.operator.find(bound.arguments, state)
+        run = recorded(bound.operator, kernel, bound.arguments) if is_reported else kernel
         try:
-            is_reported = state.recording and not state.lowering
-            result = (recorded(bound.operator, kernel) if is_reported else kernel)(*bound.arguments)
+            result = run(*bound.arguments)
             return kernel, bound.operator.named(result)
         except Exception as error:
             name_operator(error, bound.operator.name)
@@ -214,14 +237,15 @@ class CallCache:
             names, plan = self._exact_plan(missed, form)
         if plan is not None:
             values = self.union.values(*missed.everything)
+            handed = tuple([values[name] for name in names])
             try:
-                result = plan(*[values[name] for name in names])
+                result = (recorded(missed.bound.operator, plan, handed) if missed.is_reported else plan)(*handed)
             except Exception as error:
                 name_operator(error, missed.bound.operator.name)
                 raise
             if result is not UNSERVED:
                 return result
-        kernel, result = self._call(missed.bound, missed.state)
+        kernel, result = self._call(missed.bound, missed.state, is_reported=missed.is_reported)
         # A call that raises is never lowered: all like it take the slow path, which knows why.
         if form is not None:
             form.misses += 1
@@ -234,7 +258,7 @@ class CallCache:
 
     def _form_of(self, missed: Missed) -> FormPlans | None:
         """What is known of the form of a call; None where it has no plans."""
-        if missed.state.recording or missed.state.modes:
+        if missed.state.modes:
             return None
         try:
             return self.forms.find(missed.state, self._form_path(*missed.everything[0], **missed.everything[1]))
@@ -298,7 +322,7 @@ class CallCache:
             call = given_call(self.union, *missed.everything)
             return lower_form(self.name, self._run, form, self._form_parameters, call)
 
-        return self.forms.lower(missed.state, form, make, missed.generation)
+        return self.forms.lower(missed.state, form, make, missed.generation, missed.bound.operator)
 
     @property
     def _form_parameters(self) -> list[str]:
@@ -345,8 +369,6 @@ class CallCache:
 
     def _keep(self, missed: Missed, plan: Plan, made_of: Dependencies) -> Plan | None:
         """Keep a plan; None where it is none any more."""
-        if missed.state.recording:
-            plan = recorded(missed.bound.operator, plan)
         with registering:
             is_old = missed.generation != self.generation
             if is_old or any(each.generation != generation for each, generation in made_of.items()):
@@ -355,12 +377,14 @@ class CallCache:
                 each.dependents.add(self)
             missed.variants.append(plan)
             if len(missed.variants) == 1:
+                self.operators[plan] = missed.bound.operator
                 self._store(missed.state, missed.path, plan)
         return plan
 
     def _store(self, state: State, path: tuple[object, ...], plan: Plan) -> None:
         if self.stored >= PLAN_LIMIT:
             self.plans.clear()
+            self.operators.clear()
             self.stored = 0
         node: dict[object, Any] = self.plans.setdefault(state, {})
         for key in path[:-1]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.plans.forms import FormPlans
 from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder, holders
+from opdsl.dispatch.plans.recorded_plans import RecordedPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.model.operator import Operator
 
 __all__ = ["FormTable"]
 
@@ -20,19 +24,21 @@ class FormTable:
 
     name: of the function.
     plans: by the state, then by the key of a form.
+    operators: which operator a plan computes, where it computes one.
 
     Args:
         name: of the function.
         owner: keeps this table; packets whose kernels change have it forget its plans.
     """
 
-    __slots__ = ("_known", "_owner", "name", "plans")
+    __slots__ = ("_known", "_owner", "name", "operators", "plans")
 
     def __init__(self, name: str, owner: PlanHolder) -> None:
         self.name = name
         self._owner = owner
         self._known: dict[tuple[State, object], FormPlans] = {}
         self.plans: dict[State, dict[object, Plan]] = {}
+        self.operators: dict[Plan, Operator] = {}
 
     def find(self, state: State, key: object) -> FormPlans:
         """What is known of a form.
@@ -50,7 +56,12 @@ class FormTable:
         return found
 
     def lower(
-        self, state: State, form: FormPlans, make: Callable[[], tuple[Plan, Dependencies]], generation: Any = None
+        self,
+        state: State,
+        form: FormPlans,
+        make: Callable[[], tuple[Plan, Dependencies]],
+        generation: Any = None,
+        operator: Operator | None = None,
     ) -> bool:
         """Whether there is a plan now that serves calls of a form.
 
@@ -58,6 +69,7 @@ class FormTable:
             state, form: of the calls.
             make: makes the plan, and gives the packets that it is made of with their generations.
             generation: of the owner when it decided so, where it has one.
+            operator: what is called, if it is one operator.
         """
         try:
             plan, made_of = make()
@@ -72,10 +84,17 @@ class FormTable:
             for packet in made_of:
                 packet.dependents.add(self._owner)
             form.variants.append(plan)
-            self.plans.setdefault(state, {})[form.key] = plan if len(form.variants) == 1 else form
+            kept = plan if len(form.variants) == 1 else form
+            if operator is not None:
+                self.operators[kept] = operator
+            self.plans.setdefault(state, {})[form.key] = kept
+            for each in self.plans.values():
+                if type(each) is RecordedPlans:
+                    each.pop(form.key, None)
         return True
 
     def clear(self) -> None:
         """Drop all plans."""
         self.plans.clear()
+        self.operators.clear()
         self._known.clear()

@@ -131,7 +131,7 @@ def write(union: UnionSignature, taken: Collection[str]) -> str:
         lines.append(f"    if §type({union.number_first}) is not §Tensor:")
         lines += [f"    {line}" for line in _look_up(union, as_tensor=False)]
     lines += [*_look_form_up(union), *slow]
-    lines += _path(union, "path", parameters, of_form=False) + _path(union, "form_path", parameters, of_form=True)
+    lines += _path(union, "§path", parameters, of_form=False) + _path(union, "§form_path", parameters, of_form=True)
     return with_free_names("\n".join(lines) + "\n", taken)
 
 

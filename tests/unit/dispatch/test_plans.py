@@ -8,6 +8,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor, registry
+from opdsl.dispatch import Operator
 from opdsl.dispatch.keys import DispatchKey
 
 
@@ -298,3 +299,15 @@ def test_lists_where_a_tensor_may_be_have_plans_of_their_own(plans_at_once) -> N
                 assert [total(each).item() for each in (x, [x], [x, x], [x, None], [None, x])] == [
                     size * count for count in (1, 1, 2, 1, 1)
                 ]
+
+
+@pytest.mark.parametrize("name", ["plans", "slow", "path", "form_path", "state"])
+def test_an_operator_may_have_a_name_of_ours(lib, monkeypatch, name):
+    names = {"Tensor": Tensor}
+    exec(f"def {name}(self: Tensor) -> Tensor: return self.neg()", names)
+    called = lib.op(names[name])
+    x = opdsl.ones(2)
+    for _ in range(2):
+        assert called(x).tolist() == [-1.0, -1.0]
+    monkeypatch.setattr(Operator, "find", None)  # a plan does not look for a kernel
+    assert called(x).tolist() == [-1.0, -1.0]

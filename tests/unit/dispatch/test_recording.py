@@ -13,7 +13,7 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.state import current
 from opdsl.errors import ShapeError
 
-Notes = list[tuple[str, tuple[object, ...], float]]
+Notes = list[tuple[str, tuple[object, ...], float, float]]
 
 
 def recording(notes: Notes) -> opdsl.record_calls:
@@ -29,17 +29,72 @@ def test_every_call_is_reported_planned_or_not(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Operator, "find", None)  # a plan does not look for a kernel
     with recording(notes):
         opdsl.add(x, x)
-    assert [(name, geometries) for name, geometries, _ in notes] == [("add.Tensor", (x.geometry, x.geometry))] * 3
+    assert [(name, geometries) for name, geometries, *_ in notes] == [("add.Tensor", (x.geometry, x.geometry))] * 3
 
 
-def test_calls_within_composites_are_reported_before_it() -> None:
-    x = opdsl.ones(2, 2)
-    for _ in range(3):
+def test_calls_within_composites_are_reported_before_it_until_it_has_a_plan() -> None:
+    with Library("testrecording") as lib:
+
+        @lib.op
+        @opdsl.traceable
+        def twice(self: Tensor) -> Tensor:
+            return self + self
+
+        x = opdsl.ones(2, 2)
         notes: Notes = []
         with recording(notes):
-            x @ x
-        assert [name for name, *_ in notes] == ["mm", "matmul"]
-        assert notes[0][2] <= notes[1][2]
+            for _ in range(3):
+                twice(x)
+        assert [name for name, *_ in notes] == ["add.Tensor", "twice", "twice", "twice"]
+        assert 0 == notes[0][3] < notes[0][2] == notes[1][3] < notes[1][2]
+        assert [nested for *_, nested in notes[2:]] == [0.0, 0.0]
+
+
+def test_times_of_what_is_called_are_told_from_those_of_the_caller() -> None:
+    with Library("testrecording") as lib:
+
+        @lib.op
+        def slow(self: Tensor) -> Tensor:
+            self.neg()
+            time.sleep(0.02)
+            return self.neg().abs()
+
+        x = opdsl.ones(2)
+        for _ in range(3):
+            notes: Notes = []
+            with recording(notes):
+                slow(x)
+            *inner, (name, _, seconds, nested) = notes
+            assert (name, [each for each, *_ in inner]) == ("slow", ["neg", "neg", "abs"])
+            assert nested == pytest.approx(sum(each for *_, each, _ in inner))
+            assert 0.02 <= seconds - nested < 2
+
+
+def test_recorded_calls_run_the_plans_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = opdsl.ones(2, 3), opdsl.ones(2, 3, requires_grad=True)
+    calls = [lambda: opdsl.add(x, x), lambda: x.neg(), lambda: y * 2.0, lambda: y.view(3, 2), lambda: x @ x.t()]
+    for n in (4, 5, 6, 7):
+        opdsl.add(opdsl.ones(n, 3), opdsl.ones(n, 3))
+    for call in (*calls, *calls):
+        call()
+    monkeypatch.setattr(Operator, "find", None)
+    notes: Notes = []
+    z = opdsl.ones(8, 3)
+    with recording(notes):
+        for call in (*calls, *calls):
+            call()
+        opdsl.add(z, z)  # of a form
+    expected = ["add.Tensor", "neg", "mul.Tensor", "view", "t", "matmul"]
+    assert [name for name, *_ in notes] == [*expected, *expected, "add.Tensor"]
+
+
+def test_another_plan_of_a_form_is_heard_of() -> None:
+    notes: Notes = []
+    sizes = [(3, 4), (5, 4), (6, 7), (8, 8), (9, 9), (10, 11), (12, 12), (300, 300), (400, 300)]
+    with recording(notes):
+        for n, m in sizes:
+            opdsl.add(opdsl.ones(n, m), opdsl.ones(n, m))
+    assert [name for name, *_ in notes] == ["ones", "ones", "add.Tensor"] * len(sizes)
 
 
 def test_geometries_of_lists_and_of_outputs_before_the_call() -> None:
@@ -81,7 +136,7 @@ def test_a_call_that_fails_is_reported() -> None:
 def test_what_a_hook_calls_is_not_reported() -> None:
     notes: list[str] = []
 
-    def hook(operator: object, geometries: object, seconds: float) -> None:
+    def hook(operator: object, geometries: object, seconds: float, nested: float) -> None:
         opdsl.ones(2)
         notes.append("reported")
 
@@ -89,6 +144,19 @@ def test_what_a_hook_calls_is_not_reported() -> None:
     with opdsl.record_calls(hook):
         x.neg()
     assert notes == ["reported"]
+
+
+def test_a_hook_may_record_what_it_calls() -> None:
+    inner: Notes = []
+
+    def hook(*_: object) -> None:
+        with recording(inner):
+            x.neg()
+
+    x = opdsl.ones(2)
+    with opdsl.record_calls(hook):
+        x.abs()
+    assert [name for name, *_ in inner] == ["neg"]
 
 
 def test_nested_recordings_all_hear_of_a_call() -> None:
