@@ -95,7 +95,7 @@ def members(kind: type) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(kind).items()
-        if not name.startswith("_") and (isinstance(value, property) or callable(getattr(kind, name)))
+        if not name.startswith("_") and (isinstance(value, property) or inspect.isroutine(getattr(kind, name)))
     }
 
 

@@ -128,6 +128,7 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
 
     Raises:
         ArgumentError: ``from_`` is neither a dtype nor a tensor.
+        DTypeError: nothing; such dtypes cannot be cast.
 
     >>> from opdsl import array_api as xp
     >>> xp.can_cast(xp.int8, xp.int16), xp.can_cast(xp.float64, xp.float32)

@@ -143,9 +143,6 @@ sinh = _unary(
 sqrt = _unary("sqrt", "The square root.", "floating-point or complex numbers", "[4.0, 2.0]", "tensor([2.0000, 1.4142])")
 square = _unary("square", "``x * x``.", "numbers", "[3, -2]", "tensor([9, 4])")
 tan = _unary("tan", "The tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 1.5574])")
-tanh = _unary(
-    "tanh", "The hyperbolic tangent.", "floating-point or complex numbers", "[0.0, 1.0]", "tensor([0.0000, 0.7616])"
-)
 trunc = _unary("trunc", "The integer next to it towards 0.", "real numbers", "[1.7, -1.7]", "tensor([ 1., -1.])")
 
 add = _binary("add", "The sum.", "numbers", "[1, 2]", "0.5", "tensor([1.5000, 2.5000])")
@@ -267,6 +264,23 @@ def expm1(x: Tensor, /) -> Tensor:
     """
     made = aten.expm1(x)
     return aten.where(x == 0, aten.complex(aten.zeros_like(x.real), x.imag), made) if x.dtype.is_complex else made
+
+
+def tanh(x: Tensor, /) -> Tensor:
+    """The hyperbolic tangent; of complex infinities the 0 of its imaginary part has that part's sign, not C's.
+
+    Args:
+        x: floating-point or complex numbers.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.tanh(xp.asarray([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
+    made = aten.tanh(x)
+    if not x.dtype.is_complex:
+        return made
+    ends = aten.complex(aten.sgn(x.real), aten.copysign(aten.zeros_like(x.real), x.imag))
+    return aten.where(aten.isinf(x.real), ends, made)
 
 
 def sign(x: Tensor, /) -> Tensor:

@@ -19,6 +19,9 @@ from opdsl.runtime.limits import finfo
 class EighResult(NamedTuple):
     """What ``eigh`` gives.
 
+    eigenvalues: in order.
+    eigenvectors: the columns of matrices.
+
     >>> from opdsl import array_api as xp
     >>> xp.linalg.eigh(xp.asarray([[2.0]])).eigenvalues
     tensor([2.])
@@ -30,6 +33,9 @@ class EighResult(NamedTuple):
 
 class QRResult(NamedTuple):
     """What ``qr`` gives.
+
+    Q: with orthonormal columns.
+    R: upper triangular.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.qr(xp.asarray([[2.0]])).R.abs()
@@ -43,6 +49,9 @@ class QRResult(NamedTuple):
 class SlogdetResult(NamedTuple):
     """What ``slogdet`` gives.
 
+    sign: of each determinant.
+    logabsdet: the logarithm of its absolute value.
+
     >>> from opdsl import array_api as xp
     >>> xp.linalg.slogdet(xp.asarray([[-1.0]])).sign
     tensor(-1.)
@@ -54,6 +63,9 @@ class SlogdetResult(NamedTuple):
 
 class SVDResult(NamedTuple):
     """What ``svd`` gives.
+
+    U, Vh: with orthonormal columns, and rows.
+    S: the singular values, the largest first.
 
     >>> from opdsl import array_api as xp
     >>> xp.linalg.svd(xp.asarray([[-2.0]])).S

@@ -188,6 +188,9 @@ def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
     ``x.to(dtype)``, ``x.to(device, dtype=None)`` or ``x.to(tensor)``, each with ``non_blocking=False``, ``copy=False``
     and ``memory_format=``.
 
+    Args:
+        given, named: what is wanted, in one of these forms.
+
     Raises:
         ArgumentError: the arguments are none of these.
 
@@ -205,7 +208,11 @@ def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
 
 
 def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-    """The tensor in the memory of the CPU; itself if it is there."""
+    """The tensor in the memory of the CPU; itself if it is there.
+
+    Args:
+        memory_format: how the elements of the result lie; as they did by default.
+    """
     if memory_format is MemoryFormat.preserve_format:
         return self if self.geometry.device.type == "cpu" else otherwise(self, device="cpu")
     return otherwise(self, device="cpu", memory_format=memory_format)
@@ -218,7 +225,13 @@ def cuda(
     *,
     memory_format: MemoryFormat = MemoryFormat.preserve_format,
 ) -> Tensor:
-    """The tensor on a CUDA device, the current one by default; itself if it is there."""
+    """The tensor on a CUDA device, the current one by default; itself if it is there.
+
+    Args:
+        device: which one.
+        non_blocking: has no effect: copies are waited for.
+        memory_format: as of ``cpu``.
+    """
     place = "cuda" if device is None else device
     return otherwise(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
 
@@ -249,7 +262,11 @@ def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
         return in_dtype(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The tensor as {dtype}; itself if it has that dtype."
+    method.__doc__ = f"""The tensor as {dtype}; itself if it has that dtype.
+
+    Args:
+        memory_format: how the elements of the result lie; as they did by default.
+    """
     return method
 
 

@@ -99,7 +99,11 @@ def nonzero_method(self: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ..
 @overload
 def nonzero_method(self: Tensor, *, as_tuple: bool) -> Tensor | tuple[Tensor, ...]: ...
 def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
-    """``opdsl.nonzero``."""
+    """``opdsl.nonzero``.
+
+    Args:
+        as_tuple: whether they come as one tensor for each dimension, and not as one row for each element.
+    """
     return tuple(nonzero_numpy(self)) if as_tuple else nonzero_tensor(self)
 
 

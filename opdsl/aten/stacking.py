@@ -247,5 +247,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
     Raises:
         ShapeError: one has more.
+
+    >>> import opdsl
+    >>> opdsl.block_diag(opdsl.tensor([[1, 2]]), opdsl.tensor([3]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
     """
     return block_diag_list(tensors)

@@ -327,6 +327,10 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
 
     Raises:
         ShapeError: two sizes differ and neither is 1.
+
+    >>> import opdsl
+    >>> [each.shape for each in opdsl.broadcast_tensors(opdsl.ones(2, 1), opdsl.ones(3))]
+    [(2, 3), (2, 3)]
     """
     given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     return broadcast_tensor_list(given)

@@ -25,7 +25,17 @@ __all__ = ["UnpackedDual", "dual_level", "make_dual", "unpack_dual"]
 
 
 class UnpackedDual(NamedTuple):
-    """A tensor and its derivative; None where it depends on no dual tensor."""
+    """A tensor and its derivative; None where it depends on no dual tensor.
+
+    primal: the tensor without its direction.
+    tangent: the derivative.
+
+    >>> import opdsl
+    >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual
+    >>> with dual_level():
+    ...     unpack_dual(opdsl.tensor([1.0])).tangent is None
+    True
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -47,6 +57,13 @@ class dual_level(ContextDecorator, Scope):
 
     Raises:
         GradientError: one is entered already.
+
+    >>> import opdsl
+    >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual
+    >>> with dual_level():
+    ...     x = make_dual(opdsl.tensor([3.0]), opdsl.tensor([1.0]))
+    ...     unpack_dual(x * x).tangent
+    tensor([6.])
     """
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
@@ -74,6 +91,12 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
 
     Raises:
         GradientError: they do not fit, or there is no dual level.
+
+    >>> import opdsl
+    >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual
+    >>> with dual_level():
+    ...     make_dual(opdsl.tensor([3.0]), opdsl.tensor([1.0])).shape
+    (1,)
     """
     level = _current()
     if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype:
@@ -90,8 +113,17 @@ def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
 def unpack_dual(tensor: Tensor) -> UnpackedDual:
     """A tensor and its derivative in the directions of the dual tensors that it was computed from.
 
+    Args:
+        tensor: any.
+
     Raises:
         GradientError: there is no dual level.
+
+    >>> import opdsl
+    >>> from opdsl.autograd.forward import dual_level, make_dual, unpack_dual
+    >>> with dual_level():
+    ...     unpack_dual(make_dual(opdsl.tensor([2.0]), opdsl.tensor([1.0])).exp()).tangent
+    tensor([7.3891])
     """
     level = _current()
     for dual, tangent in zip(level.duals, level.tangents, strict=True):

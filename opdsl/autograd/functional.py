@@ -29,6 +29,9 @@ def grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
         function: takes tensors (and anything else), returns a tensor of one element.
         argnums: the places of the arguments whose gradients are wanted; for one a tensor is returned, else a tuple.
 
+    Raises:
+        GradientError: when it is called: an argument is no tensor, or the function does not return one number.
+
     >>> import opdsl
     >>> slope = grad(lambda x: (x * x * x).sum())
     >>> slope(opdsl.tensor([2.0]))
@@ -46,6 +49,13 @@ def grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
 
 def value_and_grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
     """What a function gives, and its gradient; see ``grad``.
+
+    Args:
+        function: takes tensors (and anything else), returns a tensor of one element.
+        argnums: the places of the arguments whose gradients are wanted; for one a tensor is returned, else a tuple.
+
+    Raises:
+        GradientError: as of ``grad``.
 
     >>> import opdsl
     >>> value_and_grad(lambda x: (x * x).sum())(opdsl.tensor([3.0]))
@@ -81,6 +91,9 @@ def vjp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
     Returns:
         The outputs, and the product, of the inputs' form.
 
+    Raises:
+        GradientError: an input is no tensor, or ``v`` does not fit the outputs.
+
     >>> import opdsl
     >>> vjp(lambda x: x * x, opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
@@ -104,6 +117,9 @@ def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
 
     Returns:
         The outputs, and the product, of the outputs' form.
+
+    Raises:
+        GradientError: an input is no tensor, or ``v`` does not fit the inputs.
 
     >>> import opdsl
     >>> jvp(lambda x: x * x, opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 10.0]))
@@ -129,6 +145,9 @@ def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) ->
     Returns:
         One tensor for one output and one input; a tuple for several of one of them; a tuple of tuples for both.
 
+    Raises:
+        GradientError: an input is no tensor.
+
     >>> import opdsl
     >>> jacobian(lambda x: x * x, opdsl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -143,6 +162,14 @@ def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) ->
 
 def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
     """The Hessian of a function that returns one number; in the form of the ``jacobian`` of its gradient.
+
+    Args:
+        function: takes the inputs, returns one number.
+        inputs: a tensor or several.
+        create_graph: whether it can be differentiated.
+
+    Raises:
+        GradientError: an input is no tensor, or the function does not return one number.
 
     >>> import opdsl
     >>> hessian(lambda x: (x * x * x).sum(), opdsl.tensor([1.0, 2.0]))
@@ -160,6 +187,13 @@ def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> 
 def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
     """What a function of one number gives, and the product of a vector with its Hessian.
 
+    Args:
+        function, inputs, create_graph: as of ``hessian``.
+        v: of the inputs' form; may be left out for a single number.
+
+    Raises:
+        GradientError: as of ``hessian``, or ``v`` does not fit the inputs.
+
     >>> import opdsl
     >>> vhp(lambda x: (x * x * x).sum(), opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 1.0]))
     (tensor(9.), tensor([ 6., 12.]))
@@ -174,6 +208,12 @@ def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_gr
 
 def hvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
     """What a function of one number gives, and the product of its Hessian, which is symmetric, with a vector.
+
+    Args:
+        function, inputs, v, create_graph: as of ``vhp``.
+
+    Raises:
+        GradientError: as of ``vhp``.
 
     >>> import opdsl
     >>> hvp(lambda x: (x * x * x).sum(), opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 1.0]))

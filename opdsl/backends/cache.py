@@ -42,6 +42,9 @@ def set_kernel_cache(place: str | os.PathLike[str] | bool | None) -> None:
 
     Args:
         place: a directory, which need not exist; False for no cache; None or True for what the environment says.
+
+    >>> import opdsl
+    >>> opdsl.set_kernel_cache(None)
     """
     global _chosen
     _chosen = place if isinstance(place, bool) or place is None else Path(place).absolute()

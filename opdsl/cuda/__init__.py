@@ -58,7 +58,11 @@ Place = Device | str | int | None
 
 
 def stream(stream: Stream) -> Stream:
-    """``with stream(s):`` makes a stream the current one, and its device too; the same as ``with s:``."""
+    """``with stream(s):`` makes a stream the current one, and its device too; the same as ``with s:``.
+
+    Args:
+        stream: which one.
+    """
     return stream
 
 
@@ -68,6 +72,9 @@ def stream(stream: Stream) -> Stream:
 def get_device_properties(device: Place = None) -> Properties:
     """Name, compute capability, memory and multiprocessors of a device, the current one by default.
 
+    Args:
+        device: which one; the current one for None.
+
     Raises:
         DeviceError: it is no CUDA device, or is not there.
     """
@@ -75,12 +82,20 @@ def get_device_properties(device: Place = None) -> Properties:
 
 
 def get_device_name(device: Place = None) -> str:
-    """What the device is called, ``"NVIDIA H200"``."""
+    """What the device is called, ``"NVIDIA H200"``.
+
+    Args:
+        device: which one; the current one for None.
+    """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Place = None) -> tuple[int, int]:
-    """Compute capability of a device, ``(9, 0)``."""
+    """Compute capability of a device, ``(9, 0)``.
+
+    Args:
+        device: which one; the current one for None.
+    """
     return get_device_properties(device).capability
 
 
@@ -89,6 +104,9 @@ def get_device_capability(device: Place = None) -> tuple[int, int]:
 
 def memory_stats(device: Place = None) -> dict[str, int]:
     """What the memory of a device is used for by opdsl.
+
+    Args:
+        device: which one; the current one for None.
 
     Returns:
         ``in_use`` and ``cached``: bytes of blocks that tensors hold, and that wait for the next tensor; ``peak``: the
@@ -101,23 +119,39 @@ def memory_stats(device: Place = None) -> dict[str, int]:
 
 
 def memory_allocated(device: Place = None) -> int:
-    """Bytes of memory that tensors hold on a device."""
+    """Bytes of memory that tensors hold on a device.
+
+    Args:
+        device: which one; the current one for None.
+    """
     return memory_stats(device)["in_use"]
 
 
 def max_memory_allocated(device: Place = None) -> int:
-    """The most bytes that tensors have held on a device, since ``reset_peak_memory_stats``."""
+    """The most bytes that tensors have held on a device, since ``reset_peak_memory_stats``.
+
+    Args:
+        device: which one; the current one for None.
+    """
     return memory_stats(device)["peak"]
 
 
 def memory_reserved(device: Place = None) -> int:
-    """Bytes of memory that opdsl has of the driver: what tensors hold, and what waits for the next one."""
+    """Bytes of memory that opdsl has of the driver: what tensors hold, and what waits for the next one.
+
+    Args:
+        device: which one; the current one for None.
+    """
     found = memory_stats(device)
     return found["in_use"] + found["cached"]
 
 
 def reset_peak_memory_stats(device: Place = None) -> None:
-    """Count ``max_memory_allocated`` from here on."""
+    """Count ``max_memory_allocated`` from here on.
+
+    Args:
+        device: which one; the current one for None.
+    """
     cache_of(index_of(device)).reset_peak()
 
 
@@ -128,7 +162,11 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: Place = None) -> tuple[int, int]:
-    """Bytes that are free on a device, and all that it has."""
+    """Bytes that are free on a device, and all that it has.
+
+    Args:
+        device: which one; the current one for None.
+    """
     index = index_of(device)
     api = driver()
     api.activate(index)

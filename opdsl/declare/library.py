@@ -270,6 +270,13 @@ def op(name: Any = None, /, **options: Any) -> Any:
     Raises:
         DeclarationError: the signature, a name or an option is wrong; the message leads with file and line.
         DuplicateOperatorError: the name is taken.
+
+    >>> import opdsl
+    >>> @opdsl.op("example_op::halved")
+    ... def halved(self: opdsl.Tensor) -> opdsl.Tensor:
+    ...     return self / 2
+    >>> halved(opdsl.tensor([1.0, 3.0])), str(halved.schema)
+    (tensor([0.5000, 1.5000]), 'example_op::halved(Tensor self) -> Tensor')
     """
     return _declaring(Library(_namespace_of(sys._getframe(1).f_globals)), name, options, caller_names(1))
 

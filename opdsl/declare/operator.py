@@ -32,6 +32,15 @@ class Operator(Protocol, Generic[P, R_co]):
     tags: PyTorch's tags.
     source: the generated source of the function, as text.
     derivative_source: the derivative, derived or declared, as text.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_operator").op(inplace=True)
+    ... def doubled(self: opdsl.Tensor) -> opdsl.Tensor: ...
+    >>> @doubled.pointwise
+    ... def doubled_scalar(x):
+    ...     return x + x
+    >>> doubled(opdsl.tensor([1.0])), str(doubled.schema), sorted(doubled.variants)
+    (tensor([2.]), 'example_operator::doubled(Tensor self) -> Tensor', ['functional', 'inplace'])
     """
 
     schema: FunctionSchema
@@ -51,7 +60,11 @@ class Operator(Protocol, Generic[P, R_co]):
         """The computed dispatch table: what each key runs, and why."""
 
     def direct(self, key: str) -> Callable[..., object]:
-        """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output."""
+        """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output.
+
+        Args:
+            key: of the kernel, ``"CPU"``.
+        """
 
     @overload
     def sharding(self) -> Rule: ...
@@ -65,13 +78,29 @@ class Operator(Protocol, Generic[P, R_co]):
         It follows from the definition. Of an author's kernel it can be said: ``mm.sharding("ik,kj->ij")`` labels
         dimensions as ``einsum`` does, ``sort.sharding(along="dim")`` names the argument that says along which
         dimension elements depend on each other.
+
+        Args:
+            labels: of the dimensions of tensors and results, of an author's kernel.
+            along: the argument of such a kernel that names the dimension.
         """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
-        """The kernel that it has for a key now, for one that takes its place; see ``opdsl.get_kernel``."""
+        """The kernel that it has for a key now, for one that takes its place; see ``opdsl.get_kernel``.
+
+        Args:
+            dispatch_key: of the kernel.
+        """
 
     def redispatch(self, keys: DispatchKeySet, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the operator with a key set: what a kernel does that hands a call on to the keys beneath its own."""
+        """Call the operator with a key set: what a kernel does that hands a call on to the keys beneath its own.
+
+        Args:
+            keys: the keys that are left.
+            args, kwargs: of the operator.
+
+        Returns:
+            What the operator returns.
+        """
 
     @overload
     def meta(self, function: F, /) -> F: ...
@@ -80,7 +109,14 @@ class Operator(Protocol, Generic[P, R_co]):
     @overload
     def meta(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def meta(self, *args: object, **kwargs: object) -> object:
-        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` gives results without memory."""
+        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` gives results without memory.
+
+        Args:
+            args, kwargs: the function, or the arguments of a call.
+
+        Returns:
+            The function as it is; or what the operator returns, on the device ``meta``.
+        """
 
     @overload
     def pointwise(self, function: F, /) -> F: ...
@@ -113,6 +149,7 @@ class Operator(Protocol, Generic[P, R_co]):
                 function is meant for, after promotion; none for all.
             when: values of other arguments for which the function is meant.
             cast: which dtypes outputs that are given may have: ``same``, ``safe`` or ``any``; None for PyTorch's rule.
+            args, kwargs: the function alone, or the options.
 
         Returns:
             The function as it is, or a decorator.
@@ -153,6 +190,21 @@ class Operator(Protocol, Generic[P, R_co]):
         ``accumulators`` says what each of several accumulators is. ``opdsl.kernels.ReductionDefinition.add`` tells of
         all options.
 
+        Args:
+            init: the accumulators of no elements.
+            lift: makes accumulators of an element; the element is the accumulator where it is None.
+            finish: makes results of accumulators; they are the results where it is None.
+            promote: as of ``pointwise``.
+            accumulators: what each of them is: a ``value``, or an ``index``.
+            results: what each result is; what the accumulators are for None.
+            when: values of other arguments for which the functions are meant.
+            in_order: whether combining depends on the order; found out where it is None.
+            needs_elements: whether a row without elements is refused.
+            empty_is_all: whether no dimensions (``dim=[]``) mean all.
+
+        Returns:
+            A decorator that gives the function as it is.
+
         >>> import math
         >>> import opdsl
         >>> from opdsl import Ints, Library, Tensor
@@ -189,6 +241,10 @@ class Operator(Protocol, Generic[P, R_co]):
             promote: ``default``: tensors are taken as they are; a function that would round floating-point results of
                 integers is refused. ``int_to_float``: integers are computed as the default dtype, which outputs like
                 them have then. ``floating``: integers are refused.
+            args, kwargs: the function alone, or the options.
+
+        Returns:
+            The function as it is, or a decorator.
 
         Raises:
             ScalarFunctionError: the function holds what a scalar graph cannot.
@@ -234,6 +290,9 @@ class Operator(Protocol, Generic[P, R_co]):
             accumulators: for each ``value``, ``wide`` (a wider dtype) or ``index``.
             results: for each ``value``, ``index`` or ``truth``.
 
+        Returns:
+            A decorator that gives the function as it is.
+
         Raises:
             ScalarFunctionError: a function holds what a scalar graph cannot, or rounds integers.
             KernelSignatureError: a function does not fit, or an option is unknown.
@@ -254,6 +313,9 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Args:
             keys: dispatch keys, ``"CompositeExplicitAutograd"`` for all backends.
+
+        Returns:
+            The function as it is.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
@@ -277,6 +339,9 @@ class Operator(Protocol, Generic[P, R_co]):
                 function says how it is launched: ``(tensors, scalars) -> grid, block, shared``, where tensors (with
                 ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are found by name.
             entry: the name of the kernel in the source; that of the decorated function by default.
+
+        Returns:
+            A decorator that gives the function as it is.
         """
 
     def kernel(self, *keys: str) -> Callable[[F], F]:
@@ -285,6 +350,9 @@ class Operator(Protocol, Generic[P, R_co]):
         Args:
             keys: any dispatch keys, alias keys as well. A function whose first parameter is annotated
                 ``DispatchKeySet`` gets the key set of the call before the arguments.
+
+        Returns:
+            A decorator that gives the function as it is.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's.
@@ -313,10 +381,17 @@ class Operator(Protocol, Generic[P, R_co]):
             names: the arguments.
             output_differentiability: for each result whether gradients come through it; by default all, or the first
                 where every formula reads only ``grad``.
+
+        Returns:
+            A decorator that gives the function as it is.
         """
 
     def non_differentiable(self, *names: str) -> None:
-        """Say that gradients do not go to these arguments."""
+        """Say that gradients do not go to these arguments.
+
+        Args:
+            names: of the arguments.
+        """
 
     def forward(self, target: Callable[..., object], /, **constants: object) -> None:
         """Let every variant call the same variant of another declared operator, its other arguments constant.
@@ -356,6 +431,9 @@ class Operator(Protocol, Generic[P, R_co]):
             name: of the overload, ``"Tensor"``.
             options: as ``@op`` takes them.
 
+        Returns:
+            A decorator that gives the new overload.
+
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
         ...     @lib.op
@@ -369,7 +447,23 @@ class Operator(Protocol, Generic[P, R_co]):
         """
 
     def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
-        """Declare the in-place variant by hand."""
+        """Declare the in-place variant by hand.
+
+        Args:
+            name: of the variant; by default that of the operator with an underscore.
+            options: as ``@op`` takes them.
+
+        Returns:
+            A decorator that gives the variant.
+        """
 
     def out_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
-        """Declare the ``out=`` variant by hand."""
+        """Declare the ``out=`` variant by hand.
+
+        Args:
+            name: of the variant's overload; by default ``out``, or that of the operator with ``_out``.
+            options: as ``@op`` takes them.
+
+        Returns:
+            A decorator that gives the variant.
+        """

@@ -185,7 +185,13 @@ def _below_autograd(state: State) -> State:
 
 
 def is_grad_enabled() -> bool:
-    """Whether autograd records."""
+    """Whether autograd records.
+
+    >>> import opdsl
+    >>> with opdsl.no_grad():
+    ...     opdsl.is_grad_enabled()
+    False
+    """
     return current.get().grad_mode
 
 
@@ -199,12 +205,23 @@ values.ask_autograd(is_followed)
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether ``inference_mode`` is on."""
+    """Whether ``inference_mode`` is on.
+
+    >>> import opdsl
+    >>> with opdsl.inference_mode():
+    ...     opdsl.is_inference_mode_enabled()
+    True
+    """
     return current.get().inference_mode
 
 
 def get_default_dtype() -> DType:
-    """The dtype of floating-point results that no argument decides; float32 unless it was set."""
+    """The dtype of floating-point results that no argument decides; float32 unless it was set.
+
+    >>> import opdsl
+    >>> opdsl.get_default_dtype()
+    opdsl.float32
+    """
     return current.get().default_dtype
 
 
@@ -216,6 +233,12 @@ def set_default_dtype(dtype: DType) -> None:
 
     Raises:
         DTypeError: it is not one.
+
+    >>> import opdsl
+    >>> opdsl.set_default_dtype(opdsl.float64)
+    >>> opdsl.tensor([0.5]).dtype
+    opdsl.float64
+    >>> opdsl.set_default_dtype(opdsl.float32)
     """
     if not isinstance(dtype, DType) or not dtype.is_floating_point:
         raise DTypeError(f"the default dtype must be a floating-point dtype such as opdsl.float64 (got {dtype!r}).")

@@ -238,7 +238,11 @@ class KeySet:
 
     @classmethod
     def of_bits(cls, bits: int) -> KeySet:
-        """The set of these bits, backends lowest."""
+        """The set of these bits, backends lowest.
+
+        Args:
+            bits: a number whose bits stand for keys, as PyTorch's ``raw_repr()`` gives it.
+        """
         made = object.__new__(cls)
         object.__setattr__(made, "bits", bits)
         return made
@@ -250,7 +254,14 @@ class KeySet:
 
     @classmethod
     def below(cls, key: DispatchKey | str) -> KeySet:
-        """Every key of lower priority than a runtime key's functionality: what a kernel of that key redispatches to."""
+        """Every key of lower priority than a runtime key's functionality: what a kernel of that key redispatches to.
+
+        Args:
+            key: the key, or its name.
+
+        Raises:
+            DispatchKeyError: there is no such key, or it is an alias key.
+        """
         functionality = DispatchKey(key).functionality
         if functionality not in FUNCTIONALITIES:
             raise DispatchKeyError(f"{key} has no priority: it is no runtime key.")

@@ -258,7 +258,12 @@ class DispatchTable:
     def of(
         cls, registrations: Mapping[DispatchKey, Sequence[Kernel]], fallbacks: Mapping[DispatchKey, Kernel]
     ) -> DispatchTable:
-        """The table of an operator as it is now; what is registered in the table later does not touch the operator."""
+        """The table of an operator as it is now; what is registered in the table later does not touch the operator.
+
+        Args:
+            registrations: the kernels of each key, the newest first.
+            fallbacks: the kernels that serve every operator, by key.
+        """
         table = cls()
         table._registrations = {key: tuple(kernels) for key, kernels in registrations.items() if kernels}
         table._fallbacks = dict(fallbacks)
@@ -311,7 +316,11 @@ class DispatchTable:
         return entry
 
     def rows(self, keys: Iterable[DispatchKey | str] = RUNTIME_KEYS) -> list[tuple[DispatchKey, Entry]]:
-        """The rows of these keys that are not missing, in the order of the table."""
+        """The rows of these keys that are not missing, in the order of the table.
+
+        Args:
+            keys: which ones; all runtime keys by default.
+        """
         found = sorted({DispatchKey(key) for key in keys}, key=lambda key: key.index)
         return [(key, self[key]) for key in found if self[key].reason is not Reason.MISSING]
 

@@ -75,6 +75,14 @@ class Formula:
 
     names: the arguments whose gradients a backward formula gives; the results whose tangents a forward one gives.
     text: as written.
+    kind: a gradient, a tangent, or that there is none.
+
+    >>> from opdsl.native import loads, read_derivatives
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
+    >>> text = "- name: relu(Tensor self) -> Tensor\\n  self: grad * (result > 0)"
+    >>> derivatives, _, _ = read_derivatives(text, entries)
+    >>> derivatives[0].formulas["Default"][0].text
+    'grad * (result > 0)'
     """
 
     names: tuple[str, ...]
@@ -96,6 +104,13 @@ class Derivative:
     output_differentiability: for each result whether it has a gradient, or a C++ condition for the only one; None where
         all have.
     location: where it stands.
+
+    >>> from opdsl.native import loads, read_derivatives
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
+    >>> text = "- name: relu(Tensor self) -> Tensor\\n  self: grad * (result > 0)"
+    >>> derivatives, _, _ = read_derivatives(text, entries)
+    >>> derivatives[0].differentiable
+    ('self',)
     """
 
     schema: FunctionSchema
@@ -122,6 +137,22 @@ def load_derivatives(path: str | PathLike[str], entries: Iterable[NativeFunction
     entries: the operators that it is about; what is generated beside them counts too.
 
     Raises NativeYamlError with all faults, each with its place; OSError where the file cannot be read.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The derivatives.
+
+    >>> from opdsl.native import loads, read_derivatives
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    ...     _ = file.write("- name: relu(Tensor self) -> Tensor\\n  self: grad * (result > 0)")
+    ...     file.flush()
+    ...     from opdsl.native import load_derivatives
+    ...     str(load_derivatives(file.name, entries)[0].schema)
+    'relu(Tensor self) -> Tensor'
     """
     found, faults, source = read_derivatives(read_file(path), entries, file=fspath(path))
     if faults:
@@ -142,6 +173,17 @@ def read_derivatives(
         derivatives then.
 
     Raises NativeYamlError for what is no YAML.
+
+    Args:
+        text: of a derivatives.yaml.
+        entries: the operators that it is about; what is generated beside them counts too.
+        file: what places in it are called.
+
+    >>> from opdsl.native import loads, read_derivatives
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU: relu")
+    >>> text = "- name: relu(Tensor self) -> Tensor\\n  other: grad"
+    >>> [fault.message for fault in read_derivatives(text, entries)[1]]
+    ['relu has no argument or result other']
     """
     listed = tuple(entries)
     source = Source(file, text)

@@ -37,6 +37,9 @@ def dumps(entries: Iterable[NativeFunction], *, verbatim: bool = True) -> str:
     verbatim: write unchanged entries that were read from a text as they stood there, and the comments above changed
         ones too; False writes all in the canonical form, without comments.
 
+    Args:
+        entries: read, or made.
+
     >>> from opdsl.native import loads
     >>> print(dumps(loads("[{func: 'relu(Tensor self) -> Tensor', variants: 'function, method'}]")), end="")
     - func: relu(Tensor self) -> Tensor

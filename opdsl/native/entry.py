@@ -51,6 +51,12 @@ class Kernel:
     """The C++ function behind an entry at some dispatch keys.
 
     namespace: ``a::b`` as written; empty for the default, ``at``.
+    name: of the function.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> str(relu.kernels["CPU"])
+    'relu'
     """
 
     name: str
@@ -67,7 +73,16 @@ class Kernel:
 
 @attrs.frozen
 class DispatchEntry:
-    """One line of ``dispatch``: the keys that share a kernel, and the kernel."""
+    """One line of ``dispatch``: the keys that share a kernel, and the kernel.
+
+    keys: as written.
+    kernel: the function.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> print(relu.dispatch[0])
+    CPU, CUDA: relu
+    """
 
     keys: tuple[str, ...]
     kernel: Kernel
@@ -81,6 +96,14 @@ class UfuncInnerLoop:
     """A scalar function of C++ from which loops are generated.
 
     dtypes: dtypes and classes of them, as written.
+    key: which kernels it serves.
+    name: of the function.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> from opdsl.native import UfuncInnerLoop, UfuncKey
+    >>> print(UfuncInnerLoop(UfuncKey.Generic, "add", ("Half", "Float")))
+    add (Half, Float)
     """
 
     key: UfuncKey
@@ -98,7 +121,13 @@ class UfuncInnerLoop:
 
 @attrs.frozen
 class Plain:
-    """An entry that stands by itself."""
+    """An entry that stands by itself.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> relu.structure
+    Plain()
+    """
 
 
 @attrs.frozen
@@ -106,6 +135,15 @@ class Structured:
     """An out entry whose meta function the other variants share.
 
     inherits: the class that its meta class derives from.
+    precomputed: what the meta function computes for the kernel.
+    ufunc: scalar functions from which kernels are generated.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> text = "- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\\n  structured: True\\n"
+    >>> (out,) = loads(f"{text}  dispatch:\\n    CPU: f_out")
+    >>> out.structure
+    Structured(inherits=None, precomputed=None, ufunc=())
     """
 
     inherits: str | None = None
@@ -115,7 +153,16 @@ class Structured:
 
 @attrs.frozen
 class Delegate:
-    """An entry that the structured out entry of this name implements."""
+    """An entry that the structured out entry of this name implements.
+
+    to: the name of the out entry.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> (f,) = loads("- func: f(Tensor self) -> Tensor\\n  structured_delegate: f.out")
+    >>> str(f.structure.to)
+    'f.out'
+    """
 
     to: OperatorName
 
@@ -133,8 +180,16 @@ class NativeFunction:
     structure: plain, structured, or a delegate; what belongs to structured entries only is inside.
     origin: where it was read, not part of its value; None for one that was made.
     declared_at: where one that was made comes from, not part of its value either.
+    variants, autogen, device_check, device_guard, python_module, cpp_no_default_args: the keys of these names.
+    manual_cpp_binding, manual_kernel_registration, category_override: the keys of these names.
+    use_const_ref_for_mutable_tensors: the key of this name.
 
     The other fields are the keys of the same name, with their defaults.
+
+    >>> from opdsl.native import loads
+    >>> (relu,) = loads("- func: relu(Tensor self) -> Tensor\\n  dispatch:\\n    CPU, CUDA: relu")
+    >>> str(relu.schema), sorted(relu.kernels), relu.is_view
+    ('relu(Tensor self) -> Tensor', ['CPU', 'CUDA'], False)
     """
 
     schema: FunctionSchema
@@ -200,5 +255,9 @@ class NativeFunction:
         return self.schema.is_view or ("inplace_view" in self.tags and str(self.name) not in METADATA_ONLY)
 
     def location(self, *path: str | int) -> Location:
-        """Where the entry stands in its file, or what ``path`` leads to: ``("dispatch", "CPU")``, ``("tags", 0)``."""
+        """Where the entry stands in its file, or what ``path`` leads to: ``("dispatch", "CPU")``, ``("tags", 0)``.
+
+        Args:
+            path: keys, and positions in lists, one after another.
+        """
         return self.declared_at if self.origin is None else self.origin.location(*path)

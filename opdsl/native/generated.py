@@ -30,6 +30,9 @@ def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
 
     Each has a composite kernel that calls the variant it was made from, and the tag ``generated``.
 
+    Args:
+        entries: those of one file, or several.
+
     >>> from opdsl.native import loads
     >>> [str(each.schema) for each in generated(loads(
     ...     "[{func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, autogen: f.out}]"))]

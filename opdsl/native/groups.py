@@ -20,7 +20,19 @@ Key = TypeVar("Key")
 
 @attrs.frozen
 class VariantGroup:
-    """The variants of one operator: entries with one signature, a functional and an out one at least."""
+    """The variants of one operator: entries with one signature, a functional and an out one at least.
+
+    functional: the variant that writes nothing.
+    out: the one that writes given tensors.
+    inplace: the one that writes its first argument.
+    mutable: one that writes other arguments.
+
+    >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
+    >>> text = "- func: f(Tensor self) -> Tensor\\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+    >>> entries = loads(text)
+    >>> [str(each.name) for each in variant_groups(entries)[0].members]
+    ['f', 'f.out']
+    """
 
     functional: NativeFunction
     out: NativeFunction
@@ -40,7 +52,17 @@ class VariantGroup:
 
 @attrs.frozen
 class ViewGroup:
-    """A view, with the variant that copies and the one that changes its argument into the view."""
+    """A view, with the variant that copies and the one that changes its argument into the view.
+
+    view: the view.
+    view_copy: the variant that copies.
+    view_inplace: the one that makes its argument the view.
+
+    >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
+    >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\\n- func: t_copy(Tensor self) -> Tensor")
+    >>> view_groups(entries)[0].view_inplace is None
+    True
+    """
 
     view: NativeFunction
     view_copy: NativeFunction | None = None
@@ -51,6 +73,15 @@ def variant_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup | Na
     """Entries grouped by signature, those that are in no group as they are, in the order of first appearance.
 
     Raises NativeYamlError where two entries have one signature and one kind (INV-39).
+
+    Args:
+        entries: in any order.
+
+    >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
+    >>> text = "- func: f(Tensor self) -> Tensor\\n- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
+    >>> entries = loads(text)
+    >>> variant_groups(entries)[0].is_structured
+    False
     """
     grouped: dict[FunctionSchema, dict[SchemaKind, NativeFunction]] = {}
     for entry in entries:
@@ -66,6 +97,13 @@ def structured_groups(entries: Iterable[NativeFunction]) -> tuple[VariantGroup, 
     """The groups whose out variant is structured.
 
     Raises NativeYamlError where two entries have one signature and one kind (INV-39).
+
+    Args:
+        entries: in any order.
+
+    >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
+    >>> structured_groups(loads("- func: f(Tensor self) -> Tensor"))
+    ()
     """
     return tuple(group for group in variant_groups(entries) if isinstance(group, VariantGroup) and group.is_structured)
 
@@ -74,6 +112,14 @@ def view_groups(entries: Iterable[NativeFunction]) -> tuple[ViewGroup, ...]:
     """The views with their variants.
 
     Raises NativeYamlError where two entries play one part for one view.
+
+    Args:
+        entries: in any order.
+
+    >>> from opdsl.native import loads, structured_groups, variant_groups, view_groups
+    >>> entries = loads("- func: t(Tensor(a) self) -> Tensor(a)\\n- func: t_copy(Tensor self) -> Tensor")
+    >>> [str(each.view_copy.name) for each in view_groups(entries)]
+    ['t_copy']
     """
     grouped: dict[FunctionSchema, dict[str, NativeFunction]] = {}
     for entry in entries:

@@ -21,6 +21,9 @@ SCHEMA_FILE = Path(__file__).with_name("entries.schema.json")
 def to_json(entries: Iterable[NativeFunction]) -> str:
     """The text of a JSON document with entries; every part of an entry is a value, no text has to be parsed.
 
+    Args:
+        entries: read, or made.
+
     >>> from opdsl.native import loads
     >>> json.loads(to_json(loads("- func: f(Tensor self) -> Tensor")))["entries"][0]["arguments"][0]["type"]
     {'kind': 'base', 'name': 'Tensor'}
@@ -30,7 +33,12 @@ def to_json(entries: Iterable[NativeFunction]) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of what ``to_json`` gives."""
+    """The JSON Schema of what ``to_json`` gives.
+
+    >>> from opdsl.native import json_schema
+    >>> json_schema()["type"]
+    'object'
+    """
     schema: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     return schema
 

@@ -23,6 +23,17 @@ def load(
 
     Raises NativeYamlError with all faults of all entries, each with its place; DialectError where there is no such
     release; OSError where the file cannot be read.
+
+    Returns:
+        The entries, in the order of the file.
+
+    >>> import tempfile
+    >>> from opdsl.native import load
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    ...     _ = file.write("- func: relu(Tensor self) -> Tensor")
+    ...     file.flush()
+    ...     [str(each.name) for each in load(file.name)]
+    ['relu']
     """
     return loads(read_file(path), file=fspath(path), tags=tags, dialect=dialect)
 
@@ -33,6 +44,14 @@ def loads(
     """Reads the text of a file like native_functions.yaml; ``file`` is what locations call it, the rest as in ``load``.
 
     Raises NativeYamlError with all faults of all entries, each with its place; DialectError.
+
+    Args:
+        text: of the file.
+        file: what locations call it.
+        tags, dialect: as of ``load``.
+
+    Returns:
+        The entries, in the order of the text.
 
     >>> [entry] = loads("- func: relu(Tensor self) -> Tensor")
     >>> str(entry.schema), str(entry.location())

@@ -44,6 +44,11 @@ class SelectedOperator:
 
     is_root: whether models call it themselves; others are called by operators.
     include_all_overloads: whether a name without overload stands for all of its packet.
+    is_used_for_training: whether gradients are wanted.
+
+    >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
+    >>> SelectedOperator(include_all_overloads=False).is_root
+    True
     """
 
     is_root: bool = True
@@ -57,6 +62,10 @@ class Selection:
 
     operators: by qualified name.
     include_all: whether it has all there are.
+
+    >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
+    >>> Selection({"aten::add": SelectedOperator()}).missing(loads("- func: relu(Tensor self) -> Tensor"))
+    ('aten::add',)
     """
 
     operators: Mapping[str, SelectedOperator]
@@ -64,6 +73,9 @@ class Selection:
 
     def selects(self, name: OperatorName) -> bool:
         """Whether an operator is selected, by its name or with all of its packet.
+
+        Args:
+            name: of the operator.
 
         >>> Selection({"aten::add": SelectedOperator()}).selects(parse_operator_name("add.Tensor"))
         True
@@ -74,7 +86,11 @@ class Selection:
         return packet is not None and packet.include_all_overloads
 
     def missing(self, entries: Iterable[NativeFunction]) -> tuple[str, ...]:
-        """The selected names that no entry, and nothing generated beside them, has."""
+        """The selected names that no entry, and nothing generated beside them, has.
+
+        Args:
+            entries: all that there are.
+        """
         listed = tuple(entries)
         names = [each.name for each in listed]
         names += [made.name for kinds in by_signature(listed).values() for made in variants_made(kinds)]
@@ -86,6 +102,20 @@ def load_selection(path: str | PathLike[str]) -> Selection:
     """Reads a file like PyTorch's selected_operators.yaml.
 
     Raises NativeYamlError with all faults, each with its place; OSError where the file cannot be read.
+
+    Args:
+        path: the file.
+
+    Returns:
+        What is selected.
+
+    >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    ...     _ = file.write("operators:\\n  aten::relu:\\n    is_root_operator: true")
+    ...     file.flush()
+    ...     list(load_selection(file.name).operators)
+    ['aten::relu']
     """
     source = Source(fspath(path), read_file(path))
     document = read_nodes(source)
@@ -150,6 +180,15 @@ def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[Nat
 
     An entry comes with the structured one that it delegates to; what writes, with its variants that do not; a generated
     operator, with the entry that it is made from; a view, with its copy, and an in-place view with the view.
+
+    Args:
+        entries: all that there are.
+        selection: which of them.
+
+    >>> from opdsl.native import SelectedOperator, Selection, load_selection, loads, select
+    >>> entries = loads("- func: relu(Tensor self) -> Tensor\\n- func: exp(Tensor self) -> Tensor")
+    >>> [str(each.name) for each in select(entries, Selection({"aten::exp": SelectedOperator()}))]
+    ['exp']
     """
     listed = tuple(entries)
     needs = _Needs(listed)

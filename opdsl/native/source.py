@@ -17,7 +17,15 @@ class Mark(Protocol):
 
 
 class Location(NamedTuple):
-    """A place in a file, counted from 1."""
+    """A place in a file, counted from 1.
+
+    file: its name, or what a text is called.
+    line, column: counted from 1.
+
+    >>> from opdsl.native import check, loads
+    >>> str(loads("- func: relu(Tensor self) -> Tensor")[0].location("func"))
+    '<string>:1:9'
+    """
 
     file: str
     line: int
@@ -138,6 +146,13 @@ class Fault(NamedTuple):
 
     start, end: the offending text, as indices into the source's text.
     others: further places that belong to it.
+    rule: the number of the invariant, ``INV-49``.
+    message: what is wrong.
+    location: where.
+
+    >>> from opdsl.native import check, loads
+    >>> check(loads("- func: f(int x) -> int\\n  variants: method"))[0].rule
+    'INV-49'
     """
 
     rule: str
@@ -148,7 +163,11 @@ class Fault(NamedTuple):
     others: tuple[Other, ...] = ()
 
     def shown(self, source: Source) -> str:
-        """The place, what is wrong, and the line with the offending text underlined; then the other places."""
+        """The place, what is wrong, and the line with the offending text underlined; then the other places.
+
+        Args:
+            source: the text that it is in.
+        """
         lines = [f"{self.location}: {self.message} [{self.rule}]", underlined(source.text, self.start, self.end)]
         for other in self.others:
             lines += [f"{other.location}: the other place", underlined(source.text, other.start, other.end)]

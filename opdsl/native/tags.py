@@ -16,6 +16,20 @@ def load_tags(path: str | PathLike[str]) -> dict[str, str]:
     """Reads a file like PyTorch's tags.yaml: a list of ``tag`` and ``desc``.
 
     Raises NativeYamlError where a tag is given twice or has no description (INV-22), OSError where there is no file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        What each tag says, by its name.
+
+    >>> import tempfile
+    >>> from opdsl.native import load_tags
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    ...     _ = file.write("- tag: core\\n  desc: part of the core set")
+    ...     file.flush()
+    ...     load_tags(file.name)
+    {'core': 'part of the core set'}
     """
     source = Source(fspath(path), read_file(path))
     document = read_nodes(source)

@@ -58,6 +58,11 @@ channels_last_3d = MemoryFormat.channels_last_3d
 class Device:
     """Where a tensor lives; there is exactly one object for each type and index, so compare with ``is`` or ``==``.
 
+    Args:
+        type: ``"cpu"``, ``"cuda"``, ``"meta"`` or a backend's, with an index (``"cuda:1"``) where none is given; or
+            a device.
+        index: which one of several.
+
     >>> Device("cuda:1"), Device("cuda", 1) is Device("cuda:1"), Device("cpu").index
     (device(type='cuda', index=1), True, None)
     """

@@ -129,7 +129,7 @@ class DType:
         return found
 
     def __eq__(self, other: object) -> bool:
-        """Beside NumPy's dtypes and scalar types, and Python's numbers, as NumPy compares: ``opdsl.float64 == float``."""
+        """As NumPy's dtypes compare, with them, scalar types and Python's numbers: ``opdsl.float64 == float``."""
         if self is other:
             return True
         return _from_type(other) is self if isinstance(other, type) else NotImplemented

@@ -68,7 +68,11 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Begin the sequence of a seed that the operating system chooses; returns it."""
+        """Begin the sequence of a seed that the operating system chooses; returns it.
+
+        Returns:
+            The seed.
+        """
         chosen = int.from_bytes(os.urandom(8), "little")
         self.manual_seed(chosen)
         return chosen
@@ -78,7 +82,14 @@ class Generator:
         return self._seed
 
     def advance(self, count: int) -> tuple[int, int]:
-        """Take ``count`` blocks of the sequence: the seed, and the place of the first block, both as int64 has them."""
+        """Take ``count`` blocks of the sequence: the seed, and the place of the first block, both as int64 has them.
+
+        Args:
+            count: how many blocks of four numbers.
+
+        Returns:
+            The seed, and the place of the first block.
+        """
         recorder = lowering.get()
         if recorder is not None:  # each call of a plan takes blocks of its own
             words: Any = [
@@ -102,6 +113,12 @@ class Generator:
 
     def set_state(self, state: Tensor) -> Generator:
         """Go back to what ``get_state`` has given.
+
+        Args:
+            state: the state.
+
+        Returns:
+            The generator.
 
         Raises:
             ConversionError: it is no such tensor.
@@ -136,7 +153,15 @@ _seed_of_new = DEFAULT_SEED
 
 
 def default_generator(device: Device = cpu) -> Generator:
-    """The generator that is used where none is given; there is one for each type of device."""
+    """The generator that is used where none is given; there is one for each type of device.
+
+    Args:
+        device: whose.
+
+    >>> import opdsl
+    >>> opdsl.default_generator() is opdsl.manual_seed(7)
+    True
+    """
     with _lock:
         found = _defaults.get(device.type)
         if found is None:
@@ -171,6 +196,13 @@ def manual_seed(seed: int) -> Generator:
 
     Raises:
         ConversionError, OptionError: as ``Generator.manual_seed``.
+
+    >>> import opdsl
+    >>> _ = opdsl.manual_seed(7)
+    >>> first = opdsl.rand(3)
+    >>> _ = opdsl.manual_seed(7)
+    >>> opdsl.rand(3).tolist() == first.tolist()
+    True
     """
     global _seed_of_new
     made = default_generator().manual_seed(seed)
@@ -183,17 +215,39 @@ def manual_seed(seed: int) -> Generator:
 
 
 def initial_seed() -> int:
-    """The seed of the CPU's default generator."""
+    """The seed of the CPU's default generator.
+
+    >>> import opdsl
+    >>> _ = opdsl.manual_seed(7)
+    >>> opdsl.initial_seed()
+    7
+    """
     return default_generator().initial_seed()
 
 
 def seed() -> int:
-    """Begin a sequence that the operating system chooses in the CPU's default generator; returns the seed."""
+    """Begin a sequence that the operating system chooses in the CPU's default generator; returns the seed.
+
+    Returns:
+        The seed.
+
+    >>> import opdsl
+    >>> opdsl.seed() == opdsl.initial_seed()
+    True
+    """
     return default_generator().seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the CPU's default generator."""
+    """The state of the CPU's default generator.
+
+    >>> import opdsl
+    >>> state = opdsl.get_rng_state()
+    >>> first = opdsl.rand(3)
+    >>> opdsl.set_rng_state(state)
+    >>> opdsl.rand(3).tolist() == first.tolist()
+    True
+    """
     return default_generator().get_state()
 
 
@@ -205,5 +259,8 @@ def set_rng_state(state: Tensor) -> None:
 
     Raises:
         ConversionError, OptionError: it is no state; nothing is changed then.
+
+    >>> import opdsl
+    >>> opdsl.set_rng_state(opdsl.get_rng_state())
     """
     default_generator().set_state(state)

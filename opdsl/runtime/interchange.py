@@ -78,6 +78,9 @@ def from_dlpack(source: object) -> Tensor:
 def from_cuda_array(source: object) -> Tensor:
     """A tensor that shares the memory of any object with ``__cuda_array_interface__``, a numba or cupy array.
 
+    Args:
+        source: such an object.
+
     Raises:
         InterchangeError: the memory cannot be shared.
     """

@@ -190,6 +190,14 @@ def load(f: File, map_location: Device | str | None = None) -> Any:
             and not read: ``safetensors.torch.save_file`` converts what is in them.
         DTypeError: the file has elements of a dtype that is not here.
         MissingDependencyError: the package safetensors is not installed.
+
+    >>> import opdsl
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> opdsl.save({"weight": opdsl.tensor([1.0, 2.0]), "step": 3}, file)
+    >>> _ = file.seek(0)
+    >>> opdsl.load(file)
+    {'weight': tensor([1., 2.]), 'step': 3}
     """
     tensors, metadata = _read(Path(f).read_bytes() if isinstance(f, (str, os.PathLike)) else f.read())
     try:

@@ -42,6 +42,11 @@ class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
     What it holds stands at ``TensorBase``.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.shape, x.dtype, x.device, (x @ x).sum().item()
+    ((2, 2), opdsl.float32, device(type='cpu'), 54.0)
     """
 
     __slots__ = ()
@@ -178,6 +183,9 @@ class Tensor(Differentiable):
     def size(self, dim: int | None = None) -> tuple[int, ...] | int:
         """All sizes as a tuple, or that of one dimension.
 
+        Args:
+            dim: which one; all for None.
+
         Raises:
             DimensionError: there is no such dimension.
         """
@@ -192,6 +200,9 @@ class Tensor(Differentiable):
 
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """All strides in elements as a tuple, or that of one dimension.
+
+        Args:
+            dim: which one; all for None.
 
         Raises:
             DimensionError: there is no such dimension.
@@ -209,7 +220,12 @@ class Tensor(Differentiable):
         return -1 if index is None else index
 
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
-        """Whether its elements lie without gaps in the order of a memory format."""
+        """Whether its elements lie without gaps in the order of a memory format.
+
+        Args:
+            memory_format: ``opdsl.contiguous_format``, where the last dimension is the innermost, or
+                ``opdsl.channels_last``.
+        """
         if memory_format is _CONTIGUOUS and self.geometry._contiguous:
             return True
         return self.geometry.is_contiguous(memory_format)
@@ -503,14 +519,24 @@ class _DeviceOf(type):
 
 
 class CPUTensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``."""
+    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``.
+
+    >>> import opdsl
+    >>> isinstance(opdsl.ones(1), opdsl.CPUTensor)
+    True
+    """
 
     __slots__ = ()
     device_type: ClassVar[str] = "cpu"
 
 
 class CUDATensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on a CUDA device, in annotations and ``isinstance``."""
+    """A tensor on a CUDA device, in annotations and ``isinstance``.
+
+    >>> import opdsl
+    >>> isinstance(opdsl.ones(1), opdsl.CUDATensor)
+    False
+    """
 
     __slots__ = ()
     device_type: ClassVar[str] = "cuda"

@@ -29,6 +29,9 @@ def fma(x: float, y: float, z: float) -> float:
 def conjugate(z: complex) -> complex:
     """The complex conjugate; a real number itself.
 
+    Args:
+        z: any number.
+
     >>> conjugate(1 + 2j)
     (1-2j)
     """
@@ -38,6 +41,9 @@ def conjugate(z: complex) -> complex:
 def rounded(x: float) -> float:
     """``x`` as its dtype holds it: numbers of 16 bits are computed in float32, and rounded here.
 
+    Args:
+        x: the number.
+
     >>> rounded(0.1)
     0.1
     """
@@ -46,6 +52,9 @@ def rounded(x: float) -> float:
 
 def largest(x: float) -> float:
     """The largest finite number of the dtype of ``x``; of a Python float, that of float64.
+
+    Args:
+        x: of the dtype.
 
     >>> largest(1.0)
     1.7976931348623157e+308
@@ -68,20 +77,52 @@ def trunc_divide(x: float, y: float) -> float:
 
 
 def row_sum(x: float) -> float:
-    """The sum of ``x`` over the elements of a row, in an order that depends on the row's length alone."""
+    """The sum of ``x`` over the elements of a row, in an order that depends on the row's length alone.
+
+    Args:
+        x: of each element.
+
+    >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
+    >>> row_sum(3.0)
+    3.0
+    """
     return x
 
 
 def row_mean(x: float) -> float:
-    """The mean of ``x`` over the elements of a row."""
+    """The mean of ``x`` over the elements of a row.
+
+    Args:
+        x: of each element.
+
+    >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
+    >>> row_mean(3.0)
+    3.0
+    """
     return x
 
 
 def row_max(x: float) -> float:
-    """The largest ``x`` of a row; NaN where there is one."""
+    """The largest ``x`` of a row; NaN where there is one.
+
+    Args:
+        x: of each element.
+
+    >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
+    >>> row_max(3.0)
+    3.0
+    """
     return x
 
 
 def row_min(x: float) -> float:
-    """The smallest ``x`` of a row; NaN where there is one."""
+    """The smallest ``x`` of a row; NaN where there is one.
+
+    Args:
+        x: of each element.
+
+    >>> from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
+    >>> row_min(3.0)
+    3.0
+    """
     return x

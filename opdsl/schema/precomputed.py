@@ -15,6 +15,12 @@ class Precomputed:
 
     replaced: for each replaced argument its name and the arguments that the kernel gets instead.
     added: further arguments that the kernel gets.
+
+    >>> from opdsl.native import loads
+    >>> text = "- func: f.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)\\n  structured: True\\n"
+    >>> text += "  precomputed:\\n  - dim -> int place\\n  dispatch:\\n    CPU: f_out"
+    >>> loads(text)[0].structure.precomputed.replaced[0][0]
+    'dim'
     """
 
     replaced: tuple[tuple[str, tuple[Argument, ...]], ...]

@@ -40,6 +40,16 @@ class Size(_Marker):
     """The size of a list: ``Annotated[IntList, Size(2)]`` is ``int[2]``, which takes one int or two.
 
     Raises AnnotationError when it is not an integer of at least 1.
+
+    Args:
+        content: how many.
+
+    >>> import opdsl
+    >>> from typing import Annotated
+    >>> @opdsl.Library("example_sizes").op
+    ... def resized(self: opdsl.Tensor, size: Annotated[opdsl.IntList, opdsl.Size(2)]) -> opdsl.Tensor: ...
+    >>> print(resized.schema)
+    example_sizes::resized(Tensor self, int[2] size) -> Tensor
     """
 
     def __init__(self, content: int) -> None:
@@ -52,6 +62,16 @@ class Name(_Marker):
     """The name in the schema of a parameter that Python cannot name so: ``Annotated[int, Name("from")]``.
 
     Raises AnnotationError when it is no identifier.
+
+    Args:
+        content: the name.
+
+    >>> import opdsl
+    >>> from typing import Annotated
+    >>> @opdsl.Library("example_names").op
+    ... def moved(self: opdsl.Tensor, start: Annotated[int, opdsl.Name("from")]) -> opdsl.Tensor: ...
+    >>> print(moved.schema)
+    example_names::moved(Tensor self, int from) -> Tensor
     """
 
     def __init__(self, content: str) -> None:
@@ -83,13 +103,27 @@ class _SizedList:
 
 
 class Ints(_SizedList):
-    """``Ints[2]`` is the schema type ``int[2]``."""
+    """``Ints[2]`` is the schema type ``int[2]``.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_ints").op
+    ... def resized(self: opdsl.Tensor, size: opdsl.Ints[2]) -> opdsl.Tensor: ...
+    >>> print(resized.schema)
+    example_ints::resized(Tensor self, int[2] size) -> Tensor
+    """
 
     elements = IntList
 
 
 class SymInts(_SizedList):
-    """``SymInts[2]`` is the schema type ``SymInt[2]``."""
+    """``SymInts[2]`` is the schema type ``SymInt[2]``.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_symints").op
+    ... def resized(self: opdsl.Tensor, size: opdsl.SymInts[2]) -> opdsl.Tensor: ...
+    >>> print(resized.schema)
+    example_symints::resized(Tensor self, SymInt[2] size) -> Tensor
+    """
 
     elements = SymIntList
 
@@ -101,31 +135,66 @@ class Floats(_SizedList):
 
 
 class Bools(_SizedList):
-    """``Bools[3]`` is the schema type ``bool[3]``, an output mask for instance."""
+    """``Bools[3]`` is the schema type ``bool[3]``, an output mask for instance.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_bools").op
+    ... def chosen(self: opdsl.Tensor, output_mask: opdsl.Bools[3]) -> opdsl.Tensor: ...
+    >>> print(chosen.schema)
+    example_bools::chosen(Tensor self, bool[3] output_mask) -> Tensor
+    """
 
     elements = BoolList
 
 
 class QScheme:
-    """A scheme of quantisation."""
+    """A scheme of quantisation.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_schemes").op
+    ... def requantized(self: opdsl.Tensor, scheme: opdsl.QScheme) -> opdsl.Tensor: ...
+    >>> print(requantized.schema)
+    example_schemes::requantized(Tensor self, QScheme scheme) -> Tensor
+    """
 
     __schema_type__: ClassVar[str] = "QScheme"
 
 
 class Storage:
-    """The memory behind a Tensor."""
+    """The memory behind a Tensor.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_storages").op
+    ... def over(source: opdsl.Storage, size: opdsl.Ints[1]) -> opdsl.Tensor: ...
+    >>> print(over.schema)
+    example_storages::over(Storage source, int[1] size) -> Tensor
+    """
 
     __schema_type__: ClassVar[str] = "Storage"
 
 
 class Stream:
-    """A queue of work on a device."""
+    """A queue of work on a device.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_streams").op
+    ... def kept_for(self: opdsl.Tensor, s: opdsl.Stream) -> None: ...
+    >>> print(kept_for.schema)
+    example_streams::kept_for(Tensor self, Stream s) -> ()
+    """
 
     __schema_type__: ClassVar[str] = "Stream"
 
 
 class GraphModule:
-    """A traced program, as higher-order operators take it."""
+    """A traced program, as higher-order operators take it.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_graphs").op
+    ... def run(graph: opdsl.GraphModule, inputs: list[opdsl.Tensor]) -> list[opdsl.Tensor]: ...
+    >>> print(run.schema)
+    example_graphs::run(GraphModule graph, Tensor[] inputs) -> Tensor[]
+    """
 
     __schema_type__: ClassVar[str] = "GraphModule"
 
@@ -134,6 +203,15 @@ class TensorOptions:
     """``options: TensorOptions`` stands for the keyword-only arguments dtype, layout, device and pin_memory.
 
     A composite body receives one, with what the caller gave, None for the rest.
+
+    Args:
+        dtype, layout, device, pin_memory: what the caller gave.
+
+    >>> import opdsl
+    >>> @opdsl.Library("example_options").op
+    ... def noise(size: opdsl.Ints[1], *, options: opdsl.TensorOptions) -> opdsl.Tensor: ...
+    >>> [each.name for each in noise.schema.arguments]
+    ['size', 'dtype', 'layout', 'device', 'pin_memory']
     """
 
     __slots__ = ("device", "dtype", "layout", "pin_memory")

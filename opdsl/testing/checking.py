@@ -17,6 +17,11 @@ class Violation(NamedTuple):
     """One way in which an operator breaks a law.
 
     law: the law's number. title: what the law says. problem: what is wrong, with the sample that shows it.
+
+    >>> import opdsl
+    >>> from opdsl.testing import Violation
+    >>> Violation(4, "a kernel writes what its schema says", "self is changed").law
+    4
     """
 
     law: int
@@ -36,9 +41,20 @@ def violations_of(
 ) -> list[Violation]:
     """How an operator breaks the laws; see ``check_op``, which raises for it.
 
+    Args:
+        function: a declared function, or an operator.
+        samples: calls to check it with; made from the schema where there are none.
+        dtypes: of the tensors of samples that are made.
+        laws: the numbers of the laws; all by default.
+
     Raises:
         DeclarationError: the function is no declared operator.
         OptionError: no samples are given, and none that are made fit the operator.
+
+    >>> import opdsl
+    >>> from opdsl.testing import violations_of
+    >>> violations_of(opdsl.exp)
+    []
     """
     operator = operator_of(function)
     found: list[Violation] = []

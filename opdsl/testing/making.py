@@ -19,6 +19,12 @@ class Maker:
 
     Args:
         dtype: of the tensors.
+
+    >>> import opdsl
+    >>> from opdsl.testing import Maker
+    >>> make = Maker(opdsl.float32)
+    >>> make(2, 3).shape, make.transposed(2, 3).stride()
+    ((2, 3), (1, 2))
     """
 
     __slots__ = ("_random", "dtype")
@@ -40,23 +46,39 @@ class Maker:
         return to_dtype_tensor(from_numpy(numpy.asarray(values)), kind, copy=True)
 
     def distinct(self, *shape: int) -> Tensor:
-        """A contiguous tensor of numbers that differ, up to as many as the dtype has."""
+        """A contiguous tensor of numbers that differ, up to as many as the dtype has.
+
+        Args:
+            shape: its sizes.
+        """
         values = self._random.permutation(math.prod(shape)).reshape(shape)
         return to_dtype_tensor(from_numpy(values), self.dtype, copy=True)
 
     def nonzero(self, *shape: int) -> Tensor:
-        """A contiguous tensor of numbers that integers can be divided by."""
+        """A contiguous tensor of numbers that integers can be divided by.
+
+        Args:
+            shape: its sizes.
+        """
         values = self(*shape)
         return where_number_self(values == 0, True, values)
 
     def transposed(self, *shape: int) -> Tensor:
-        """A tensor whose first and last dimension lie in memory the other way round."""
+        """A tensor whose first and last dimension lie in memory the other way round.
+
+        Args:
+            shape: its sizes.
+        """
         turned = list(shape)
         turned[0], turned[-1] = turned[-1], turned[0]
         return transpose(self(*turned), 0, -1)
 
     def strided(self, *shape: int) -> Tensor:
-        """A tensor with gaps between its elements."""
+        """A tensor with gaps between its elements.
+
+        Args:
+            shape: its sizes.
+        """
         base = self(*(2 * size for size in shape))
         for dim in range(len(shape)):
             base = slice_tensor(base, dim, 0, None, 2)

@@ -16,6 +16,11 @@ class Sample:
     Args:
         given: positional arguments.
         named: keyword arguments.
+
+    >>> import opdsl
+    >>> from opdsl.testing import Sample
+    >>> Sample(opdsl.tensor([1.0, 2.0]), 1, alpha=2).call(opdsl.add)
+    tensor([3., 4.])
     """
 
     __slots__ = ("given", "named")
@@ -30,7 +35,12 @@ class Sample:
         return Sample(*given, **named)
 
     def call(self, function: Callable[..., Any], **more: object) -> Any:
-        """What a function makes of it."""
+        """What a function makes of it.
+
+        Args:
+            function: takes the arguments.
+            more: keyword arguments beside them.
+        """
         return function(*self.given, **self.named, **more)
 
     def tensors(self) -> list[Tensor]:

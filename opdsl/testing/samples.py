@@ -68,6 +68,14 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
     Args:
         operator: any; ``function.operator`` of a declared function.
         dtype: of the tensors.
+
+    Returns:
+        Samples, new ones each time.
+
+    >>> import opdsl
+    >>> from opdsl.testing import samples_of
+    >>> next(samples_of(opdsl.exp.operator, opdsl.float64))
+    (float64[3, 4])
     """
     make = Maker(dtype)
     known = TABLE.get(operator.name)

@@ -197,7 +197,7 @@ def test_what_is_no_operator_is_refused() -> None:
         lazy(np.sin)
 
 
-# ----------------------------------------------------------------------------------------------- blocks that are tensors
+# ---------------------------------------------------------------------------------------------- blocks that are tensors
 
 OF_BLOCKS: dict[str, Any] = {
     "sum": lambda x: x.sum(),

@@ -24,11 +24,12 @@ from opdsl import errors
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 reference_pages = importlib.import_module("reference_pages")
 
-# A summary that begins so says what comes back: "The number of elements", "Whether it is", "``x @ y``".
-_NAMES_RESULT = re.compile(
-    r"(The|A|An|All|Any|Each|Every|Half|How|No|Of|One|Two|What|Where|Whether|Which|With|[`\d\"-])"
+# A summary that begins so says what is done, and not what comes back as "The number of elements" does.
+_DOES = re.compile(
+    r"(Add|Attach|Begin|Call|Check|Choose|Count|Declare|Define|Disable|Give|Go|Hold|Let|Make|Move|Order|Put|Read|Record"
+    r"|Register|Rewrite|Run|Say|Set|Take|Use|Wait|Write)s?\b"
 )
-_ENTRY = re.compile(r"^ *(\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", re.MULTILINE)
+_ENTRY = re.compile(r"(?:^ *|\. )(\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", re.MULTILINE)
 
 # Whose methods and functions need a GPU: no example of theirs can run here.
 _ON_A_DEVICE = "opdsl.cuda"
@@ -65,6 +66,8 @@ def missing(named: Named) -> Iterator[str]:
     doc = inspect.getdoc(named.value) or ""
     if not doc.strip():
         yield "a docstring"
+    elif re.fullmatch(r"See ``[\w.]+``\.", doc):
+        return  # it is said there
     elif not (inspect.isclass(named.value) and issubclass(named.value, (Enum, BaseException))):
         told = {part.lstrip("*") for each in _ENTRY.findall(doc) for part in each.split(", ")}
         yield from (f"argument {each}" for each in _parameters(named.value) if each not in told)
@@ -72,13 +75,22 @@ def missing(named: Named) -> Iterator[str]:
             yield "what it returns"
         if not isinstance(named.value, property):
             yield from (f"error {each.__name__}" for each in _raised(named.value) if not _is_told(each, doc))
-            if _needs_example(named) and ">>> " not in doc:
+            if _needs_example(named) and not _has_example(named, doc):
                 yield "an example"
 
 
 def _needs_example(named: Named) -> bool:
-    """Methods are shown in the example of their class."""
-    return named.owner is None and not named.path.startswith(_ON_A_DEVICE)
+    """Methods are shown in the example of their class; what only annotations name has none of its own."""
+    is_protocol = getattr(named.value, "_is_protocol", False)
+    return named.owner is None and not is_protocol and not named.path.startswith(_ON_A_DEVICE)
+
+
+def _has_example(named: Named, doc: str) -> bool:
+    """An example of its own, or the name of what has one that shows it."""
+    other = re.search(r"``(\w+)`` has an example", doc)
+    module = sys.modules[named.path.rpartition(".")[0]]
+    shown = inspect.getdoc(getattr(module, other[1])) or "" if other else doc
+    return ">>> " in shown and (other is None or named.path.rpartition(".")[2] in shown)
 
 
 def _parameters(value: Any) -> list[str]:
@@ -93,7 +105,7 @@ def _parameters(value: Any) -> list[str]:
 
 
 def _says_what_it_gives(value: Any, doc: str) -> bool:
-    if inspect.isclass(value) or re.search(r"^(Returns|Yields):$", doc, re.MULTILINE) or _NAMES_RESULT.match(doc):
+    if inspect.isclass(value) or re.search(r"^(Returns|Yields):$", doc, re.MULTILINE) or not _DOES.match(doc):
         return True
     function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
     return getattr(function, "__annotations__", {}).get("return", "None") in ("None", None, "Self", "NoReturn")
@@ -137,8 +149,8 @@ def _functions(module: ModuleType) -> dict[str, ast.AST]:
 def _collect(name: str, node: ast.AST, functions: dict[str, ast.AST], seen: set[str], found: dict[str, None]) -> None:
     seen.add(name)
     for each in ast.walk(node):
-        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call) and isinstance(each.exc.func, ast.Name):
-            found[each.exc.func.id] = None
+        if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call):
+            found[ast.unparse(each.exc.func).rpartition(".")[2]] = None
         elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
             called = each.func.id
             if called in functions and called not in seen:

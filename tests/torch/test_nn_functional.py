@@ -79,11 +79,6 @@ def test_arguments_and_defaults(name: str) -> None:
     assert [(each.name, each.default) for each in own] == parameters(name)
 
 
-@pytest.mark.parametrize("name", sorted(functional.__all__))
-def test_every_function_says_what_it_does(name: str) -> None:
-    assert inspect.getdoc(getattr(functional, name))
-
-
 # ------------------------------------------------------------------------------------------------------------- samples
 
 

@@ -24,6 +24,13 @@ def set_num_threads(count: int) -> None:
 
     Raises:
         ArgumentError: not a positive integer.
+
+    >>> import opdsl
+    >>> before = opdsl.get_num_threads()
+    >>> opdsl.set_num_threads(1)
+    >>> opdsl.get_num_threads()
+    1
+    >>> opdsl.set_num_threads(before)
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError(f"set_num_threads: expected a positive integer, got {count!r}.")
@@ -33,6 +40,10 @@ def set_num_threads(count: int) -> None:
 def get_num_threads() -> int:
     """How many threads a large CPU kernel uses: at first what the environment's ``OPDSL_NUM_THREADS`` says, or one for
     each processor that the process may run on.
+
+    >>> import opdsl
+    >>> opdsl.get_num_threads() > 0
+    True
     """
     count: int = _function("pool_get_threads", ctypes.c_int64)()
     return count

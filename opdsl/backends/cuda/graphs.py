@@ -151,6 +151,9 @@ def graph(function: Callable[..., Any]) -> Graph:
     """A function that runs as a CUDA graph: one call of the driver in place of one for each kernel.
 
     Works as a decorator. See ``Graph`` for what the function may do, and ``Graph.__call__`` for its results.
+
+    Args:
+        function: takes and returns tensors.
     """
     return Graph(function)
 

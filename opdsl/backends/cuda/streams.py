@@ -104,6 +104,9 @@ class device(Scope):
 def set_device(place: Device | str | int) -> None:
     """Make a device the current one of this thread.
 
+    Args:
+        place: the device, or its index.
+
     Raises:
         DeviceError: it is no CUDA device, or is not there.
     """
@@ -166,6 +169,7 @@ class Stream(scopes.Scope):
 
         Raises:
             InterchangeError: it is no stream.
+            DeviceError: it is no CUDA device, or is not there.
         """
         protocol = getattr(source, "__cuda_stream__", None)
         handle = protocol()[1] if callable(protocol) else getattr(source, "cuda_stream", source)
@@ -206,17 +210,32 @@ class Stream(scopes.Scope):
         return api.is_stream_done(self.handle)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event behind what is queued on it, a new one by default."""
+        """Put an event behind what is queued on it, a new one by default.
+
+        Args:
+            event: which one.
+
+        Returns:
+            The event.
+        """
         made = Event() if event is None else event
         made.record(self)
         return made
 
     def wait_event(self, event: Event) -> None:
-        """Let what is queued from here on wait for an event."""
+        """Let what is queued from here on wait for an event.
+
+        Args:
+            event: which one.
+        """
         event.wait(self)
 
     def wait_stream(self, other: Stream) -> None:
-        """Let what is queued from here on wait for what is queued on another stream now."""
+        """Let what is queued from here on wait for what is queued on another stream now.
+
+        Args:
+            other: which one.
+        """
         if other is self:
             return
         api = driver()
@@ -274,6 +293,9 @@ def stream_of(index: int) -> Stream:
 def current_stream(device: Device | str | int | None = None) -> Stream:
     """The stream that work on a device is queued on, by this thread or task.
 
+    Args:
+        device: which one; the current one for None.
+
     Raises:
         DeviceError: it is no CUDA device, or is not there.
     """
@@ -282,6 +304,9 @@ def current_stream(device: Device | str | int | None = None) -> Stream:
 
 def default_stream(device: Device | str | int | None = None) -> Stream:
     """The stream of a device that is current until another one is: the legacy default stream, PyTorch's too.
+
+    Args:
+        device: which one; the current one for None.
 
     Raises:
         DeviceError: it is no CUDA device, or is not there.
@@ -300,6 +325,9 @@ def forget() -> None:
 
 def synchronize(device: Device | str | int | None = None) -> None:
     """Wait until everything queued on a device, on any stream, is done.
+
+    Args:
+        device: which one; the current one for None.
 
     Raises:
         DeviceError: it is no CUDA device, or is not there.
@@ -329,7 +357,14 @@ class Event:
         self._index = 0
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put it behind what is queued on a stream, the current one by default."""
+        """Put it behind what is queued on a stream, the current one by default.
+
+        Args:
+            stream: which one.
+
+        Raises:
+            DeviceError: the stream is of another device than the event, or no device is there.
+        """
         place = stream_of(index_of(None)) if stream is None else stream
         api = driver()
         api.activate(place.index)
@@ -340,7 +375,14 @@ class Event:
         api.record_event(self.handle, place.handle)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is queued on a stream from here on wait for it; what was never recorded holds up nothing."""
+        """Let what is queued on a stream from here on wait for it; what was never recorded holds up nothing.
+
+        Args:
+            stream: which one; the current one by default.
+
+        Raises:
+            DeviceError: no device is there.
+        """
         place = stream_of(index_of(None)) if stream is None else stream
         if self.handle:
             api = driver()
@@ -360,6 +402,9 @@ class Event:
 
     def elapsed_time(self, end: Event) -> float:
         """Milliseconds from this event to a later one; both have been reached.
+
+        Args:
+            end: the later one.
 
         Raises:
             OptionError: one of them was made without ``enable_timing=True``, or has not been recorded.

@@ -47,6 +47,12 @@ def checked(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
     Nothing is planned meanwhile, so calls take long; where nothing checks, calls test nothing for it.
     ``OPDSL_CHECKED=1`` in the environment checks a whole process.
 
+    Args:
+        function: the function that is decorated, if any.
+
+    Returns:
+        A scope, which decorates, too; or the decorated function.
+
     >>> import opdsl
     >>> with opdsl.Library("example") as lib, opdsl.checked():
     ...     @lib.op

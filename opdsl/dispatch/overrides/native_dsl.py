@@ -63,6 +63,13 @@ def register_dsl(name: str, module: str | ModuleType) -> None:
 
     Raises:
         DeclarationError: the name is empty, or the module lacks a part.
+
+    >>> import opdsl
+    >>> import types
+    >>> parts = "runtime_available", "runtime_version", "register_op_override", "deregister_op_overrides"
+    >>> opdsl.register_dsl("example", types.SimpleNamespace(**dict.fromkeys(parts, lambda: True)))
+    >>> "example" in opdsl.known_dsls()
+    True
     """
     if not isinstance(name, str) or not name.strip():
         raise DeclarationError(f'register_dsl: a DSL has a name (got {name!r}). Write register_dsl("mydsl", module).')
@@ -80,7 +87,12 @@ def _require_parts(name: str, module: ModuleType) -> None:
 
 
 def known_dsls() -> tuple[str, ...]:
-    """The names of all DSLs, usable here or not."""
+    """The names of all DSLs, usable here or not.
+
+    >>> import opdsl
+    >>> "numba" in opdsl.known_dsls()
+    True
+    """
     return tuple(sorted(_modules))
 
 
@@ -114,6 +126,9 @@ def unavailable_reason(name: str) -> str | None:
 
     Args:
         name: of the DSL.
+
+    Raises:
+        OptionError, DeclarationError, MissingDependencyError: nothing; they are reasons.
 
     >>> unavailable_reason("a label of mine") is None
     True

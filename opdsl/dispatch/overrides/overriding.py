@@ -279,6 +279,27 @@ def register_op_override(
         DuplicateOperatorError: an override stands there, and ``allow_multiple_override`` is not given.
         KernelSignatureError: the condition or the implementation does not fit the schema.
         OptionError: there is no condition.
+
+    >>> import opdsl
+    >>> with opdsl.Library("example") as lib:
+    ...     @lib.op
+    ...     def doubled(self: opdsl.Tensor) -> opdsl.Tensor: ...
+    ...     @doubled.pointwise
+    ...     def doubled_scalar(x):
+    ...         return x + x
+    ...     def of_vectors(dispatch_keys, self):
+    ...         return opdsl.override_fallback("example::doubled", "CPU")(dispatch_keys, self) + 100.0
+    ...     opdsl.register_op_override("mine", "example", "doubled", "CPU", lambda self: self.ndim == 1, of_vectors)
+    ...     opdsl.get_dsl_operations("mine"), doubled(opdsl.tensor(3.0)), doubled(opdsl.tensor([3.0]))
+    ...     opdsl.deregister_op_overrides(disable_dsl_names="mine")
+    ...     opdsl.list_op_overrides(enabled_only=True), doubled(opdsl.tensor([3.0]))
+    ...     opdsl.reenable_op_overrides(enable_dsl_names="mine")
+    ...     opdsl.reorder_graphs_from_user_function(lambda name, key, overrides: overrides[::-1])
+    ...     doubled(opdsl.tensor([3.0]))
+    <override of_vectors of example::doubled at CPU by mine>
+    (['example::doubled'], tensor(6.), tensor([106.]))
+    ([], tensor([6.]))
+    tensor([106.])
     """
     return overrides.register(
         backend,
@@ -297,6 +318,8 @@ def deregister_op_overrides(
 ) -> None:
     """Disable overrides by DSL, operator (``add.Tensor``, ``mylib::f``) or key, later ones too, until reenabled.
 
+    ``register_op_override`` has an example.
+
     Args:
         disable_dsl_names: names of DSLs, one or several.
         disable_op_symbols: names of operators.
@@ -310,6 +333,8 @@ def reenable_op_overrides(
 ) -> None:
     """Take back what ``deregister_op_overrides`` disabled under these names.
 
+    ``register_op_override`` has an example.
+
     Args:
         enable_dsl_names: names of DSLs, one or several.
         enable_op_symbols: names of operators.
@@ -320,6 +345,8 @@ def reenable_op_overrides(
 
 def reorder_graphs_from_user_function(function: OrderFunction) -> None:
     """Order the overrides of each operator and key; what is disabled stays disabled.
+
+    ``register_op_override`` has an example.
 
     Args:
         function: takes the operator's name, the key and the list of overrides; returns them in their new order.
@@ -333,6 +360,8 @@ def reorder_graphs_from_user_function(function: OrderFunction) -> None:
 def get_dsl_operations(dsl_name: str) -> list[str]:
     """The operators that a DSL overrides, sorted.
 
+    ``register_op_override`` has an example.
+
     Args:
         dsl_name: its name: ``numba``.
     """
@@ -342,6 +371,8 @@ def get_dsl_operations(dsl_name: str) -> list[str]:
 def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
     """Every registered override, in the order in which calls try them.
 
+    ``register_op_override`` has an example.
+
     Args:
         enabled_only: leave out those that are disabled.
     """
@@ -350,6 +381,8 @@ def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
 
 def override_fallback(op_symbol: str, dispatch_key: str | DispatchKey) -> Callable[..., object]:
     """The kernel that the overrides of an operator stand before, to be called by an implementation.
+
+    ``register_op_override`` has an example.
 
     Args:
         op_symbol: ``"add.Tensor"``, or with its namespace.

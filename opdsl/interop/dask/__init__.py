@@ -38,6 +38,12 @@ def lazy(operator: Callable[..., Any]) -> Callable[..., Any]:
     Raises:
         MissingDependencyError: dask is not installed.
         DeclarationError: it is no declared operator.
+
+    >>> import opdsl
+    >>> import dask.array as da
+    >>> from opdsl.interop.dask import lazy
+    >>> lazy(opdsl.softmax)(da.zeros((4, 2), chunks=(2, 2)), 1).compute()[0].tolist()
+    [0.5, 0.5]
     """
     try:
         import dask.array  # noqa: F401

@@ -51,6 +51,20 @@ def register(what: Library | Any) -> tuple[str, ...]:
         MissingDependencyError: there is no torch, or one that is too old.
         DuplicateOperatorError: torch has an operator of that name; nothing is registered then.
         DeclarationError: the operators are torch's own, those of ``aten``.
+
+    >>> import opdsl, torch
+    >>> from opdsl.interop.torch import deregister, register
+    >>> with opdsl.Library("example_register") as lib:
+    ...     @lib.op
+    ...     def cubed(self: opdsl.Tensor) -> opdsl.Tensor: ...
+    ...     @cubed.pointwise
+    ...     def cubed_scalar(x):
+    ...         return x * x * x
+    ...     register(lib)
+    ...     torch.ops.example_register.cubed(torch.tensor([2.0]))
+    ...     deregister(lib)
+    ('example_register::cubed',)
+    tensor([8.])
     """
     names: tuple[str, ...] = _registration().register(what)
     return names
@@ -69,6 +83,17 @@ def deregister(what: Library | Any) -> None:
 
     Raises:
         UnknownOperatorError: nothing of it is registered.
+
+    >>> import opdsl, torch
+    >>> from opdsl.interop.torch import deregister, register
+    >>> with opdsl.Library("example_deregister") as lib:
+    ...     @lib.op
+    ...     def halved(self: opdsl.Tensor) -> opdsl.Tensor:
+    ...         return self / 2
+    ...     _ = register(lib)
+    ...     deregister(lib)
+    ...     hasattr(torch.ops.example_deregister, "halved")
+    False
     """
     _registration().deregister(what)
 

@@ -79,7 +79,13 @@ def unavailable_reason() -> str | None:
 
 
 def runtime_available() -> bool:
-    """Whether there is a torch that opdsl can serve, by its version; it is not imported."""
+    """Whether there is a torch that opdsl can serve, by its version; it is not imported.
+
+    >>> import torch
+    >>> from opdsl.interop.torch import overrides
+    >>> overrides.runtime_available()
+    True
+    """
     try:
         require_torch()
     except MissingDependencyError:
@@ -88,7 +94,12 @@ def runtime_available() -> bool:
 
 
 def runtime_version() -> Version | None:
-    """The version of opdsl; None where it runs from a source tree that is not installed, or there is no torch."""
+    """The version of opdsl; None where it runs from a source tree that is not installed, or there is no torch.
+
+    >>> from opdsl.interop.torch import overrides
+    >>> overrides.runtime_version() is None or overrides.runtime_version().release >= (0, 1)
+    True
+    """
     if not runtime_available():
         return None
     from torch._vendor.packaging.version import Version
@@ -128,6 +139,13 @@ def register_op_override(
         DispatchKeyError: the key is no backend's.
         UnknownOperatorError: torch has no such operator.
         DuplicateOperatorError: an override of opdsl stands there, and ``allow_multiple_override`` is not given.
+
+    >>> import torch
+    >>> from opdsl.interop.torch import overrides
+    >>> overrides.register_op_override("aten", "cosh", "CPU", lambda x: x.ndim == 0, lambda x: torch.full_like(x, 7.0))
+    >>> torch.cosh(torch.tensor(0.0)), torch.cosh(torch.tensor([0.0]))
+    (tensor(7.), tensor([1.]))
+    >>> overrides.deregister_op_overrides()
     """
     if lib_symbol != "aten":
         raise OptionError(f'torch overrides operators of aten alone (got {lib_symbol!r}). Pass "aten".')
@@ -153,7 +171,12 @@ def register_op_override(
 
 
 def deregister_op_overrides() -> None:
-    """Take back every override of opdsl: torch's own kernels serve again."""
+    """Take back every override of opdsl: torch's own kernels serve again.
+
+    >>> import torch
+    >>> from opdsl.interop.torch import overrides
+    >>> overrides.deregister_op_overrides()
+    """
     if runtime_available():
         _registry().remove(NAME)
 
@@ -171,6 +194,14 @@ def override(*operators: str) -> tuple[str, ...]:
 
     Raises:
         UnknownOperatorError: the table has no such operator.
+        OptionError, DispatchKeyError, DuplicateOperatorError: as of ``register_op_override``, for operators that
+            are overridden already, say.
+
+    >>> import torch
+    >>> from opdsl.interop.torch import overrides
+    >>> overrides.override("gelu")
+    ('gelu',)
+    >>> overrides.deregister_op_overrides()
     """
     if unavailable_reason() is not None:
         return ()

@@ -18,6 +18,10 @@ class Dialect:
     says: what is particular to it.
     is_method_by_default: whether an entry without ``variants`` is a function and a method, not a function only.
     has_unnamed_overloads: whether several operators have one name, and their arguments alone tell them apart.
+
+    >>> from opdsl.native import detect
+    >>> detect("- func: abs_out(Tensor result, Tensor self) -> Tensor")[0].last
+    '0.4.1'
     """
 
     name: str

@@ -20,6 +20,10 @@ class Change:
     location: where it was.
     until: the last release of PyTorch that wrote it so; None for what belongs to no dialect.
     needs_person: whether something was said that today's form cannot say.
+
+    >>> from opdsl.native import upgrade
+    >>> upgrade("- func: abs_out(Tensor result, Tensor self) -> Tensor").changes[0].location.line
+    1
     """
 
     message: str

@@ -41,6 +41,10 @@ class Upgrade:
     changes: what was rewritten, with the places in the text before.
     source: the text now, by the name that faults call it.
     faults: what today's rules find in it, which a person has to mend.
+
+    >>> from opdsl.native import detect, upgrade
+    >>> upgrade("- func: relu(Tensor self) -> Tensor").faults
+    ()
     """
 
     dialect: Dialect
@@ -75,6 +79,12 @@ def upgrade(
 
     Raises NativeYamlError for what is no YAML, DialectError for what is no release.
 
+    Args:
+        text: of the file.
+
+    Returns:
+        The text in today's form, what was changed, and what is wrong with it.
+
     >>> done = upgrade("- func: abs_out(Tensor result, Tensor self) -> Tensor")
     >>> print(done.text, done.dialect, sep="\\n")
     - func: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -89,6 +99,15 @@ def detect(text: str, *, file: str = "<string>") -> tuple[Dialect, Change | None
     """The dialect of a text, and the oldest thing in it, which tells.
 
     Raises NativeYamlError for what is no YAML.
+
+    Args:
+        text: of a native_functions.yaml.
+        file: what places in it are called.
+
+    >>> from opdsl.native import detect, upgrade
+    >>> dialect, change = detect("- func: relu(Tensor self) -> Tensor")
+    >>> dialect.last is None, change is None
+    (True, True)
     """
     drafts = _drafts(Source(file, text), read_nodes(Source(file, text)))
     _rewrite(drafts)

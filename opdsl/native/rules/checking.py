@@ -97,6 +97,9 @@ def check(entries: Iterable[NativeFunction]) -> list[Fault]:
 
     Entries of one text are shown in it; others are shown as ``dumps`` writes them.
 
+    Args:
+        entries: read, or made.
+
     >>> from opdsl.native import loads
     >>> [(fault.rule, fault.message) for fault in check(loads("- func: f(int x) -> int\\n  variants: method"))]
     [('INV-49', 'f has no argument self, so it is no method')]
@@ -114,6 +117,18 @@ def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
     """The faults of a text in the order of the text, and the source to show them in.
 
     A text that is no YAML has one fault, where it stops being YAML.
+
+    Args:
+        text: of a native_functions.yaml.
+        file: what places in it are called.
+        tags: the tags that entries may carry.
+
+    >>> from opdsl.native import check_text
+    >>> faults, source = check_text("- func: f(int x) -> int\\n  variants: method")
+    >>> print(faults[0].shown(source))
+    <string>:2:13: f has no argument self, so it is no method [INV-49]
+      variants: method
+                ~~~~~^
     """
     try:
         entries, faults, source = read_entries(text, file=file, tags=tags)

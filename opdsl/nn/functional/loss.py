@@ -115,6 +115,7 @@ def smooth_l1_loss(
 
     Raises:
         OptionError: there is no such reduction; it is a ValueError.
+        ShapeError: the shapes do not broadcast.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.smooth_l1_loss(opdsl.tensor([0.5, 3.0]), opdsl.zeros(2), reduction="none")

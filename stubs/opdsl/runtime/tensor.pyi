@@ -37,6 +37,11 @@ class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
     What it holds stands at ``TensorBase``.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.shape, x.dtype, x.device, (x @ x).sum().item()
+    ((2, 2), opdsl.float32, device(type='cpu'), 54.0)
     """
 
     __slots__ = ()
@@ -106,7 +111,12 @@ class Tensor(Differentiable):
     def get_device(self) -> _int:
         """The index of its device, -1 where it has none."""
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> _bool:
-        """Whether its elements lie without gaps in the order of a memory format."""
+        """Whether its elements lie without gaps in the order of a memory format.
+
+        Args:
+            memory_format: ``opdsl.contiguous_format``, where the last dimension is the innermost, or
+                ``opdsl.channels_last``.
+        """
     def is_floating_point(self) -> _bool:
         """Whether its dtype is a real floating-point one."""
     def is_complex(self) -> _bool:
@@ -595,7 +605,11 @@ class Tensor(Differentiable):
     def bernoulli_(self, p: _float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
     def bfloat16(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.bfloat16; itself if it has that dtype."""
+        """The tensor as opdsl.bfloat16; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each number from 0 on is among integers, or the sum of the weights where it is.
 
@@ -675,26 +689,46 @@ class Tensor(Differentiable):
     def bmm(self, mat2: Tensor) -> Tensor:
         """The products of two batches of matrices."""
     def bool(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.bool; itself if it has that dtype."""
+        """The tensor as opdsl.bool; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
         """``expand``, by NumPy's name."""
     @overload
     def broadcast_to(self, *size: _int) -> Tensor: ...
     def byte(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.uint8; itself if it has that dtype."""
+        """The tensor as opdsl.uint8; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with Cauchy distributed numbers."""
     def cdouble(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.complex128; itself if it has that dtype."""
+        """The tensor as opdsl.complex128; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def ceil(self) -> Tensor:
         """The least integer that is not below each element."""
     def ceil_(self) -> Tensor:
         """The least integer that is not below each element."""
     def cfloat(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.complex64; itself if it has that dtype."""
+        """The tensor as opdsl.complex64; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def char(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int8; itself if it has that dtype."""
+        """The tensor as opdsl.int8; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def cholesky(self, upper: _bool = False) -> Tensor:
         """The older name of ``linalg.cholesky``.
 
@@ -813,7 +847,11 @@ class Tensor(Differentiable):
             aweights: how much each observation counts.
         """
     def cpu(self, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor in the memory of the CPU; itself if it is there."""
+        """The tensor in the memory of the CPU; itself if it is there.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
     def cuda(
@@ -823,7 +861,13 @@ class Tensor(Differentiable):
         *,
         memory_format: MemoryFormat = MemoryFormat.preserve_format,
     ) -> Tensor:
-        """The tensor on a CUDA device, the current one by default; itself if it is there."""
+        """The tensor on a CUDA device, the current one by default; itself if it is there.
+
+        Args:
+            device: which one.
+            non_blocking: has no effect: copies are waited for.
+            memory_format: as of ``cpu``.
+        """
     def cummax(self, dim: _int) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
     def cummin(self, dim: _int) -> _results_cummin:
@@ -894,7 +938,11 @@ class Tensor(Differentiable):
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
     def double(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.float64; itself if it has that dtype."""
+        """The tensor as opdsl.float64; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     @overload
     def dsplit(self, sections: _int) -> list[Tensor]:
         """Parts of one size, along the third dimension."""
@@ -972,7 +1020,11 @@ class Tensor(Differentiable):
     def flipud(self) -> Tensor:
         """The rows of a matrix from the last to the first."""
     def float(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.float32; itself if it has that dtype."""
+        """The tensor as opdsl.float32; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     @overload
     def float_power(self, exponent: Tensor) -> Tensor:
         """``self ** exponent`` in double precision."""
@@ -1074,7 +1126,11 @@ class Tensor(Differentiable):
     def gt_(self, other: Scalar) -> Tensor:
         """Where ``self`` is greater than a number."""
     def half(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.float16; itself if it has that dtype."""
+        """The tensor as opdsl.float16; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def hardshrink(self, lambd: Scalar = 0.5) -> Tensor:
         """0 where the magnitude is at most ``lambd``."""
     def heaviside(self, values: Tensor) -> Tensor:
@@ -1167,7 +1223,11 @@ class Tensor(Differentiable):
     def inner(self, other: Tensor) -> Tensor:
         """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
     def int(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int32; itself if it has that dtype."""
+        """The tensor as opdsl.int32; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def inverse(self) -> Tensor:
         """Another name of ``linalg.inv``."""
     def is_conj(self) -> _bool:
@@ -1333,7 +1393,11 @@ class Tensor(Differentiable):
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     def long(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int64; itself if it has that dtype."""
+        """The tensor as opdsl.int64; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     @overload
     def lt(self, other: Tensor) -> Tensor:
         """Where ``self`` is less than ``other``."""
@@ -1819,7 +1883,11 @@ class Tensor(Differentiable):
     def sgn_(self) -> Tensor:
         """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
     def short(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
-        """The tensor as opdsl.int16; itself if it has that dtype."""
+        """The tensor as opdsl.int16; itself if it has that dtype.
+
+        Args:
+            memory_format: how the elements of the result lie; as they did by default.
+        """
     def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-self))``"""
     def sigmoid_(self) -> Tensor:
@@ -2207,13 +2275,23 @@ class _DeviceOf(type):
     def __instancecheck__(cls, instance: object) -> bool: ...
 
 class CPUTensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``."""
+    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``.
+
+    >>> import opdsl
+    >>> isinstance(opdsl.ones(1), opdsl.CPUTensor)
+    True
+    """
 
     __slots__ = ()
     device_type: ClassVar[str]
 
 class CUDATensor(Tensor, metaclass=_DeviceOf):
-    """A tensor on a CUDA device, in annotations and ``isinstance``."""
+    """A tensor on a CUDA device, in annotations and ``isinstance``.
+
+    >>> import opdsl
+    >>> isinstance(opdsl.ones(1), opdsl.CUDATensor)
+    False
+    """
 
     __slots__ = ()
     device_type: ClassVar[str]
