@@ -105,9 +105,13 @@ MACLAURIN = tuple(float(each / math.factorial(2 * k + 2)) for k, each in enumera
 
 
 def zeta_positive(s: Any, q: Any) -> Any:
-    total: Any = 0.0
-    for k in range(DIRECT):
-        total = total + (q + float(k)) ** -s
+    total, k = 0.0, 0.0
+    for _ in range(DIRECT):
+        term = (q + k) ** -s
+        total += term
+        k += 1
+        if term < total * 2.0**-60:
+            break
     w = q + float(DIRECT)
     power = w**-s
     rest = power * (w / (s - 1.0) + 0.5)
@@ -130,12 +134,12 @@ def zeta_function(s: Any, q: Any) -> Any:
     return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
 
 
-special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
-
-
 @special_zeta.derivative("other")
 def zeta_derivative(grad, self, other):
     return grad * -self * special_zeta(self + 1.0, other)
+
+
+special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
 
 
 @special_zeta.overload("self_scalar", **number_overload("special_zeta", "self_scalar"))
@@ -150,16 +154,16 @@ def zeta_number(self: Tensor, other: Scalar) -> Tensor:
     ...
 
 
-number_zeta.pointwise(promote="int_to_float", wrapped="self", dtypes=("float32", "float64"))(zeta_function)
-zeta_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("float32", "float64"))(zeta_function)
-
-
 zeta_number.non_differentiable("self")
 
 
 @number_zeta.derivative("other")
 def number_zeta_derivative(grad, self, other):
     return grad * -self * number_zeta(self + 1.0, other)
+
+
+number_zeta.pointwise(promote="int_to_float", wrapped="self", dtypes=("float32", "float64"))(zeta_function)
+zeta_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("float32", "float64"))(zeta_function)
 
 
 # ----------------------------------------------------------------------------------------------------------- polygamma

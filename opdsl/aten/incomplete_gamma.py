@@ -1,23 +1,21 @@
 """The incomplete gamma functions.
 
 A series, a continued fraction, and for huge ``self`` the uniform expansion (DLMF 8.7.1, 8.9.2, 8.12), in double
-precision. How many terms they need depends on the operands. On the CPU each element has its own
-(``incomplete_gamma_elements``); here whole tensors take as many as any of their elements needs, for other devices.
+precision. How many terms an element needs is its own matter.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from opdsl.aten.comparison import where
 from opdsl.aten.entries import UNARY
-from opdsl.aten.incomplete_gamma_elements import incomplete_gamma
-from opdsl.aten.likes import ones_like, zeros_like
+from opdsl.aten.series import GAMMA_ABOVE_ONE
+from opdsl.aten.series_values import evaluate
 from opdsl.declare import Inplace, op
-from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import copy_
-from opdsl.runtime import Tensor, cpu, float64
+from opdsl.runtime import Tensor
+from opdsl.scalar.intrinsics import double
 
 INCOMPLETE: dict[str, Any] = {
     **UNARY,
@@ -26,137 +24,126 @@ INCOMPLETE: dict[str, Any] = {
     "structured_inherits": "TensorIteratorBase",
 }
 
-EPSILON = 2.0**-53
-# Of results that are rounded to 24 bits.
-SINGLE_EPSILON = 2.0**-32
+# What a term may be of its sum when no more are added, for results of 53 bits, and for those that are rounded to 24.
+PRECISION = {("float64",): 2.0**-53, ("float16", "bfloat16", "float32"): 2.0**-32}
 TINY = 2.0**-1000
 # From here on the series have thousands of terms, and two of the expansion are enough.
 HUGE = 1e6
-# So many steps are taken between looks at what is left.
-STEPS = 16
+# More terms than any series has, with orders up to there.
+MOST_TERMS = 100_000
+# From here on Stirling's series is one.
+STIRLING_FROM = 16
+ROOT_OF_TWO_PI = math.sqrt(2 * math.pi)
 
-# The first term of the expansion in powers of eta, DLMF 8.12.11.
-EXPANSION = (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515, -571 / 261273600)
+# The first term of the expansion in powers of eta, DLMF 8.12.11, the highest power first.
+EXPANSION = (-571 / 261273600, 1 / 25515, -139 / 777600, 1 / 2835, 1 / 864, -2 / 135, 1 / 12, -1 / 3)
 
 
-def powers_over_gamma(a: Tensor, x: Tensor) -> Tensor:
-    """``x**a * exp(-x) / gamma(a + 1)``; of large ``a`` with Stirling's series, whose large terms cancel beforehand."""
-    direct = (a * x.log() - x - (a + 1).lgamma()).exp()
-    large = where(a >= 16, a, 16.0)
-    distance = (x - large) / large
-    inverse = 1 / large
+def stirling(a: Any) -> Any:
+    """What ``lgamma(a)`` is more than ``(a - 1/2) * log(a) - a + log(2 * pi) / 2``, of large ``a``."""
+    inverse = 1 / a
     square = inverse * inverse
-    stirling = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
-    near = -large * (distance - distance.log1p())
-    exponent = where(distance.abs() <= 0.5, near, large * (x / large).log() + (large - x))
-    scaled = (exponent - stirling).exp() / (2 * math.pi * large).sqrt()
-    return where(a >= 16, scaled, direct)
+    return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
 
 
-def below_series(a: Tensor, x: Tensor) -> Tensor:
+def powers_over_gamma(a: Any, x: Any) -> Any:
+    """``x**a * exp(-x) / gamma(a + 1)``, with Stirling's series; of large ``a`` its large terms cancel beforehand."""
+    distance = (x - a) / a
+    near = -a * (distance - math.log1p(distance))
+    exponent = near if abs(distance) <= 0.5 else a * math.log(x / a) + (a - x)
+    large = math.exp(exponent - stirling(a)) / (ROOT_OF_TWO_PI * math.sqrt(a))
+    product: Any = 1.0
+    for k in range(1, STIRLING_FROM + 1):
+        product = product * (a + k)
+    above = a + (STIRLING_FROM + 1)
+    gamma = (above - 0.5) * math.log(above) - above + stirling(above)
+    small = math.exp(a * math.log(x) - x - gamma) * (product / ROOT_OF_TWO_PI)
+    return small if a < STIRLING_FROM else large
+
+
+def below_series(a: Any, x: Any, precision: float) -> Any:
     """The sum of ``x**n / ((a + 1) ... (a + n))``."""
-    total = term = ones_like(x)
-    place = a
-    while bool((term > total * EPSILON).any()):
-        for _ in range(STEPS):
-            place = place + 1
-            term = term * (x / place)
-            total = total + term
+    total, term, place = 1.0, 1.0, a
+    for _ in range(MOST_TERMS):
+        if term <= total * precision:
+            break
+        place += 1
+        term *= x / place
+        total += term
     return total
 
 
-def above_fraction(a: Tensor, x: Tensor) -> Tensor:
+def above_fraction(a: Any, x: Any, precision: float) -> Any:
     """The continued fraction of ``gamma(a, x) * exp(x) / x**a``, by Lentz' method (DLMF 8.9.2, 3.10)."""
-    bottom = x + 1 - a
-    numerator = ones_like(x) / TINY
+    bottom, numerator = x + 1 - a, 1 / TINY
     denominator = 1 / bottom
-    found = denominator
-    change = zeros_like(x)
-    step = 0
-    while bool(((change - 1).abs() > 2 * EPSILON).any()):
-        for _ in range(STEPS):
-            step += 1
-            factor = (a - step) * step
-            bottom = bottom + 2
-            inverse = factor * denominator + bottom
-            denominator = 1 / where(inverse.abs() < TINY, TINY, inverse)
-            numerator = bottom + factor / numerator
-            numerator = where(numerator.abs() < TINY, TINY, numerator)
-            change = numerator * denominator
-            found = found * change
+    found, change, step = denominator, 0.0, 0.0
+    for _ in range(MOST_TERMS):
+        if abs(change - 1) <= 2 * precision:
+            break
+        step += 1
+        factor = (a - step) * step
+        bottom += 2
+        inverse = factor * denominator + bottom
+        denominator = 1 / (TINY if abs(inverse) < TINY else inverse)
+        numerator = bottom + factor / numerator
+        numerator = TINY if abs(numerator) < TINY else numerator
+        change = numerator * denominator
+        found *= change
     return found
 
 
-def above_series(a: Tensor, x: Tensor) -> Tensor:
+def above_series(a: Any, x: Any) -> Any:
     """The upper function for small arguments, whose complement would cancel (DLMF 8.7.3)."""
-    total = zeros_like(x)
-    power = ones_like(x)
-    for n in range(1, 32):
-        power = power * (-x / n)
-        total = total + power / (a + n)
-    logarithm = a * x.log()
-    return -(logarithm - (a + 1).lgamma()).expm1() - (logarithm - a.lgamma()).exp() * total
+    total, power, n = 0.0, 1.0, 0.0
+    for _ in range(31):
+        if abs(power) < 2.0**-60:
+            break
+        n += 1
+        power *= -x / n
+        total += power / (a + n)
+    logarithm, gamma = a * math.log(x), a * evaluate(GAMMA_ABOVE_ONE["float64"], a)
+    return -math.expm1(logarithm - gamma) - math.exp(logarithm - gamma) * a * total
 
 
-def uniform(a: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The lower and the upper function of huge ``a``: those of a normal variable, and a correction."""
+def uniform(a: Any, x: Any, upper: bool) -> Any:
+    """A function of huge ``a``: that of a normal variable, and a correction."""
     distance = (x - a) / a
-    half = distance - distance.log1p()
-    eta = (2 * half).sqrt().copysign(distance)
-    near = zeros_like(eta)
-    for coefficient in reversed(EXPANSION):
+    half = distance - math.log1p(distance)
+    eta = math.copysign(math.sqrt(2 * half), distance)
+    near: Any = 0.0
+    for coefficient in EXPANSION:
         near = near * eta + coefficient
-    small = eta.abs() < 0.1
-    far = 1 / where(small, 1.0, distance) - 1 / where(small, 1.0, eta)
-    rest = (-a * half).exp() / (2 * math.pi * a).sqrt() * where(small, near, far)
-    bend = eta * (a / 2).sqrt()
-    return (-bend).erfc() / 2 - rest, bend.erfc() / 2 + rest
+    rest = near if abs(eta) < 0.1 else 1 / distance - 1 / eta
+    rest *= math.exp(-a * half) / (ROOT_OF_TWO_PI * math.sqrt(a))
+    bend = eta * math.sqrt(a / 2)
+    return math.erfc(bend) / 2 + rest if upper else math.erfc(-bend) / 2 - rest
 
 
-def both(a: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The lower and the upper function; operands for which a method is not meant become harmless ones."""
-    regular = (a > 0) * (x > 0) * a.isfinite() * x.isfinite()
-    huge = regular * (a > HUGE)
-    regular = regular * (a <= HUGE)
-    is_small = (x <= 1.1) * where(x <= 0.5, -0.4 / x.log() >= a, x * 1.1 >= a) * regular
-    is_above = (x > 1) * (x > a) * regular * is_small.logical_not()
-    is_below = regular * is_above.logical_not()
-    scale = powers_over_gamma(where(regular, a, 1.0), where(regular, x, 1.0))
-    lower = scale * below_series(where(is_below, a, 1.0), where(is_below, x, 0.0))
-    upper = scale * a * above_fraction(where(is_above, a, 1.0), where(is_above, x, 2.0))
-    small = above_series(where(is_small, a, 1.0), where(is_small, x, 1.0))
-    upper = where(is_small, small, where(is_above, upper, 1 - lower))
-    lower = where(is_above, 1 - upper, lower)
-    huge_lower, huge_upper = uniform(where(huge, a, HUGE), where(huge, x, HUGE))
-    return where(huge, huge_lower, lower), where(huge, huge_upper, upper)
+def regular(a: Any, x: Any, upper: bool, precision: float) -> Any:
+    """A function of positive numbers that are not huge."""
+    is_small = x <= 1.1 and (-0.4 / math.log(x) >= a if x <= 0.5 else x * 1.1 >= a)
+    small = above_series(a, x)
+    scale = powers_over_gamma(a, x)
+    is_above = x > 1 and x > a
+    sum_ = scale * (a * above_fraction(a, x, precision) if is_above else below_series(a, x, precision))
+    found = small if is_small else sum_
+    return found if (is_small or is_above) == upper else 1 - found
 
 
-def at_the_edges(a: Tensor, x: Tensor, found: Tensor, all_above: float) -> Tensor:
-    """What the functions are at 0 and infinity, and NaN below; ``all_above`` is that of an endless ``a``."""
-    none, every = 1 - all_above, all_above
-    found = where(a.isnan() + x.isnan(), math.nan, found)
-    found = where(x.isinf(), none, found)
-    found = where(a.isinf(), where(x.isinf(), math.nan, ones_like(x) * every), found)
-    found = where(x == 0, every, found)
-    found = where(a == 0, where(x > 0, ones_like(x) * none, math.nan), found)
-    return where((a < 0) + (x < 0), math.nan, found)
+def incomplete(upper: bool, precision: float) -> Callable[[Any, Any], Any]:
+    """The scalar function of the lower or the upper function; at the edges what PyTorch gives."""
+    none, every = (0.0, 1.0) if upper else (1.0, 0.0)
 
+    def incomplete_scalar_function(self: Any, other: Any) -> Any:
+        a, x = double(self), double(other)
+        inside = uniform(a, x, upper) if a > HUGE else regular(a, x, upper, precision)
+        is_defined = a >= 0 and x >= 0 and not (a == 0 and x == 0) and not (math.isinf(a) and math.isinf(x))
+        is_edge = a == 0 or x == 0 or math.isinf(a) or math.isinf(x)
+        edge = none if a == 0 or math.isinf(x) else every
+        return (edge if is_edge else inside) if is_defined else math.nan
 
-def incomplete_meta(ctx: Any, self: Tensor, other: Tensor) -> None:
-    ctx.build(self, other)
-    if not ctx.iteration.common.is_floating_point:
-        raise UnsupportedDTypeError(f"\"igamma\" not implemented for '{ctx.iteration.common.scalar_type}'")
-
-
-def write_incomplete(self: Tensor, other: Tensor, upper: bool, out: Tensor) -> None:
-    """Write one of the functions."""
-    a, x = self.to(float64), other.to(float64)
-    if out.device is not cpu:
-        copy_(out, at_the_edges(a, x, both(a, x)[upper], float(upper)))
-        return
-    order, argument = (each.expand(out.shape).reshape((-1,)).contiguous() for each in (a, x))
-    precision = EPSILON if out.dtype is float64 else SINGLE_EPSILON
-    copy_(out, incomplete_gamma(order, argument, upper, precision).view(out.shape))
+    return incomplete_scalar_function
 
 
 def density(self: Tensor, other: Tensor) -> Tensor:
@@ -170,17 +157,13 @@ def igamma(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-igamma.meta(incomplete_meta)
-
-
-@igamma.out_kernel("CPU", "CUDA", compiled=False)
-def igamma_out_kernel(self, other, out):
-    write_incomplete(self, other, False, out)
-
-
 @igamma.derivative("other")
 def igamma_derivative(grad, self, other):
     return grad * density(self, other)
+
+
+for dtypes, precision in PRECISION.items():
+    igamma.pointwise(dtypes=dtypes)(incomplete(upper=False, precision=precision))
 
 
 @op("aten::igammac", **{**INCOMPLETE, "variants": "method, function"})
@@ -189,14 +172,10 @@ def igammac(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-igammac.meta(incomplete_meta)
-
-
-@igammac.out_kernel("CPU", "CUDA", compiled=False)
-def igammac_out_kernel(self, other, out):
-    write_incomplete(self, other, True, out)
-
-
 @igammac.derivative("other")
 def igammac_derivative(grad, self, other):
     return -grad * density(self, other)
+
+
+for dtypes, precision in PRECISION.items():
+    igammac.pointwise(dtypes=dtypes)(incomplete(upper=True, precision=precision))

@@ -10,17 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from opdsl.aten.checks import real
-from opdsl.aten.comparison import number_beside, where
-from opdsl.aten.likes import ones_like
 from opdsl.aten.special_functions import UNCHECKED, number_overload
-from opdsl.declare import Library, op
-from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check, copy_
-from opdsl.runtime import Array, Tensor, cpu, float32, float64
+from opdsl.declare import op
+from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Scalar
-
-lib = Library("opdsl")
 
 FLOATS = ("float32", "float64")
 POLYNOMIAL: dict[str, Any] = {**UNCHECKED, "tags": "pointwise"}
@@ -88,12 +81,13 @@ def low_degree(kind: str) -> Callable[[Any, Any], Any]:
     factor, summand = KINDS[kind].first
 
     def low_degree_scalar_function(x: Any, degree: Any) -> Any:
-        before, now = 1.0, factor * x + summand
-        found = before if degree == 0 else now
-        for k in range(2, DIRECT + 1):
+        before, now, k = 1.0, factor * x + summand, 1.0
+        for _ in range(DIRECT):
+            if not k < degree:
+                break
             before, now = now, 2.0 * x * now - before
-            found = now if degree == k else found
-        return found
+            k += 1
+        return 1.0 if degree == 0 else now
 
     return low_degree_scalar_function
 
@@ -174,121 +168,64 @@ class Recurrence(NamedTuple):
     most: beyond these degrees, of float32 and float64, there is NaN, as in PyTorch; None for all.
     """
 
-    first: Callable[[Tensor], Tensor]
-    step: Callable[[Tensor, int, Tensor, Tensor], Tensor]
+    first: Callable[[Any], Any]
+    step: Callable[[Any, Any, Any, Any], Any]
     most: tuple[int, int] | None
+
+
+def hermite_h(x: Any, k: Any, now: Any, before: Any) -> Any:
+    return 2 * x * now - 2 * k * before
+
+
+def hermite_he(x: Any, k: Any, now: Any, before: Any) -> Any:
+    return x * now - k * before
+
+
+def laguerre(x: Any, k: Any, now: Any, before: Any) -> Any:
+    return ((2 * k + 1 - x) * now - k * before) / (k + 1)
+
+
+def legendre(x: Any, k: Any, now: Any, before: Any) -> Any:
+    return ((2 * k + 1) * x * now - k * before) / (k + 1)
 
 
 HERMITE_MOST = (128, 512)
 RECURRENCES = {
-    "hermite_polynomial_h": Recurrence(
-        lambda x: 2 * x, lambda x, k, now, before: 2 * x * now - 2 * k * before, HERMITE_MOST
-    ),
-    "hermite_polynomial_he": Recurrence(lambda x: x, lambda x, k, now, before: x * now - k * before, HERMITE_MOST),
-    "laguerre_polynomial_l": Recurrence(
-        lambda x: 1 - x, lambda x, k, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1), None
-    ),
-    "legendre_polynomial_p": Recurrence(
-        lambda x: x, lambda x, k, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1), None
-    ),
+    "hermite_polynomial_h": Recurrence(lambda x: 2 * x, hermite_h, HERMITE_MOST),
+    "hermite_polynomial_he": Recurrence(lambda x: x, hermite_he, HERMITE_MOST),
+    "laguerre_polynomial_l": Recurrence(lambda x: 1 - x, laguerre, None),
+    "legendre_polynomial_p": Recurrence(lambda x: x, legendre, None),
 }
+# Whole numbers are counted in the dtype itself, up to here.
+COUNTED = (1 << 24, 1 << 53)
 
 
-def climb(recurrence: Recurrence, x: Tensor, degree: Tensor) -> Tensor:
-    """The polynomials of all degrees up to the largest; of each element, that of its own."""
-    degree = where(degree.abs() < 2.0**63, degree, -1.0)  # what is no int64 has no polynomial
-    before, now = ones_like(x), recurrence.first(x)
-    found = where(degree < 0, 0.0, where(degree == 0, before, now))
-    if recurrence.most is not None:
-        most = recurrence.most[x.dtype is float64]
-        found, degree = where(degree > most, math.nan, found), where(degree > most, 0.0, degree)
-    highest = int(real(degree.max().item())) if degree.numel() else 0
-    for k in range(1, highest):
-        before, now = now, recurrence.step(x, k, now, before)
-        found = where(degree == k + 1, now, found)
-    return found
+def climbing(recurrence: Recurrence, precision: int) -> Callable[[Any, Any], Any]:
+    """The scalar function of a family, for float32 (0) or float64 (1)."""
+    first, step, most = recurrence
+    highest = COUNTED[precision] if most is None else most[precision]
+    has_limit = most is not None
 
+    def polynomial_scalar_function(x: Any, n: Any) -> Any:
+        degree = math.trunc(n) if abs(n) < 2.0**63 else -1.0  # what is no int64 has no polynomial
+        last = 0.0 if has_limit and degree > highest else degree
+        before, now, k = 1.0, first(x), 1.0
+        for _ in range(highest):
+            if not k < last:
+                break
+            before, now = now, step(x, k, now, before)
+            k += 1
+        low = 1.0 if degree == 0 else 0.0
+        found = low if degree < 1 else now
+        return (math.nan if degree > highest else found) if has_limit else found
 
-FAMILIES = tuple(RECURRENCES)
-
-
-@lib.op(variants="function", out=True)
-def polynomial_values(x: Tensor, n: Tensor, family: int, most: float) -> Tensor:
-    """The polynomials of the elements' own degrees.
-
-    x, n: float32 or float64 (elements). family: its place among ``FAMILIES``. most: beyond this degree there is NaN.
-    """
-    ...
-
-
-@polynomial_values.meta
-def polynomial_values_meta(ctx, x, n, family, most):
-    check(x.ndim == 1 and x.shape == n.shape, "expected as many degrees as numbers, in one dimension", got=x.shape)
-    if x.dtype not in (float32, float64) or n.dtype is not x.dtype:
-        raise UnsupportedDTypeError(f"not implemented for '{x.dtype.scalar_type}'")
-    ctx.set_output(0, x.shape, like=x)
-
-
-@polynomial_values.out_kernel("CPU")
-def polynomial_values_cpu(x, n, family, most, out):
-    for i in range(len(out)):
-        degree = math.trunc(n[i]) if abs(n[i]) < 2.0**63 else -1
-        if degree > most:
-            out[i] = math.nan
-        elif degree < 1:
-            out[i] = degree == 0
-        else:
-            climb_one(x[i], degree, family, out[i : i + 1])
-
-
-def climb_one(x: float, degree: int, family: int, found: Array) -> None:
-    """The polynomial of a degree of 1 or more; what is kept in ``found`` is rounded to its dtype."""
-    found[0] = 1
-    one = before = found[0]
-    two, k = one + one, one
-    found[0] = two * x if family == 0 else one - x if family == 2 else x
-    now = found[0]
-    for _ in range(degree - 1):
-        if family == 0:
-            found[0] = two * x * now - two * k * before
-        elif family == 1:
-            found[0] = x * now - k * before
-        elif family == 2:
-            found[0] = ((two * k + one - x) * now - k * before) / (k + one)
-        else:
-            found[0] = ((two * k + one) * x * now - k * before) / (k + one)
-        before, now, k = now, found[0], k + one
-
-
-def declare_recurrence(name: str, recurrence: Recurrence) -> None:
-    """Declare a family: the number of steps depends on the operands, so it is written for whole tensors."""
-    family = declared(name, out=True, structured_inherits="TensorIteratorBase")
-
-    def polynomial_meta(ctx: Any, x: Tensor, n: Tensor) -> None:
-        ctx.build(x, n, promote="int_to_float")
-        dtype = ctx.iteration.common
-        if dtype not in (float32, float64):
-            raise UnsupportedDTypeError(f"\"{name}_cpu\" not implemented for '{dtype.scalar_type}'")
-
-    def polynomial_out_kernel(x: Tensor, n: Tensor, out: Tensor) -> None:
-        if out.device is not cpu:
-            copy_(out, climb(recurrence, x, n.trunc()))
-            return
-        at, degree = (each.to(out.dtype).expand(out.shape).reshape((-1,)).contiguous() for each in (x, n))
-        most = math.inf if recurrence.most is None else recurrence.most[out.dtype is float64]
-        copy_(out, polynomial_values(at, degree, FAMILIES.index(name), float(most)).view(out.shape))
-
-    def number_x_kernel(x: complex, n: Tensor) -> Any:
-        return family.tensors(number_beside(x, n), n)
-
-    def number_n_kernel(x: Tensor, n: complex) -> Any:
-        return family.tensors(x, number_beside(n, x))
-
-    family.tensors.meta(polynomial_meta)
-    family.tensors.out_kernel("CPU", "CUDA", compiled=False)(polynomial_out_kernel)
-    family.number_x.kernel("CompositeExplicitAutograd")(number_x_kernel)
-    family.number_n.kernel("CompositeExplicitAutograd")(number_n_kernel)
+    return polynomial_scalar_function
 
 
 for name, recurrence in RECURRENCES.items():
-    declare_recurrence(name, recurrence)
+    family = declared(name, out=True)
+    for precision, dtype in enumerate(FLOATS):
+        function = climbing(recurrence, precision)
+        family.tensors.pointwise(promote="int_to_float", dtypes=(dtype,))(function)
+        family.number_x.pointwise(promote="int_to_float", dtypes=(dtype,), wrapped="x")(function)
+        family.number_n.pointwise(promote="int_to_float", dtypes=(dtype,), wrapped="n")(function)

@@ -166,6 +166,7 @@ TARGETS: dict[str, Target] = {
     "QUANTILE_CENTER": Target(quantile_center, 0, mpf("0.375") ** 2),
     "QUANTILE_NEAR": Target(quantile_tail, mpf(1) / 8, mpf(1) / 2),
     "QUANTILE_FAR": Target(quantile_tail, mpf(1) / 40, mpf(1) / 8),
+    "GAMMA_ABOVE_ONE": Target(lambda x: mpmath.loggamma(1 + x) / x, 0, mpf("1.25")),
 }
 ROOTS: dict[str, Any] = {"J0_ROOT": root_of(0), "J1_ROOT": root_of(1)}
 

@@ -471,6 +471,7 @@ _RULES: Final[dict[str, Rule]] = {
     "fma": _fma,
     "negative": lambda b, gradient, arguments, result: (b.negative(gradient),),
     "to_floating": lambda b, gradient, arguments, result: (gradient,),
+    "to_double": lambda b, gradient, arguments, result: (gradient,),
     "rounded": lambda b, gradient, arguments, result: (gradient,),
     "conjugate": lambda b, gradient, arguments, result: (b.conjugate(gradient),),
     "real": lambda b, gradient, arguments, result: (b.complex(b.add("real", gradient), b.number(0)),),

@@ -116,6 +116,7 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     cmath.phase: Fold(lambda add, value: add("atan2", add("imag", value), add("real", value)), 1, 1),
     intrinsics.rounded: _direct("rounded", 1),
     intrinsics.largest: _direct("largest", 1),
+    intrinsics.double: _direct("to_double", 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
     **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(ROW_FOLDS)},

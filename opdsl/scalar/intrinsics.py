@@ -6,7 +6,18 @@ one element.
 
 from __future__ import annotations
 
-__all__ = ["conjugate", "fma", "largest", "rounded", "row_max", "row_mean", "row_min", "row_sum", "trunc_divide"]
+__all__ = [
+    "conjugate",
+    "double",
+    "fma",
+    "largest",
+    "rounded",
+    "row_max",
+    "row_mean",
+    "row_min",
+    "row_sum",
+    "trunc_divide",
+]
 
 
 def fma(x: float, y: float, z: float) -> float:
@@ -36,6 +47,15 @@ def conjugate(z: complex) -> complex:
     (1-2j)
     """
     return z.conjugate()
+
+
+def double(x: float) -> float:
+    """``x`` in float64, whatever its dtype is; what is computed with it is, too.
+
+    >>> double(3)
+    3.0
+    """
+    return float(x)
 
 
 def rounded(x: float) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opdsl.scalar.branches import branched
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import Loop, TypedGraph
 from opdsl.scalar.mathematics.expression import Expression
@@ -26,6 +27,8 @@ def lower(graph: TypedGraph) -> TypedGraph:
         from opdsl.scalar.separation import separate
 
         graph = separate(graph)
+    if any(isinstance(node.value, Loop) for node in graph.nodes):
+        graph = branched(graph)
     builder = GraphBuilder()
     positions: list[int] = []
     for node in graph.nodes:

@@ -73,6 +73,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("to_bool", 1, "truth", "bool"),
     ("to_integer", 1, "to_integer", "int"),
     ("to_floating", 1, "to_floating", "float"),
+    ("to_double", 1, "to_double", "double"),
     # rounding: keeps the type, as PyTorch does
     ("floor", 1, "rounding", "floor"),
     ("ceil", 1, "rounding", "ceil"),

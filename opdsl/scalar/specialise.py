@@ -454,6 +454,11 @@ def _to_floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.cast(value, value.type if value.type.category == FLOAT else typer.floating.real)
 
 
+def _to_double(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    value = typer.settle(operands[0])
+    return typer.cast(value, ScalarType.COMPLEX128 if value.type.category == COMPLEX else ScalarType.FLOAT64)
+
+
 def _rounding(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return value if value.type.category < FLOAT else typer.node(op, [value], value.type)
@@ -498,6 +503,7 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "complex": _complex,
     "to_integer": _to_integer,
     "to_floating": _to_floating,
+    "to_double": _to_double,
     "rounding": _rounding,
     "row": _row,
     "row_mean": _row_mean,

@@ -114,20 +114,9 @@ def _bounds(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 40, dtype=int64).sort(1)[0], make(3, 7, dtype=int64), False)
 
 
-def _gammas(make: Maker) -> Iterator[Sample]:
-    orders, arguments = (make(6, dtype=float64).abs() + 0.25 for _ in range(2))
-    yield Sample(orders, arguments, False, 1e-15)
-    yield Sample(orders * 40, arguments * 30, True, 1e-7)
-
-
 def _columns(make: Maker) -> Iterator[Sample]:
     for p in (2.0, 0.0, 1.0, 3.0, math.inf):
         yield Sample(make(3, 4), p)
-
-
-def _degrees(make: Maker) -> Iterator[Sample]:
-    for family in range(4):
-        yield Sample(make(5), make(5), family, 64.0)
 
 
 def _elements(make: Maker) -> Iterator[Sample]:
@@ -163,9 +152,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "opdsl::places_above": _bounds,
     "opdsl::sorted_places": _keys,
     "opdsl::stable_places": _keys,
-    "opdsl::incomplete_gamma": _gammas,
     "opdsl::pair_distances": _columns,
-    "opdsl::polynomial_values": _degrees,
     "opdsl::order_keys": _elements,
 }
 """By an operator's name; one without an overload stands for the empty overload alone."""

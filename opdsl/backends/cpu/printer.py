@@ -92,19 +92,19 @@ def lanes_for(graph: TypedGraph) -> int:
     """
     if any(kind.category == COMPLEX for kind in (*(kind for _, kind in graph.parameters), *graph.result_types)):
         return 1
-    loops = [node.value for node in _lowered(graph).nodes if isinstance(node.value, Loop)]
-    nodes = [node for loop in loops for node in _all_nodes(loop.body)]
-    if not loops or any(node.op in _ONE_BY_ONE and node.type.category in (INTEGER, FLOAT) for node in nodes):
+    nodes = list(_repeated(_lowered(graph), 1))
+    if not nodes or any(node.op in _ONE_BY_ONE for node in nodes):
         return 1
     return _REGISTER_BITS // max(node.type.bits for node in nodes)
 
 
-def _all_nodes(graph: TypedGraph) -> Iterator[Node]:
-    """The nodes of a graph and of the loops in it."""
+def _repeated(graph: TypedGraph, turns: int | None) -> Iterator[Node]:
+    """The nodes of the loops in a graph that takes so many turns itself; loops of one turn are branches."""
+    if turns != 1:
+        yield from graph.nodes
     for node in graph.nodes:
-        yield node
         if isinstance(node.value, Loop):
-            yield from _all_nodes(node.value.body)
+            yield from _repeated(node.value.body, node.value.most)
 
 
 def lanes_ir(graph: TypedGraph, name: str) -> str:
@@ -156,6 +156,7 @@ class _Printer:
     boundary: its types as a caller sees them.
     lanes: how many elements are computed at once.
     block: the label of the block that is being printed.
+    mask: of several elements, which are still in the loop that is being printed.
     declared: declarations met so far.
     """
 
@@ -165,6 +166,7 @@ class _Printer:
         self.lanes = lanes
         self.lines: list[str] = []
         self.block = "entry"
+        self.mask: str | None = None
         self.declared: set[str] = set()
 
     def function(self, name: str) -> str:
@@ -196,6 +198,9 @@ class _Printer:
         """Add a loop; what it carried at last."""
         count = len(loop.carried)
         first, begin, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
+        boolean, outer = self.type(ScalarType.BOOL), self.mask
+        if outer is not None:
+            first = self.line(f"and {boolean} {outer}, {first}")
         before, label = self.block, f"loop{len(self.lines)}"
         some = self.any(first)
         self.lines.append(f"  br i1 {some}, label %{label}, label %{label}_end\n{label}:")
@@ -204,19 +209,19 @@ class _Printer:
         # What comes from the turn before is known at its end.
         going, turn = self.line(""), self.line("")
         carried = [self.line("") for _ in kinds]
-        more, *found = (str(each) for each in self.results(loop.body, [*carried, *same]))
+        self.mask = going if self.lanes > 1 else None
+        more, *found = self.results(loop.body, [*carried, *same])
         if self.lanes > 1:
-            mask = self.type(ScalarType.BOOL)
             found = [
-                self.line(f"select {mask} {going}, {kind} {new}, {kind} {old}")
+                self.line(f"select {boolean} {going}, {kind} {new}, {kind} {old}")
                 for kind, new, old in zip(kinds, found, carried, strict=True)
             ]
-            more = self.line(f"and {mask} {going}, {more}")
+            more = self.line(f"and {boolean} {going}, {more}")
+        self.mask = outer
         following = self.line(f"add i64 {turn}, 1")
         again = self.any(more)
         if loop.most is not None:
             again = self.line(f"and i1 {again}, {self.line(f'icmp ult i64 {following}, {loop.most}')}")
-        boolean = self.type(ScalarType.BOOL)
         ends = zip((boolean, "i64", *kinds), (first, "0", *begin), (more, following, *found), strict=True)
         for name, (kind, start, end) in zip((going, turn, *carried), ends, strict=True):
             self.lines[int(name[2:])] = f"  {name} = phi {kind} [ {start}, %{before} ], [ {end}, %{self.block} ]"

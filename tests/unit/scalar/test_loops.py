@@ -15,6 +15,8 @@ import opdsl
 from opdsl import Library, Tensor
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar import evaluate, lower, read
+from opdsl.scalar.graph import Loop
+from opdsl.scalar.intrinsics import double
 from tests.emulation.driver import EmulatedDriver
 
 
@@ -129,9 +131,33 @@ def returns_early(x, y):
     return total
 
 
+def halved(x):
+    for _ in range(60):
+        if x < 1.0:
+            break
+        x = 0.5 * x
+    return x
+
+
+def piecewise(x, y):
+    """Sides that cost much, within each other too, and one that has what another needs."""
+    shared = math.exp(-abs(x)) + math.sin(y)
+    inner = halved(y + 100.0) if y > 5.0 else math.cos(y) * math.exp(y)
+    return inner + shared if x < 4.0 else (halved(x) * shared if y > -3.0 else x)
+
+
+def in_double(x, y):
+    total = double(0.0)
+    for k in range(20):
+        if k > x:
+            break
+        total += double(x) / 3
+    return total - y
+
+
 FUNCTIONS: list[Callable[..., float]] = [
     euclid, exponential, harmonic, descending, left_in_many_ways, unrolled, nested, collatz, pairs, downwards,
-    returns_early,
+    returns_early, piecewise, in_double,
 ]  # fmt: skip
 X = np.concatenate([np.linspace(-9.5, 30.25, 53), [0.0, 1.0, 5.0]])
 Y = np.concatenate([np.linspace(12.0, -7.0, 53), [0.0, 3.0, 7.0]])
@@ -208,6 +234,21 @@ def test_integers_keep_their_dtype_and_count_in_64_bits() -> None:
 
     graph = read(count).specialise({"x": "int8"})
     assert evaluate(graph, {"x": np.int8(0)})[0] == 300
+
+
+def test_costly_sides_of_choices_are_branches() -> None:
+    """Loops of one turn, so that only elements that take a side wait for it."""
+    graph = lower(read(piecewise).specialise({"x": "float32", "y": "float32"}))
+    branches = [node.value for node in graph.nodes if isinstance(node.value, Loop)]
+    assert [each.most for each in branches] == [1, 1]
+    within = [node.value for each in branches for node in each.body.nodes if isinstance(node.value, Loop)]
+    assert sorted(each.most or 0 for each in within) == [1, 1, 1]
+
+
+def test_double_is_float64_in_all_precisions() -> None:
+    graph = read(in_double).specialise({"x": "float32", "y": "float32"})
+    assert graph.result_types == ("float64",)
+    assert evaluate(graph, {"x": np.float32(0.1), "y": np.float32(0)})[0] == float(np.float32(0.1)) / 3
 
 
 def test_a_limit_ends_what_would_not_end() -> None:
