@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -327,8 +328,8 @@ def returns_within(x):
     return x
 
 
-def changes_form(x):
-    found = 0
+def changes_form(x: Any) -> Any:
+    found: Any = 0
     for _ in range(100):
         if x > 3:
             break
