@@ -7,9 +7,12 @@ the second runs its loop alone.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opdsl.backends.cpu import native
@@ -34,7 +37,7 @@ def set_num_threads(count: int) -> None:
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError(f"set_num_threads: expected a positive integer, got {count!r}.")
-    _set(min(count, native.LARGEST_POOL))
+    _sharing.change(count=min(count, native.LARGEST_POOL))
 
 
 def get_num_threads() -> int:
@@ -45,6 +48,8 @@ def get_num_threads() -> int:
     >>> opdsl.get_num_threads() > 0
     True
     """
+    if _sharing.count is not None:
+        return _sharing.count
     count: int = _function("pool_get_threads", ctypes.c_int64)()
     return count
 
@@ -63,10 +68,50 @@ def run(loop: int, frame: int, size: int, piece: int) -> None:
     )
 
 
+class _Sharing:
+    """Who runs kernels side by side.
+
+    count: how many threads there are for all of them; None where nobody has asked yet.
+    callers: how many threads of the program run kernels side by side.
+    """
+
+    def __init__(self) -> None:
+        self.count: int | None = None
+        self.callers = 0
+        self.lock = threading.Lock()
+
+    def change(self, callers: int = 0, count: int | None = None) -> None:
+        """More callers, or fewer; another number of threads."""
+        with self.lock:
+            self.callers += callers
+            self.count = count or self.count or get_num_threads()
+            _function("pool_set_threads", None, ctypes.c_int64)(max(1, self.count // max(1, self.callers)))
+
+    def forked(self) -> None:
+        """In a forked child one thread goes on, and the lock may be held."""
+        self.lock = threading.Lock()
+        if self.callers:
+            self.change(-self.callers)
+
+
+_sharing = _Sharing()
+os.register_at_fork(after_in_child=_sharing.forked)
+
+
+@contextlib.contextmanager
+def side_by_side() -> Iterator[None]:
+    """Within it, threads of the program run kernels side by side, and share the threads of the pool.
+
+    An engine that has threads of its own enters it with each task: kernels that each take all processors would keep
+    those of other tasks from theirs.
+    """
+    _sharing.change(1)
+    try:
+        yield
+    finally:
+        _sharing.change(-1)
+
+
 @functools.cache
 def _function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
     return native.function(symbol, result, *arguments)
-
-
-def _set(count: int) -> None:
-    _function("pool_set_threads", None, ctypes.c_int64)(count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import numpy
 from attrs import frozen
 
+from opdsl.backends.cpu.pool import side_by_side
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import ShardingError, UnknownOperatorError
@@ -141,45 +143,50 @@ def _results(value: Any) -> Block:
     return made if len(made) > 1 else made[0]
 
 
-def _named_error(call: Call, error: Exception, blocks: tuple[Block, ...]) -> None:
-    shapes = ", ".join(str(to_tensor(each).shape) for each in blocks)
-    error.add_note(f"raised for a block of {call.operator} of shapes {shapes}")
+@contextlib.contextmanager
+def _running(call: Call, blocks: tuple[Block, ...], chunk: tuple[int, ...]) -> Iterator[None]:
+    """Around what runs on blocks: engines run several at a time, and what is raised names the chunk."""
+    try:
+        with side_by_side():
+            yield
+    except Exception as error:
+        shapes = ", ".join(str(to_tensor(each).shape) for each in blocks)
+        error.add_note(f"raised for chunk {chunk} of {call.operator}, of shapes {shapes}")
+        raise
 
 
 @frozen
-class Joined:
-    """A piece whose results are joined."""
+class Piece:
+    """What runs an operator on the blocks of a piece; called with the index of the chunk, then these."""
 
     call: Call
 
-    def __call__(self, *blocks: Block) -> Block:
-        try:
+
+@frozen
+class Joined(Piece):
+    """A piece whose results are joined."""
+
+    def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> Block:
+        with _running(self.call, blocks, chunk):
             return _results(self.call.rule.piece(in_order(self.call.found), self.call.whole, self.call.piece(blocks)))
-        except Exception as error:
-            _named_error(self.call, error, blocks)
-            raise
 
 
 @frozen
-class Started:
+class Started(Piece):
     """What a piece leaves to combine: the number of elements, and accumulators.
 
     has_offset: whether the last block tells how many elements come before.
     """
 
-    call: Call
     has_offset: bool
 
-    def __call__(self, *blocks: Block) -> tuple[int, State]:
+    def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> tuple[int, State]:
         given = blocks[:-1] if self.has_offset else blocks
         offset = int(numpy.asarray(to_tensor(blocks[-1])).item()) if self.has_offset else 0
-        try:
+        with _running(self.call, given, chunk):
             piece = self.call.piece(given)
             partial = self.call.partial
             return partial.count(piece), partial.start(in_order(self.call.found), piece, offset)
-        except Exception as error:
-            _named_error(self.call, error, given)
-            raise
 
 
 def _states(nested: Any) -> Iterator[tuple[int, State]]:

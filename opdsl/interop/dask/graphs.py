@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import dask.array as da
 import numpy
 from attrs import define, field
+from dask.array.core import ArrayBlockIdDep
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
@@ -22,6 +23,7 @@ from opdsl.interop.dask.blocks import (
     Item,
     Joined,
     Merged,
+    Piece,
     Placeholder,
     Started,
     carried_last,
@@ -261,9 +263,16 @@ def _meta(ndim: int, dtype: Any) -> numpy.ndarray[Any, Any]:
 def _blocks(
     function: Callable[..., Any], out: Sequence[int], pairs: Sequence[Any], new_axes: dict[int, int], dtype: Any
 ) -> da.Array:
+    """One task for each block; a function that takes its index is called with that first."""
+    chunks: dict[int, Any] = {label: (size,) for label, size in new_axes.items()}
+    for array, labels in zip(pairs[::2], pairs[1::2], strict=True):
+        for label, sizes in zip(labels, array.chunks, strict=True):
+            chunks[label] = max(chunks.get(label, ()), sizes, key=len)
+    index = [ArrayBlockIdDep(tuple(chunks[label] for label in out)), tuple(out)] if isinstance(function, Piece) else []
     return da.blockwise(
         function,
         tuple(out),
+        *index,
         *pairs,
         new_axes=new_axes,
         align_arrays=False,
