@@ -200,3 +200,21 @@ def named_grad(grad):
 
 def test_a_parameter_may_be_called_grad() -> None:
     assert differentiate(read(named_grad), ["grad"]).parameters == ("grad_", "grad")
+
+
+def inverse_root(x):
+    return 1.0 / math.sqrt(x)
+
+
+def grown(x):
+    return math.exp(2.0 * x) + 1.0
+
+
+def test_gradients_are_made_of_the_result_as_far_as_it_goes() -> None:
+    found = differentiate(read(inverse_root), ["x"], result="y")
+    assert found.parameters == ("grad", "y")
+    graph = found.specialise(dict.fromkeys(found.parameters, "float64"))
+    for x in (1e-200, 0.3, 7.0, 1e200):
+        assert evaluate(graph, {"grad": 1.0, "y": x**-0.5})[0] == pytest.approx(-0.5 * x**-1.5, rel=1e-14)
+    # What was added to the result would be lost in it.
+    assert differentiate(read(grown), ["x"], result="y").parameters == ("grad", "x")
