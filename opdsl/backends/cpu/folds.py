@@ -7,6 +7,7 @@ Accumulators are kept in registers' types (a bool as one byte).
 from __future__ import annotations
 
 import itertools
+import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -107,16 +108,22 @@ def module_ir(signature: FoldSignature, functions: Sequence[str], declarations: 
     else:
         parts += [*_fold(signature), _combine(signature), _reset(signature), _collapse(signature), _absent("fold_rows")]
     parts.append(_finish(signature))
-    return "\n".join([*parts, ATTRIBUTES, METADATA, _metadata(signature)])
+    return "\n".join([*parts, ATTRIBUTES, METADATA, _metadata(signature, functions[:2])])
 
 
-def _metadata(signature: FoldSignature) -> str:
+def _metadata(signature: FoldSignature, functions: Sequence[str]) -> str:
     """How loops of known length are vectorised: those over all lanes with so many accumulators side by side as
-    registers can hold. LLVM would unroll them first, and see no loop then."""
+    registers can hold. LLVM would unroll them first, and see no loop then.
+
+    It says so on stderr where it cannot do what it is told to: the C library has nothing for several numbers at once.
+    """
+    calls_library = any(re.search(r"call [^@]*@(?!llvm\.)", each) for each in functions)
     size = sum(8 if kind in PART or "64" in kind else 4 for kind in signature.accumulators)
     counts = {signature.lanes: max(1, _LANES_OF_A_VECTOR // size)}
     return "\n".join(
-        f"""{_loop_of(lanes)} = distinct !{{{_loop_of(lanes)}, !2, !5, !{lanes}1, !{lanes}2}}
+        f"{_loop_of(lanes)} = distinct !{{{_loop_of(lanes)}, !4, !5}}"
+        if calls_library
+        else f"""{_loop_of(lanes)} = distinct !{{{_loop_of(lanes)}, !2, !5, !{lanes}1, !{lanes}2}}
 !{lanes}1 = !{{!"llvm.loop.vectorize.width", i32 {min(lanes, _LANES_OF_A_VECTOR)}}}
 !{lanes}2 = !{{!"llvm.loop.interleave.count", i32 {counts.get(lanes, 1)}}}"""
         for lanes in (signature.lanes, *_halves(signature.lanes))

@@ -216,3 +216,25 @@ def test_given_output() -> None:
     call = ReductionCall((2,), (3,), OperandSpec(float32, (12, 4)), (OperandSpec(float32, (4,)),), (None,))
     assert reduction(SUM, call)(x, out) is out
     assert out.tolist() == [3, 3]
+
+
+def log_of_factorial(x):  # type: ignore[no-untyped-def]
+    return math.lgamma(x + 1.0)
+
+
+def test_nothing_is_said_of_what_the_c_library_computes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM tells stderr where it is told to vectorise a call and cannot."""
+    monkeypatch.setenv("OPDSL_CACHE", "0")  # which keeps what was compiled quietly
+    lift = graph_of(log_of_factorial, "float64")
+    fold = SUM._replace(
+        lift=lift, combine=graph_of(add, "float64", "float64"), finish=graph_of(first, "float64", "int64")
+    )
+    x = numpy.arange(1.0, 10.0)[:, None] * numpy.ones(40)
+    for each, dims in ((x, (0,)), (x, (1,)), (x, (0, 1)), (x.T.copy(), (1,))):
+        found = run(fold, each, dims, float64)
+        kept = [dim for dim in range(2) if dim not in dims]
+        expected = numpy.vectorize(math.lgamma)(each + 1.0).sum(dims)
+        numpy.testing.assert_allclose(numpy.asarray(found).reshape([each.shape[dim] for dim in kept]), expected)
+    assert capfd.readouterr() == ("", "")
