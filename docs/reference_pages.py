@@ -28,6 +28,7 @@ MODULES = {
     "opdsl.interop.torch": "PyTorch",
     "opdsl.interop.torch.overrides": "Kernels of opdsl for operators of torch",
     "opdsl.interop.dask": "Operators on chunked arrays",
+    "opdsl.notebook": "Pictures of tensors",
     "opdsl.cuda": "Devices, streams, events, memory and graphs",
     "opdsl.nn.functional": "PyTorch's functions for networks",
     "opdsl.array_api": "The array API standard",

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from opdsl import errors as errors
     from opdsl import native as native
     from opdsl import nn as nn
+    from opdsl import notebook as notebook
     from opdsl import testing as testing
     from opdsl.aten.by_hand import atleast_1d as atleast_1d
     from opdsl.aten.by_hand import atleast_2d as atleast_2d

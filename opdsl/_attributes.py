@@ -13,7 +13,7 @@ from opdsl.dispatch.model.packet import Packet
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import Tensor
 
-_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "testing"))
+_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "notebook", "testing"))
 
 # Not part of the interface, but attributes without an import of their own.
 _LAYERS = frozenset(("declare", "dispatch", "schema"))

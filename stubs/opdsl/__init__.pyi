@@ -14,6 +14,7 @@ import opdsl.cuda as _cuda
 import opdsl.errors as _errors
 import opdsl.native as _native
 import opdsl.nn as _nn
+import opdsl.notebook as _notebook
 import opdsl.testing as _testing
 from math import e as e, inf as inf, nan as nan, pi as pi
 from opdsl._operators import (
@@ -690,6 +691,7 @@ cuda = _cuda
 errors = _errors
 native = _native
 nn = _nn
+notebook = _notebook
 testing = _testing
 float: DType
 int: DType

@@ -21,6 +21,7 @@ LAYERS = (
     "native",
     "scalar",
     "runtime",
+    "notebook",
     "dispatch",
     "kernels",
     "sharding",

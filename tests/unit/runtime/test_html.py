@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, notebook
 
 
 class Page(HTMLParser):
@@ -102,3 +103,50 @@ def test_an_operator_shows_its_schema_its_kin_and_its_table():
 def test_a_packet_shows_all_of_its_overloads():
     names = {row[0] for row in Page(opdsl.max._repr_mimebundle_()["text/html"]).rows}
     assert {"default", "other"} <= names
+
+
+# ------------------------------------------------------------------------------------------------------------- pictures
+
+
+def shapes(picture: notebook.Picture) -> list[ElementTree.Element]:
+    """The rectangles of a picture, which has to be well-formed."""
+    return list(ElementTree.fromstring(picture._repr_svg_()).iter("{http://www.w3.org/2000/svg}rect"))
+
+
+def test_a_heat_map_has_a_cell_for_each_element() -> None:
+    x = opdsl.tensor([[-2.0, 0.0, 1.0], [opdsl.nan, 2.0, opdsl.inf]])
+    cells = shapes(notebook.heatmap(x))
+    assert [(each.get("x"), each.get("y")) for each in cells[:4]] == [("0", "0"), ("24", "0"), ("48", "0"), ("0", "24")]
+    blue, white, *_, grey, red, other_grey = (each.get("fill") for each in cells)
+    assert (blue, white, red) == ("rgb(33,102,172)", "rgb(247,247,247)", "rgb(178,24,43)")
+    assert grey == other_grey == "#bbb"
+    assert [each[0].text for each in cells][:2] == ["-2", "0"]
+
+
+def test_large_matrices_are_shown_by_means() -> None:
+    x = opdsl.arange(192 * 200).reshape(192, 200)
+    picture = notebook.heatmap(x)
+    assert len(shapes(picture)) == 96 * 96
+    # The first block has rows 0 and 1, columns 0 and 1; the last one rows 190 and 191 and the last three columns.
+    assert "from 100.5 to 38298" in picture.title
+    assert len(shapes(notebook.heatmap(opdsl.ones(5, dtype=opdsl.bfloat16)))) == 5
+
+
+def test_a_histogram_counts_what_numpy_counts() -> None:
+    values = numpy.random.default_rng(0).normal(size=(50, 4))
+    counts, _ = numpy.histogram(values, 10)
+    bars = shapes(notebook.histogram(opdsl.tensor(values), bins=10))
+    assert [int(str(each[0].text).split()[0]) for each in bars] == counts.tolist()
+    assert [each.get("height") for each in bars] == [str(-(-120 * int(each) // int(counts.max()))) for each in counts]
+    assert shapes(notebook.histogram(opdsl.tensor([opdsl.nan]))) == []
+
+
+def test_what_cannot_be_shown_is_refused() -> None:
+    for bad in (opdsl.ones(0), opdsl.ones(2, device="meta"), opdsl.tensor([1j])):
+        for picture in (notebook.heatmap, notebook.histogram):
+            with pytest.raises(opdsl.errors.ConversionError):
+                picture(bad)
+    with pytest.raises(opdsl.errors.DimensionError):
+        notebook.heatmap(opdsl.ones(1, 2, 3))
+    with pytest.raises(opdsl.errors.OptionError):
+        notebook.histogram(opdsl.ones(2), bins=0)
