@@ -157,6 +157,10 @@ class ShardingError(OpdslError, NotImplementedError):
     """A call cannot be cut into pieces like that: the rule of its operator, or unknown sizes, are in the way."""
 
 
+class VersionError(OpdslError, RuntimeError):
+    """Processes that compute one result have different versions of opdsl, or of an operator."""
+
+
 class MissingKernelError(OpdslError, NotImplementedError):
     """The dispatch table has no kernel for the key set of a call."""
 

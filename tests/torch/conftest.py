@@ -16,3 +16,6 @@ with contextlib.suppress(ImportError):
         device = importlib.import_module(f"torch.{name}")
         if not device.is_available():
             vars(device)["manual_seed_all"] = lambda seed: None
+
+# A program that test_sharding.py runs in several processes.
+collect_ignore = ["sharded.py"]

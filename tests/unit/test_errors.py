@@ -109,6 +109,12 @@ def sort_unknown_sizes() -> None:
     lazy(opdsl.sort)(x[x > 0])
 
 
+def compute_with_another_version() -> None:
+    from opdsl.interop.dask.blocks import Edition
+
+    Edition("0.0.1", "").require("aten::exp", Edition("0.1.0", ""))
+
+
 def call_without_kernel() -> None:
     with opdsl.Library("errors_test") as library:
         library.op(plain)(zeros(2))
@@ -429,6 +435,7 @@ MISTAKES = {
         lambda: wrap("aten::bmm")(zeros(2), zeros(2)),
         lambda: torch.bmm(torch.zeros(2), torch.zeros(2)),
     ),
+    "a worker of another version": Mistake(errors.VersionError, compute_with_another_version, RuntimeError),
     "sizes that are unknown": Mistake(errors.ShardingError, sort_unknown_sizes, NotImplementedError),
     "no derivative": Mistake(errors.MissingDerivativeError, backward_without_derivative, NotImplementedError),
 }

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import importlib
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import CodeType
+from typing import Any, NamedTuple
 
 import numpy
 from attrs import frozen
 
 from opdsl.backends.cpu.pool import side_by_side
 from opdsl.declare.declaration import Declaration
-from opdsl.dispatch import Operator, registry
-from opdsl.errors import ShardingError, UnknownOperatorError
+from opdsl.dispatch import DispatchKey, Operator, registry
+from opdsl.errors import ShardingError, UnknownOperatorError, VersionError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, DType, Tensor, from_numpy
 from opdsl.runtime.geometry import geometry
@@ -45,25 +48,73 @@ class Placeholder:
         return new_tensor(geometry(self.dtype, Device("meta"), self.shape))
 
 
+class Edition(NamedTuple):
+    """What has to be the same in all processes that compute an array.
+
+    opdsl: its version. declaration: a digest of an operator's schema and functions.
+    """
+
+    opdsl: str
+    declaration: str
+
+    def require(self, operator: str, here: Edition) -> None:
+        """See that this process has the same.
+
+        Raises:
+            VersionError: it has not.
+        """
+        if here.opdsl != self.opdsl:
+            raise VersionError(
+                f"{operator}: the graph was made by opdsl {self.opdsl}, this process has opdsl {here.opdsl}. Install "
+                "the same version for the client and the workers."
+            )
+        if here.declaration != self.declaration:
+            raise VersionError(
+                f"{operator} is declared in another way in this process than where the graph was made. Give the client "
+                "and the workers the same source, and restart workers after a change."
+            )
+
+
+def edition_of(operator: Operator) -> Edition:
+    """What this process has."""
+    kernel = operator.entry(DispatchKey("CPU")).kernel
+    codes = [each.__code__ for each in getattr(kernel, "functions", ())]
+    text = repr([str(operator.schema), *((each.co_code, each.co_names, _constants(each)) for each in codes)])
+    return Edition(sys.modules["opdsl"].__version__, hashlib.blake2b(text.encode(), digest_size=8).hexdigest())
+
+
+def _constants(code: CodeType) -> list[object]:
+    """The constants of a function; of functions within, theirs."""
+    return [_constants(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+
+
 @frozen
 class Call:
     """One call of an operator on arrays.
 
     operator: its qualified name. module: the one that declares it, which worker processes import.
+    edition: of opdsl and of the operator's declaration, where the graph is made.
     arguments: in the order of its schema, tensors replaced by placeholders.
     """
 
     operator: str
     module: str
+    edition: Edition
     arguments: tuple[Any, ...]
 
-    def __dask_tokenize__(self) -> tuple[str, str, str]:
-        return self.operator, self.module, repr(self.arguments)
+    def __dask_tokenize__(self) -> tuple[str, str, str, str]:
+        return self.operator, self.module, self.edition.declaration, repr(self.arguments)
 
     @functools.cached_property
     def found(self) -> Operator:
-        """The operator, as this process has it."""
-        return _operator(self.operator, self.module)
+        """The operator, as this process has it.
+
+        Raises:
+            VersionError: it has another one than the process that made the graph.
+        """
+        found = _operator(self.operator, self.module)
+        self.edition.require(self.operator, edition_of(found))
+        return found
 
     @functools.cached_property
     def rule(self) -> Rule:

@@ -29,6 +29,7 @@ from opdsl.interop.dask.blocks import (
     carried_last,
     carried_on,
     carried_results,
+    edition_of,
     name_of,
     same,
 )
@@ -106,7 +107,7 @@ class Plan:
             with_tensors(each, lambda tensor: Placeholder(next(places), tensor.shape, tensor.dtype))
             for each in self.arguments
         )
-        return Call(*name_of(self.operator), arguments)
+        return Call(*name_of(self.operator), edition_of(self.operator), arguments)
 
     @property
     def pairs(self) -> list[Any]:
@@ -268,7 +269,9 @@ def _blocks(
     for array, labels in zip(pairs[::2], pairs[1::2], strict=True):
         for label, sizes in zip(labels, array.chunks, strict=True):
             chunks[label] = max(chunks.get(label, ()), sizes, key=len)
-    index = [ArrayBlockIdDep(tuple(chunks[label] for label in out)), tuple(out)] if isinstance(function, Piece) else []
+    index: list[Any] = (
+        [ArrayBlockIdDep(tuple(chunks[label] for label in out)), tuple(out)] if isinstance(function, Piece) else []
+    )
     return da.blockwise(
         function,
         tuple(out),

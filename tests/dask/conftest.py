@@ -1,0 +1,4 @@
+"""Modules that are no tests."""
+
+# Worker processes import it by its own name.
+collect_ignore = ["faulty.py"]

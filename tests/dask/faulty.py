@@ -1,0 +1,62 @@
+"""Operators that worker processes import, and what goes wrong in them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import opdsl
+from opdsl import Library, Tensor
+
+lib = Library("faulty")
+
+
+@lib.op
+def doubled(self: Tensor, folder: str) -> Tensor:
+    """Slow; the first that runs in a process writes which process that is."""
+    ...
+
+
+@doubled.kernel("CPU")
+def doubled_cpu(self: Tensor, folder: str) -> Tensor:
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(0.05)
+    return self + self
+
+
+@doubled.kernel("Meta")
+def doubled_meta(self: Tensor, folder: str) -> Tensor:
+    return opdsl.empty_like(self)
+
+
+doubled.sharding("ij->ij")
+
+
+@lib.op
+def positive(self: Tensor) -> Tensor: ...
+
+
+@positive.kernel("CPU")
+def positive_cpu(self: Tensor) -> Tensor:
+    if (self.numpy() < 0).any():
+        raise ValueError("an element is negative")
+    return self.clone()
+
+
+@positive.kernel("Meta")
+def positive_meta(self: Tensor) -> Tensor:
+    return opdsl.empty_like(self)
+
+
+positive.sharding("ij->ij")
+
+
+@lib.op
+def squared(self: Tensor) -> Tensor: ...
+
+
+@squared.pointwise
+def squared_scalar(x: Any) -> Any:
+    return x * x
