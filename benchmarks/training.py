@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -70,31 +68,12 @@ def first_step(library: str, index: int, cache: str) -> tuple[float, float]:
         index: of the model.
         cache: the folder of compiled kernels.
     """
-    command = [sys.executable, __file__, "--first", library, str(index)]
+    command = [sys.executable, "-m", "harness.first_step", library, str(index)]
     environment = os.environ | {"OPDSL_CACHE_DIR": cache or os.environ.get("OPDSL_CACHE_DIR", "")}
-    done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+    here = Path(__file__).parent
+    done = subprocess.run(command, check=True, env=environment, cwd=here, capture_output=True, text=True)
     seconds, memory = map(float, done.stdout.split())
     return seconds, memory
-
-
-def report_first_step(library: str, index: int) -> None:
-    """What the fresh process prints."""
-    lib: Any = torch if library == "torch" else opdsl
-    lib.set_num_threads(1)
-    model = MODELS[index].make(lib)
-    before = peak_memory()
-    started = time.process_time()
-    float(model.step().item())
-    seconds = time.process_time() - started
-    for _ in range(4):
-        model.step()
-    print(seconds, peak_memory() - before)
-
-
-def peak_memory() -> float:
-    """The most memory that this process has had, in MiB; without what its parent had, as ``getrusage`` gives it."""
-    found = re.search(r"^VmHWM:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-    return float(found[1]) / 1024 if found else math.nan
 
 
 def run(threads: int) -> Report:
@@ -134,11 +113,8 @@ def first_steps(report: Report) -> None:
 
 
 if __name__ == "__main__":
-    if "--first" in sys.argv:
-        report_first_step(sys.argv[2], int(sys.argv[3]))
-    else:
-        parser = argparse.ArgumentParser(add_help=False)
-        parser.add_argument("--threads", type=int, default=1)
-        chosen, sys.argv[1:] = parser.parse_known_args()
-        name = "training" if chosen.threads == 1 else f"training-{chosen.threads}-threads"
-        main(name, lambda: run(chosen.threads))
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--threads", type=int, default=1)
+    chosen, sys.argv[1:] = parser.parse_known_args()
+    name = "training" if chosen.threads == 1 else f"training-{chosen.threads}-threads"
+    main(name, lambda: run(chosen.threads))

@@ -7,9 +7,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy
-import torch
-
-import opdsl
 
 # One forward and backward pass, and a step of plain gradient descent; the loss, a tensor.
 Step = Callable[[], Any]
@@ -26,7 +23,7 @@ class Model:
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
-        self.nn = torch.nn.functional if lib is torch else opdsl.nn.functional
+        self.nn = lib.nn.functional
         self.draw = numpy.random.default_rng(0)
         self.parameters: list[Any] = []
 

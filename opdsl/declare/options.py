@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 import attrs
 
@@ -163,7 +163,14 @@ def _is_flag(value: object) -> bool:
 
 
 def _are_texts(value: object) -> bool:
-    return type(value) is tuple and all(type(each) is str for each in value)
+    return type(value) in (tuple, list) and all(type(each) is str for each in cast("Iterable[object]", value))
+
+
+def _is_precomputed(value: object) -> bool:
+    """Whether it says of arguments which others, of which types, take their place; or names them alone."""
+    if type(value) is not dict:
+        return _are_texts(value)
+    return all(type(each) is dict and all(type(kind) is type for kind in each.values()) for each in value.values())
 
 
 def _is_table(value: object) -> bool:
@@ -186,7 +193,7 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
     "structured_delegate": _is_text,
     "structured_inherits": _is_base,
     "ufunc_inner_loop": _is_table,
-    "precomputed": _are_texts,
+    "precomputed": _is_precomputed,
     "autogen": _is_text,
     "cpp_no_default_args": _are_texts,
     "manual_cpp_binding": _is_flag,

@@ -6,7 +6,7 @@ import ast
 import builtins
 import linecache
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -104,7 +104,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     return FunctionSource(function, tree, first_line, indent)
 
 
-@cache
+@lru_cache(maxsize=64)  # a tree takes many times the memory of its text
 def _parse(code: CodeType, module: str) -> tuple[ast.FunctionDef | ast.Lambda, int, int]:
     lines = linecache.getlines(code.co_filename)
     if not lines or code.co_firstlineno > len(lines):

@@ -56,6 +56,11 @@ def test_importing_opdsl_does_not_load(name: str) -> None:
     assert name not in loaded_by("import opdsl")
 
 
+def test_declaring_operators_needs_no_typeguard() -> None:
+    topics = ("reductions", "statistics", "extrema", "average_pooling", "ranges")
+    assert "typeguard" not in loaded_by("import opdsl\n" + "\n".join(f"import opdsl.aten.{each}" for each in topics))
+
+
 @pytest.mark.parametrize("name", LATER)
 def test_importing_opdsl_leaves_for_first_use(name: str) -> None:
     assert name not in loaded_by("import opdsl")
