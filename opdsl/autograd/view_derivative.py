@@ -68,7 +68,7 @@ class ViewDerivative:
         return self._orders.get(key)
 
     def _run(
-        self, gradients: tuple[Gradient, ...], values: Mapping[str, Any], asked: tuple[bool, ...]
+        self, gradients: tuple[Tensor, ...], values: Mapping[str, Any], asked: tuple[bool, ...]
     ) -> tuple[Tensor]:
         viewed, *rest = self.names
         positional = len(self.operator.schema.positional)
@@ -79,7 +79,7 @@ class ViewDerivative:
             return self.operator.function(tensor, *given, **named)
 
         form = values[viewed].geometry
-        if len(gradients) == 1 and gradients[0] is not None:
+        if len(gradients) == 1:
             order = self._known_order(take, form, (*given, *named.values()))
             if order is not None:
                 return (_moved_back(order, form, gradients[0]),)
@@ -117,24 +117,22 @@ def _without_memory(form: TensorMeta) -> Tensor:
     return new_tensor(geometry(form.dtype, META, form.shape))
 
 
-def _summed(take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:
+def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """The sums of the gradients of elements that are shown several times."""
     count, shape = whole.numel(), whole.shape
     numbered = from_numpy(numpy.arange(count)).view(shape).to(whole.device)
     total = whole.view((count,))
     for places, gradient in zip(_listed(take(numbered)), gradients, strict=True):
-        if gradient is not None:
-            total = total.index_add(0, places.reshape((-1,)), gradient.reshape((-1,)))
+        total = total.index_add(0, places.reshape((-1,)), gradient.reshape((-1,)))
     return total.view(shape)
 
 
-def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:
+def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """Write gradients into the views of a tensor of zeros, so that it can be differentiated."""
     with no_grad():
         for view, gradient in zip(_listed(take(whole)), gradients, strict=True):
-            if gradient is not None:
-                view.copy_(gradient)
-    edges = tuple(None if each is None else edge_of(each) for each in gradients)
+            view.copy_(gradient)
+    edges = tuple(map(edge_of, gradients))
     if not is_grad_enabled() or all(each is None for each in edges):
         return whole
 

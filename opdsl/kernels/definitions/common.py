@@ -92,7 +92,7 @@ def _filling(kernel: Kernel) -> Callable[..., None]:
     def fill(*values: Any) -> None:
         kernel.run(*values)
 
-    fill.__dict__["__wrapped__"] = kernel.functions[0] if kernel.functions else kernel  # who is named if it fails
+    fill.__dict__["__wrapped__"] = kernel.functions[0]  # who is named if it fails
     return fill
 
 

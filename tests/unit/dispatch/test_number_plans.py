@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl import DispatchMode, Ints, Library, Tensor
-from opdsl.dispatch.binding.arguments import value_key
+from opdsl.dispatch.binding.arguments import mixed_key, value_key
 from opdsl.errors import ShapeError
 
 pytestmark = pytest.mark.usefixtures("plans_at_once")
@@ -46,6 +46,41 @@ def test_keys_are_equal_where_values_are_the_same(first, second):
 def test_a_tuple_has_the_key_of_a_list(value):
     frozen = tuple(value) if isinstance(value, list) else value
     assert value_key(frozen) == value_key(value)
+
+
+def test_a_tensor_a_list_and_a_number_have_keys_of_their_own():
+    one, two = opdsl.ones(1), opdsl.ones(2)
+    assert mixed_key(two) is two.geometry
+    assert mixed_key([one, two]) == mixed_key((one, two)) == (one.geometry, two.geometry)
+    assert mixed_key([None, two]) == (None, two.geometry)
+    for value in (2, 2.0, "sum", None, [2, 3], (2.0,), []):
+        assert mixed_key(value) == value_key(value)
+
+
+def test_an_argument_may_be_a_tensor_or_a_list_of_them():
+    one, two = opdsl.tensor(1.0), opdsl.ones(2)
+    for _ in range(2):
+        assert opdsl.atleast_2d(two).shape == (1, 2)
+        assert [each.shape for each in opdsl.atleast_2d([one, two])] == [(1, 1), (1, 2)]
+        assert [each.shape for each in opdsl.atleast_2d([two, two])] == [(1, 2), (1, 2)]
+    with Library("mixed") as library:
+
+        @library.op
+        def count(values: list[Tensor | None]) -> int: ...
+
+        @count.kernel("CompositeExplicitAutograd")
+        def count_tensors(values):
+            return sum(each is not None for each in values)
+
+        @count.overload("number")
+        def count_number(values: int) -> int: ...
+
+        @count_number.kernel("CompositeExplicitAutograd")
+        def count_itself(values):
+            return values
+
+        for _ in range(2):
+            assert [count(each) for each in ([one, None], [one, two], [None, two, two], 7, 8)] == [1, 2, 2, 7, 8]
 
 
 def sign_by_kernel(f):
