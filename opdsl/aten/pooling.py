@@ -225,7 +225,10 @@ def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
 
 
 def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shape, *others: Tensor) -> None:
-    """That the gradient of a result has its shape and dtype, and so what else belongs to the result.
+    """That the gradient of a result has its shape and dtype, and what else belongs to the result its shape.
+
+    Args:
+        others: numbers of elements.
 
     Raises:
         ShapeError, DTypeError: they have not.
@@ -236,6 +239,9 @@ def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shap
             f"{operator}: Expected a gradient of shape {list(shape)}, and so what belongs to it, but got "
             f"{list(each.shape)}",
         )
+    for each in others:
+        if each.dtype is not int64:
+            raise DTypeError(f"{operator}: expected scalar type Long but found {each.dtype.scalar_type}")
     if grad_output.dtype is not self.dtype:
         raise DTypeError(
             f"{operator}: expected dtype {self.dtype.scalar_type} for `grad_output` but got dtype "

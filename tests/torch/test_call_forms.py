@@ -333,3 +333,14 @@ def test_outputs_are_given_in_one_way() -> None:
     outs = (opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64))
     with pytest.raises(TypeError):
         opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=outs[0], max_values=outs[1], out=outs)
+
+
+@pytest.mark.parametrize("mask", [[], [False], [True] * 4])
+def test_an_array_of_bools_has_its_size(mask: list[bool]) -> None:
+    def call(lib: Any) -> Any:
+        x, row = lib.ones(3, 4), lib.ones(4)
+        return lib.ops.aten.native_batch_norm_backward(x, x, None, row, row, None, None, False, 1e-5, mask)
+
+    for lib, error in ((torch, RuntimeError), (opdsl, opdsl.errors.ConversionError)):
+        with pytest.raises(error, match=f"a List with {len(mask)} elements to a fixed-size array of size 3"):
+            call(lib)

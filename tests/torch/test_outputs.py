@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -273,6 +274,17 @@ def test_an_input_that_is_the_output_is_read_before_it_is_resized() -> None:
     x = of(torch.arange(12.0))
     with pytest.warns(UserWarning, match="resized"):
         assert opdsl.sum(x, 0, out=x).item() == 66.0
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize(
+    ("name", "shapes"), [("bmm", ((2, 3, 4), (2, 4, 5))), ("mm", ((3, 4), (4, 5))), ("mv", ((3, 4), (4,)))]
+)
+def test_products_read_an_input_before_it_is_resized(name: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    for _ in range(2):
+        x, y = (opdsl.arange(math.prod(each)).reshape(each).clone() for each in shapes)
+        expected = getattr(opdsl, name)(x, y)
+        assert getattr(opdsl, name)(x, y, out=x).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", ["add_", "copy_", "mul_"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -113,3 +115,25 @@ def test_pools_of_sizes_that_are_new_take_the_plan_of_their_form():
         for name, rest in (("max_pool2d_with_indices", [3, 2, 1]), ("avg_pool2d", [3, 2, 1]), ("avg_pool2d", [2])):
             given_ = (images_, *([each] for each in rest))
             assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 1e-5) == []
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float64"])
+@pytest.mark.usefixtures("plans_at_once")
+def test_numbers_of_elements_are_of_int64(dims: int, dtype: str) -> None:
+    """Others were read as if they were."""
+
+    def calls(lib: Any) -> list[Callable[[], Any]]:
+        grad, x = lib.ones((1, 2) + (2,) * dims), lib.ones((1, 2) + (4,) * dims)
+        indices = lib.zeros((1, 2) + (2,) * dims, dtype=getattr(lib, dtype))
+        sliding = getattr(lib.ops.aten, f"max_pool{dims}d_with_indices_backward")
+        adaptive = getattr(lib.ops.aten, f"adaptive_max_pool{dims}d_backward")
+        one = [1] * dims
+        window = ([2] * dims, [2] * dims, [0] * dims, one, False)
+        return [lambda: adaptive(grad, x, indices), lambda: sliding(grad, x, *window, indices)]
+
+    for ours, theirs in zip(calls(opdsl), calls(torch), strict=True):
+        with pytest.raises(RuntimeError, match="expected scalar type Long"):
+            theirs()
+        with pytest.raises(opdsl.errors.DTypeError, match="expected scalar type Long"):
+            ours()

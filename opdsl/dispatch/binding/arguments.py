@@ -250,7 +250,8 @@ def converter(kind: Type, accepts_number: bool = False) -> Converter:
         return _optional(converter(kind.element, accepts_number))
     if isinstance(kind, ListType):
         element = converter(kind.element)
-        return _list(*_ELEMENTS.get(str(kind.element), (element, element)), kind.size)
+        is_array = str(kind.element) == "bool" and kind.size is not None
+        return _list(*_ELEMENTS.get(str(kind.element), (element, element)), kind.size, is_array=is_array)
     name = str(kind)
     if name == "Tensor" and accepts_number:
         return to_tensor_or_number
@@ -264,13 +265,14 @@ def _optional(inner: Converter) -> Converter:
     return convert
 
 
-def _list(first: Converter, later: Converter, size: int | None) -> Converter:
+def _list(first: Converter, later: Converter, size: int | None, *, is_array: bool) -> Converter:
     """A list or tuple of the element type, as a tuple; a sized list also takes one bare element, repeated.
 
     Args:
         first: converts the first element, or the bare one.
         later: converts the others.
         size: of a sized list.
+        is_array: whether it has just so many elements; kernels look at others themselves.
     """
 
     def convert(value: object) -> object:
@@ -279,6 +281,10 @@ def _list(first: Converter, later: Converter, size: int | None) -> Converter:
                 return NO_MATCH
             element = first(value)
             return NO_MATCH if element is NO_MATCH else (element,) * size
+        if is_array and len(value) != size:
+            raise ConversionError(
+                f"Tried to convert a List with {len(value)} elements to a fixed-size array of size {size}"
+            )
         elements = tuple([later(each) if index else first(each) for index, each in enumerate(value)])
         # Identity, not `in`: a tensor's == is an operator.
         return NO_MATCH if any(each is NO_MATCH for each in elements) else elements

@@ -220,7 +220,9 @@ class StructuredKernel(Kernel):
         forms = [each.form for each in targets]
         if forms[0].device.type == "meta":
             return [each.finish(each.working(), _leave) for each in targets]
-        inputs = tuple(_before_resize(each, targets) for each in inputs)
+        if any(each.resizes for each in targets):
+            inputs = _before_resize(inputs, targets)
+            prepared = prepared._replace(state=_before_resize(prepared.state, targets))
         bound = self.definition.compile_call(prepared, inputs, forms, self.key, allocate=False)
         with restored_on_error(given):
             outputs = [each.working() for each in targets]
@@ -278,7 +280,8 @@ def _copy(target: Tensor, source: Tensor) -> None:
 def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
     """An input as it is now, where it will be resized as an output."""
     if isinstance(value, tuple):
-        return tuple(_before_resize(each, targets) for each in value)
+        kept = [_before_resize(each, targets) for each in value]
+        return type(value)(*kept) if hasattr(value, "_fields") else tuple(kept)
     if not any(target.resizes and target.given is value for target in targets):
         return value
     return tensor_over(array_of(value), value.geometry)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy
 
-from opdsl.errors import DeviceError
+from opdsl.errors import DeviceError, DTypeError
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.iteration.coalescing import coalesce
@@ -53,7 +53,12 @@ class Positions(NamedTuple):
 
 
 def range_of(positions: Tensor) -> tuple[int, int] | None:
-    """The smallest and the largest element of an int64 tensor; None where there is none."""
+    """The smallest and the largest element of an int64 tensor; None where there is none.
+
+    Raises:
+        DTypeError: it is of another dtype, as which it would be read.
+    """
+    _require_int64(positions)
     if positions.geometry.numel == 0:
         return None
     if is_beyond(positions):
@@ -71,11 +76,20 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     return int(least), int(greatest)
 
 
+def _require_int64(positions: Tensor) -> None:
+    if positions.dtype is not int64:
+        raise DTypeError(f"expected scalar type Long but found {positions.dtype.scalar_type}")
+
+
 def known_inside(positions: Tensor, least: int, size: int) -> bool:
     """Whether a call is lowered whose plans look that all elements of an int64 tensor lie from ``least`` to ``size``.
 
     That is noted then; it is False where nothing is lowered.
+
+    Raises:
+        DTypeError: see ``range_of``.
     """
+    _require_int64(positions)
     recorder = lowering.get()
     if recorder is None or positions.device is not cpu:
         return False
