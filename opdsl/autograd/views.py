@@ -26,9 +26,10 @@ from opdsl.autograd.graph import (
     make_node,
     written_view,
 )
+from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GradientError, RequiresGradError
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Creation, Tensor, TensorMeta, from_numpy, has_internal_overlap
+from opdsl.runtime import Creation, Tensor, TensorMeta, cpu, from_numpy, has_internal_overlap
 
 __all__ = ["ViewNode", "check_writable", "owner_of", "set_history", "view_node"]
 
@@ -198,7 +199,12 @@ def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
     written = make_node(Recipe(node.name, _write_backward, (form,)), (before, *others), (node, piece, has_own_edge))
     _take_up(owner, written, views=1)
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
-    tensor.autograd = _piece_node(owner, tensor)
+    if not isinstance(getattr(tensor, "autograd", None), ViewNode):  # which is made anew when it is asked for
+        tensor.autograd = _piece_node(owner, tensor)
+
+
+# References to a gradient, and to its array, that nobody but the engine has: what hands it on, the name, the call.
+_UNSHARED_GRADIENT, _UNSHARED_ARRAY = 3, 2
 
 
 def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient, ...]:
@@ -209,11 +215,18 @@ def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
     inner, piece, has_own_edge = node.saved
     if gradient is None:
         return (None,) * len(node.edges)
-    sent = tuple(inner.recipe.run(inner, (piece.taken(piece.laid_out(gradient)).clone(),)))
-    own = sent[0] if has_own_edge else None
-    if own is None:
-        own = filled(gradient.geometry, 0, piece.shape)
-    return (piece.put(gradient, own), *(sent[1:] if has_own_edge else sent))
+    is_unshared = getrefcount(gradient) <= _UNSHARED_GRADIENT and gradient._base is None
+    is_unshared &= gradient.geometry.device is cpu and getrefcount(gradient.array) <= _UNSHARED_ARRAY
+    whole = piece.laid_out(gradient)
+    sent = tuple(inner.recipe.run(inner, (piece.taken(whole).clone(),)))
+    own, others = (sent[0], sent[1:]) if has_own_edge else (None, sent)
+    if is_grad_enabled() or piece.repeats:
+        return (piece.put(whole, filled(gradient.geometry, 0, piece.shape) if own is None else own), *others)
+    if whole is gradient and not is_unshared:
+        whole = whole.clone()
+    taken = piece.taken(whole)
+    taken.zero_() if own is None else taken.copy_(own)
+    return (whole, *others)
 
 
 def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:

@@ -42,11 +42,15 @@ def address(tensor: TensorBase) -> int:
     if type(getattr(tensor, "array", None)) is SymbolicArray:
         return id(tensor.array)  # one of its own: nothing is known but that it is not that of another
     if tensor.geometry.device.type == "cpu":
-        first: int = tensor.array.__array_interface__["data"][0]
-        return first
+        return _address_of(tensor.array)
     if tensor.geometry.device.type == "meta":
         return 0
     return device_memory(tensor.geometry.device).address(tensor.array)
+
+
+def _address_of(array: _Array) -> int:
+    """The address of an array's first element, or of where it would be."""
+    return first_address(array) or array.__array_interface__["data"][0]
 
 
 def owner_of(array: _Array) -> _Array:
@@ -72,11 +76,10 @@ def storage_begin(tensor: TensorBase, root: TensorBase) -> int:
     if tensor.geometry.device.type != "cpu":
         return address(root)
     memory = memory_of(root)
-    begin: int = memory.__array_interface__["data"][0]
-    if begin <= address(tensor) <= begin + extent(memory):
+    begin = _address_of(memory)
+    if tensor.array.base is memory or begin <= address(tensor) <= begin + extent(memory):
         return begin
-    first: int = owner_of(tensor.array).__array_interface__["data"][0]
-    return first
+    return _address_of(owner_of(tensor.array))
 
 
 def extent(array: _Array) -> int:

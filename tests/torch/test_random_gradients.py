@@ -125,6 +125,8 @@ def difference(seed: int) -> str:
             wanted.found = {name: value for name, value in wanted.found.items() if name in ours.found}
         if any(".copy_(" in step and step not in ours.failed for step in wanted.failed):
             return ""  # PyTorch refuses copies that leave what they read as it is; ours are let through
+        if "backward" in wanted.failed and "single memory location" in str(wanted.error):
+            return ""  # PyTorch writes what overlaps itself, and fails then
         if ours.failed != wanted.failed:
             return f"{text}\nfailed: {ours.failed}\nin PyTorch: {wanted.failed}"
         if ours.flags != wanted.flags:

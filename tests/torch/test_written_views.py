@@ -528,3 +528,22 @@ def test_what_a_copy_overwrites_gets_no_gradient_of_infinities() -> None:
     y.copy_(opdsl.zeros(2, requires_grad=True))
     y.backward(opdsl.tensor([math.inf, math.nan]))
     assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_gradients_that_others_have_are_not_written_where_a_view_was() -> None:
+    kept: list[tuple[Any, list[float]]] = []
+
+    def gradients(lib: Any) -> list[Any]:
+        x = lib.arange(6, dtype=lib.float64).reshape(2, 3).requires_grad_()
+        y, z = x * 1.0, x * 2.0
+        y[0] = x[1] * 3.0
+        joined = y + z  # both get the same gradient
+        if lib is opdsl:
+            joined.register_hook(lambda g: kept.append((g, g.flatten().tolist())))
+        seed = lib.ones(2, 3, dtype=lib.float64)
+        joined.backward(seed)
+        return [x.grad.tolist(), seed.tolist()]
+
+    for _ in range(3):
+        assert gradients(opdsl) == gradients(torch)
+    assert all(each.flatten().tolist() == values for each, values in kept)
