@@ -66,6 +66,9 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     ...
 
 
+bernoulli.sharding(elementwise=True)
+
+
 @bernoulli.kernel("CompositeExplicitAutograd")
 @traceable
 def bernoulli_kernel(self, generator):
@@ -93,6 +96,9 @@ def bernoulli_out_kernel(self, generator, out):
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
     ...
+
+
+bernoulli_p.sharding(elementwise=True)
 
 
 @bernoulli_p.kernel("CompositeExplicitAutogradNonFunctional")

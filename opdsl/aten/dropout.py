@@ -66,6 +66,9 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=False))
 
 
+dropout.sharding(elementwise=True)
+
+
 @op("aten::dropout_", **DROPPING_IN_PLACE)
 def dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
     """``dropout`` in place."""
@@ -104,6 +107,9 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return input if _leaves(input, p, train) else _alpha(input, p, by_feature=False)
 
 
+alpha_dropout.sharding(elementwise=True)
+
+
 @op("aten::alpha_dropout_", **DROPPING_IN_PLACE)
 def alpha_dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
     """``alpha_dropout`` in place."""
@@ -129,6 +135,9 @@ def feature_alpha_dropout_(
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """``dropout`` and the mask of what stays."""
     ...
+
+
+native_dropout.sharding(elementwise=True)
 
 
 @native_dropout.kernel("CPU", "CUDA", "Meta")

@@ -36,6 +36,9 @@ def normal(mean: Tensor, std: float = 1, *, generator: Generator | None = None) 
     ...
 
 
+normal.sharding(elementwise=True)
+
+
 @normal.kernel("CPU", "CUDA", "Meta")
 def normal_mean_kernel(mean, std, generator):
     return around(mean, std, empty(mean.shape, dtype=mean.dtype, device=mean.device), generator)
@@ -176,6 +179,9 @@ def normal_numbers_out_kernel(mean, std, size, generator, out):
 def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Normally distributed numbers, in the form of a tensor."""
     ...
+
+
+normal_functional.sharding(elementwise=True)
 
 
 @normal_functional.kernel("CompositeExplicitAutograd")

@@ -231,6 +231,9 @@ def rand_like(
     ...
 
 
+rand_like.sharding(elementwise=True)
+
+
 @rand_like.kernel("CompositeExplicitAutograd")
 def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
@@ -323,6 +326,9 @@ def randn_like(
 ) -> Tensor:
     """Normally distributed numbers, in the form of a tensor."""
     ...
+
+
+randn_like.sharding(elementwise=True)
 
 
 @randn_like.kernel("CompositeExplicitAutograd")

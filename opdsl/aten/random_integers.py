@@ -276,6 +276,9 @@ def randint_like(
     ...
 
 
+randint_like.sharding(elementwise=True)
+
+
 @randint_like.kernel("CompositeExplicitAutograd")
 def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)

@@ -50,9 +50,16 @@ class OperatorHandle(Calling):
         """Say that gradients do not go to these arguments."""
         exclude_from_derivative(self.declaration, names)
 
-    def sharding(self, labels: str | None = None, *, along: str | None = None) -> Rule:
+    def sharding(
+        self,
+        labels: str | None = None,
+        *,
+        along: str | None = None,
+        rows: int | None = None,
+        elementwise: bool = False,
+    ) -> Rule:
         """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
-        return sharding(self.operator, labels, along)
+        return sharding(self.operator, labels, along, rows, elementwise)
 
     def forward(self, target: Any, /, **constants: object) -> None:
         """Let every variant call the same variant of another declared operator.

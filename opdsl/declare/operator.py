@@ -72,16 +72,30 @@ class Operator(Protocol, Generic[P, R_co]):
     def sharding(self, labels: str, /) -> Rule: ...
     @overload
     def sharding(self, *, along: str) -> Rule: ...
-    def sharding(self, labels: str | None = None, *, along: str | None = None) -> Rule:
+    @overload
+    def sharding(self, *, rows: int) -> Rule: ...
+    @overload
+    def sharding(self, *, elementwise: bool) -> Rule: ...
+    def sharding(
+        self,
+        labels: str | None = None,
+        *,
+        along: str | None = None,
+        rows: int | None = None,
+        elementwise: bool = False,
+    ) -> Rule:
         """How calls may be cut into pieces: ``f.sharding().cuts(arguments)`` lists the ways to cut a call.
 
         It follows from the definition. Of an author's kernel it can be said: ``mm.sharding("ik,kj->ij")`` labels
         dimensions as ``einsum`` does, ``sort.sharding(along="dim")`` names the argument that says along which
-        dimension elements depend on each other.
+        dimension elements depend on each other, ``det.sharding(rows=2)`` how many last dimensions are read together,
+        ``elementwise=True`` that none depends on others.
 
         Args:
             labels: of the dimensions of tensors and results, of an author's kernel.
             along: the argument of such a kernel that names the dimension.
+            rows: how many last dimensions such a kernel reads together.
+            elementwise: whether such a kernel computes elements of elements in the same place.
         """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:

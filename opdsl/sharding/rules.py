@@ -292,6 +292,29 @@ class AllBut(_Called):
 
 
 @frozen
+class AllButLast(_Called):
+    """Operators of matrices, images and the like, which depend on the elements of so many last dimensions.
+
+    rows: how many.
+    results: how many there are; they have the dimensions before.
+    """
+
+    rows: int
+    results: int
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        tensors = list(tensors_in(arguments))
+        shapes = [each.shape for each in tensors]
+        for dim in range(len(shapes[0]) - self.rows if shapes else 0):
+            if all(len(each) > dim and each[: dim + 1] == shapes[0][: dim + 1] for each in shapes):
+                yield Cut((dim,) * len(tensors), (dim,) * self.results)
+
+    def __str__(self) -> str:
+        return f"along any dimension but the last {self.rows}; results are joined"
+
+
+@frozen
 class Moved:
     """Views: a dimension that is found again in the result is cut in both.
 

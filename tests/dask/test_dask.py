@@ -229,3 +229,38 @@ def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
     found, expected = (np.asarray(OF_BLOCKS[name](each).compute()) for each in (blocks, arrays))
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+# ---------------------------------------------------------------------------------------------- random numbers
+
+DRAWN: dict[str, Any] = {
+    "rand_like": (opdsl.rand_like, ()),
+    "randn_like": (opdsl.randn_like, ()),
+    "dropout": (opdsl.nn.functional.dropout, (0.5, True)),
+    "bernoulli": (opdsl.bernoulli, (0.3,)),
+    "normal": (opdsl.normal, (0.5,)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_random_numbers_do_not_depend_on_chunks(name: str) -> None:
+    """They are those of one tensor, in its order, also where kernels have plans; calls that follow draw others."""
+    function, given = DRAWN[name]
+    function = opdsl.ops.aten.dropout.default if name == "dropout" else function
+    opdsl.manual_seed(7)
+    whole = [function(opdsl.from_numpy(X), *given).numpy() for _ in range(3)]
+    for chunks in ((3, 4), (7, 6), (7, 1), ((1, 6), (2, 4))):
+        opdsl.manual_seed(7)
+        found = [lazy(function)(da.from_array(X, chunks=chunks), *given) for _ in range(3)]
+        for one, other in zip(found, whole, strict=True):
+            np.testing.assert_array_equal(one.compute(), other)
+    assert not (whole[0] == whole[1]).all()
+
+
+def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
+    x = da.from_array(X, chunks=(3, 4))
+    found = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
+    wanted = opdsl.bernoulli(opdsl.from_numpy(X * 0 + 0.5), generator=opdsl.Generator().manual_seed(3))
+    np.testing.assert_array_equal(found, wanted.numpy())
+    with pytest.raises(ShardingError, match="its random numbers are those of their places"):
+        lazy(opdsl.rand_like)(x[x[:, 0] > 0])

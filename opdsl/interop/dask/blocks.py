@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
@@ -16,10 +17,13 @@ from attrs import frozen
 
 from opdsl.backends.cpu.pool import side_by_side
 from opdsl.declare.declaration import Declaration
-from opdsl.dispatch import DispatchKey, Operator, registry
+from opdsl.dispatch import DispatchKey, DispatchMode, Operator, current, registry
+from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import ShardingError, UnknownOperatorError, VersionError
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Device, DType, Tensor, from_numpy
+from opdsl.kernels.primitives.random import Window
+from opdsl.runtime import Device, DType, Generator, Tensor, from_numpy
+from opdsl.runtime.generator import generator_for
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.interchange import operand
@@ -220,6 +224,64 @@ class Joined(Piece):
     def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> Block:
         with _running(self.call, blocks, chunk):
             return _results(self.call.rule.piece(in_order(self.call.found), self.call.whole, self.call.piece(blocks)))
+
+
+class _Unplanned(DispatchMode):
+    """Within it nothing runs a plan, also of what bodies call: plans draw random numbers by themselves."""
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        arguments = unbox(called, args, kwargs)
+        kernel = called.find_in(called.key_set(arguments, current.get()))
+        with self:
+            return kernel(*arguments)
+
+
+class _Modes(threading.local):
+    """One for each thread, since there are plans for each."""
+
+    def __init__(self) -> None:
+        self.unplanned = _Unplanned()
+
+
+_modes = _Modes()
+
+
+def draws(operator: Operator) -> bool:
+    """Whether an operator draws random numbers."""
+    return "nondeterministic_seeded" in operator.tags
+
+
+def drawn_by(operator: Operator, arguments: tuple[Any, ...], generator: Generator | None) -> tuple[int, int]:
+    """Take the random numbers of a call from its generator: their seed, and the place of the first.
+
+    Args:
+        operator, arguments: of the call, with tensors without memory.
+        generator: None for the default one.
+    """
+    with _modes.unplanned, Window(0, 0, (), ()) as counted:
+        in_order(operator)(*arguments)
+    return generator_for(Device("cpu"), generator).advance(counted.taken)
+
+
+@frozen
+class Drawn(Joined):
+    """A piece with random numbers, which are those that stand in its place of the whole.
+
+    seed, place: of the first number of the whole. shape: of the whole.
+    starts: for each dimension where chunks begin.
+    """
+
+    seed: int
+    place: int
+    shape: tuple[int, ...]
+    starts: tuple[tuple[int, ...], ...]
+
+    def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> Block:
+        starts = [each[at] for each, at in zip(self.starts, chunk, strict=True)]
+        with _modes.unplanned, Window(self.seed, self.place, self.shape, starts):
+            return super().__call__(chunk, *blocks)
 
 
 @frozen

@@ -14,7 +14,7 @@ from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import DeclarationError, ShardingError
 from opdsl.interop.dask.graphs import UNKNOWN, Plan, Results
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Device, Tensor, to_dtype
+from opdsl.runtime import Device, Generator, Tensor, to_dtype
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.snapshot import tensors_in
@@ -62,6 +62,9 @@ def _called(function: Callable[..., Any], given: tuple[Any, ...], named: dict[st
     def stand_in(value: Any) -> Any:
         if isinstance(value, (list, tuple)) and any(_is_array(each) for each in value):
             return [stand_in(each) for each in value]
+        if isinstance(value, Generator):
+            known.generator = value
+            return Generator("meta")
         return known.stand_in(value) if _is_array(value) else value
 
     seen = _FirstCall()
@@ -77,9 +80,13 @@ def _is_array(value: object) -> bool:
 
 
 class _Arrays:
-    """Which arrays tensors without memory stand for."""
+    """Which arrays tensors without memory stand for.
+
+    generator: of random numbers, if one is given.
+    """
 
     def __init__(self) -> None:
+        self.generator: Generator | None = None
         self._by_tensor: dict[int, tuple[Tensor, da.Array]] = {}
 
     def stand_in(self, value: Any) -> Tensor:
@@ -103,7 +110,7 @@ class _Arrays:
 def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, metas: list[Tensor]) -> Results:
     """The arrays that a call gives; a body that cannot be cut as a whole is taken apart."""
     wanted = [array for each in tensors_in(arguments) if (array := known.of(each)) is not None]
-    plan = Plan(operator, arguments, wanted, metas)
+    plan = Plan(operator, arguments, wanted, metas, known.generator)
     rule = rule_of(operator)
     plan.label(rule)
     if isinstance(rule, ByItsCalls) and plan.uncut():

@@ -19,6 +19,7 @@ from opdsl.dispatch import Operator
 from opdsl.errors import ShardingError
 from opdsl.interop.dask.blocks import (
     Call,
+    Drawn,
     Finished,
     Item,
     Joined,
@@ -29,11 +30,13 @@ from opdsl.interop.dask.blocks import (
     carried_last,
     carried_on,
     carried_results,
+    drawn_by,
+    draws,
     edition_of,
     name_of,
     same,
 )
-from opdsl.runtime import Tensor
+from opdsl.runtime import Generator, Tensor
 from opdsl.sharding.composites import with_tensors
 from opdsl.sharding.partial import Carried
 from opdsl.sharding.rules import Cut, Rule, possible_cuts
@@ -50,6 +53,7 @@ class Plan:
 
     operator: what is called. arguments: in the order of its schema, with tensors without memory.
     arrays: one for each of these tensors. metas: the results without memory.
+    generator: of random numbers, if one is given.
     labels: of the dimensions of arrays; dimensions with one label are cut together.
     outputs: of the dimensions of results.
     folded, scanned: labels along which pieces are combined, or carried on.
@@ -59,6 +63,7 @@ class Plan:
     arguments: tuple[Any, ...]
     arrays: list[da.Array]
     metas: list[Tensor]
+    generator: Generator | None = None
     labels: list[list[int]] = field(factory=list)
     outputs: list[list[int]] = field(factory=list)
     folded: list[int] = field(factory=list)
@@ -97,7 +102,26 @@ class Plan:
             return self._carried(new_axes)
         if any(len(chunks[label]) > 1 for label in self.folded):
             return self._combined(chunks, new_axes)
+        if draws(self.operator):
+            return self._blockwise(self._drawn(chunks, new_axes), self.pairs, new_axes)
         return self._blockwise(Joined(self.call), self.pairs, new_axes)
+
+    def _drawn(self, chunks: dict[int, Any], new_axes: dict[int, int]) -> Drawn:
+        """What runs on blocks of random numbers.
+
+        Raises:
+            ShardingError: sizes are unknown, and numbers depend on the place.
+        """
+        sizes = [chunks.get(label, new_axes.get(label)) for label in self.outputs[0]]
+        every = [each if isinstance(each, tuple) else (each,) for each in sizes]
+        if any(math.isnan(size) for each in every for size in each):
+            raise ShardingError(
+                f"{self.operator.name}: chunk sizes are unknown, and its random numbers are those of their places. "
+                "Call compute_chunk_sizes() of the array first."
+            )
+        starts = tuple((0, *itertools.accumulate(map(int, each[:-1]))) for each in every)
+        seed, place = drawn_by(self.operator, self.arguments, self.generator)
+        return Drawn(self.call, seed, place, self.metas[0].shape, starts)
 
     @property
     def call(self) -> Call:
@@ -107,6 +131,7 @@ class Plan:
             with_tensors(each, lambda tensor: Placeholder(next(places), tensor.shape, tensor.dtype))
             for each in self.arguments
         )
+        arguments = tuple(None if isinstance(each, Generator) else each for each in arguments)
         return Call(*name_of(self.operator), edition_of(self.operator), arguments)
 
     @property

@@ -9,19 +9,26 @@ ATen/core/TransformationHelper.h.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar, Token
 from typing import Any
 
-from opdsl.errors import DeviceError, UnsupportedDTypeError
+from opdsl.errors import DeviceError, ShardingError, UnsupportedDTypeError
 from opdsl.kernels.outputs import check_written
 from opdsl.kernels.primitives.copying import cast, real_and_imaginary
 from opdsl.kernels.primitives.indexed import fill_by_index, in_single_precision
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, float16, float32, float64
 from opdsl.runtime.generator import Generator, generator_for
+from opdsl.runtime.lowering import lowering
 from opdsl.runtime.storage import bump_version
+from opdsl.runtime.strides import contiguous_strides
+from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.viewing import make_view
 
 # -------------------------------------------------------------------------------------------------------- the sequence
 
@@ -146,6 +153,63 @@ DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53} | {
 """How many binary digits a dtype's numbers have beside their sign and exponent."""
 
 
+class Window:
+    """Within it, tensors that are filled with random numbers are blocks of wholes, and get what stands in their place.
+
+    Args:
+        seed, place: of the numbers of the first whole; those of another one follow.
+        shape: of wholes.
+        starts: where blocks begin in them.
+
+    taken: how many numbers wholes have taken so far; tensors without memory count as wholes.
+    """
+
+    def __init__(self, seed: int, place: int, shape: Sequence[int], starts: Sequence[int]) -> None:
+        self.seed = seed
+        self.place = place
+        self.shape = tuple(shape)
+        self.starts = tuple(starts)
+        self.taken = 0
+        self._token: Token[Window | None] | None = None
+
+    def __enter__(self) -> Window:
+        self._token = _window.set(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._token is not None:
+            _window.reset(self._token)
+
+    def fill(self, target: Tensor, distribution: Callable[..., Any], numbers: Sequence[Any]) -> None:
+        """Fill a block.
+
+        Raises:
+            ShardingError: it is no block of a whole.
+        """
+        shape = self.shape + (2,) * (target.ndim - len(self.shape))  # real and imaginary parts
+        if len(shape) != target.ndim or any(size > most for size, most in zip(target.shape, shape, strict=True)):
+            raise ShardingError(f"random numbers of shape {target.shape} are drawn for a block of {self.shape}")
+        steps = contiguous_strides(shape)
+        starts = self.starts + (0,) * (len(shape) - len(self.starts))
+        before = self.place + self.taken + sum(map(operator.mul, starts, steps))
+        # Elements that follow each other in the whole are filled at once.
+        cut = max((at for at, size in enumerate(shape) if target.shape[at] != size), default=0)
+        for index in itertools.product(*map(range, target.shape[:cut])):
+            place = before + sum(map(operator.mul, index, steps))
+            given = [_at(each, index) if isinstance(each, Tensor) else each for each in numbers]
+            fill_by_index(_at(target, index), distribution, (self.seed, *given), (place + _HALF) % (2 * _HALF) - _HALF)
+        self.taken += math.prod(shape)
+
+
+_HALF = 1 << 63
+_window: ContextVar[Window | None] = ContextVar("window", default=None)
+
+
+def _at(tensor: Tensor, index: tuple[int, ...]) -> Tensor:
+    offset = tensor.storage_offset() + sum(map(operator.mul, index, tensor.strides))
+    return make_view(tensor, tensor.shape[len(index) :], tensor.strides[len(index) :], offset)
+
+
 def fill_random_(
     target: Tensor,
     distribution: Callable[..., Any],
@@ -175,23 +239,31 @@ def fill_random_(
             f"Expected all tensors to be on the same device, but found at least two devices, {target.device} and "
             f"{elsewhere.device}!"
         )
+    window = _window.get()
+    if window is not None and lowering.get() is not None:
+        raise NotLoweredError("random numbers of a block")
     if target.device is meta:
         check_written(target, [each for each in numbers if isinstance(each, Tensor)], [])
         bump_version(target)
+        if window is not None:
+            window.taken += target.geometry.numel * (1 + target.dtype.is_complex)
         return target
     parts = real_and_imaginary(target) if target.dtype.is_complex else target
     given = [cast(each, float64) if isinstance(each, Tensor) else each for each in numbers]
+    if window is not None:
+        window.fill(parts, distribution, given)
+        return target
     seed, place = source.advance(parts.geometry.numel)
     fill_by_index(parts, distribution, (seed, *given), place)
     return target
 
 
-def digits_of(dtype: DType, operator: str) -> int:
+def digits_of(dtype: DType, name: str) -> int:
     """How many binary digits the numbers of a real floating-point dtype have.
 
     Raises:
         UnsupportedDTypeError: it is none.
     """
     if not dtype.is_floating_point:
-        raise UnsupportedDTypeError(f"\"{operator}\" not implemented for '{dtype.scalar_type}'")
+        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'")
     return DIGITS[dtype]
