@@ -79,7 +79,8 @@ class _Following(DispatchMode):
         return result
 
     def _cut(self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None]) -> Cut:
-        if called.schema.kind is SchemaKind.functional:
+        # Random numbers are those of their places, which pieces of a body do not know.
+        if called.schema.kind is SchemaKind.functional and "nondeterministic_seeded" not in called.tags:
             for cut in possible_cuts(rule, arguments):
                 if cut.partial is None and list(cut.inputs) == placed:
                     return cut

@@ -257,6 +257,17 @@ def test_random_numbers_do_not_depend_on_chunks(name: str) -> None:
     assert not (whole[0] == whole[1]).all()
 
 
+def test_random_numbers_in_a_body(lib: Library) -> None:
+    @lib.op
+    def thinned(self: Tensor) -> Tensor:
+        return opdsl.rand_like(self * 2.0) * self
+
+    opdsl.manual_seed(7)
+    whole = thinned(opdsl.from_numpy(X)).numpy()
+    opdsl.manual_seed(7)
+    np.testing.assert_array_equal(lazy(thinned)(da.from_array(X, chunks=(3, 4))).compute(), whole)
+
+
 def test_random_numbers_of_a_generator_and_of_unknown_places() -> None:
     x = da.from_array(X, chunks=(3, 4))
     found = lazy(opdsl.bernoulli)(x * 0 + 0.5, generator=opdsl.Generator().manual_seed(3)).compute()
