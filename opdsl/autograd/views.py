@@ -83,7 +83,7 @@ class Piece(NamedTuple):
         """
         memory = self.laid_out(whole)
         if not self.repeats:
-            return memory.as_strided_scatter(piece, self.shape, self.strides, self.offset)
+            return memory.as_strided_scatter(piece, self.shape, self.strides, self.offset + memory.storage_offset())
         places = from_numpy(self.places).to(piece.device)
         flat = memory.as_strided((memory.numel(),), (1,), memory.storage_offset())
         made = flat.index_fill(0, places, 0).index_add(0, places, piece.reshape(-1))

@@ -481,6 +481,19 @@ def test_views_that_overlap_themselves_are_filled(name: str) -> None:
     assert (0.0 if ours[2].grad is None else ours[2].grad.item()) == slope
 
 
+@pytest.mark.parametrize("write", [lambda y, x: y[1:].mul_(x[1:]), lambda y, x: y[1:].unfold(0, 2, 1).zero_()])
+def test_the_gradient_of_what_was_written_may_be_a_piece_itself(write: Callable[[Any, Any], Any]) -> None:
+    def gradient(lib: Any) -> Any:
+        x = lib.arange(1, 5, dtype=lib.float64).requires_grad_()
+        y = x * 1
+        write(y, x)
+        whole = lib.cat([x * 3, y])
+        whole.backward(lib.arange(10, 18, dtype=lib.float64))
+        return x.grad.tolist()
+
+    assert gradient(opdsl) == gradient(torch)
+
+
 COPIES: dict[str, Callable[[Any], Any]] = {
     "itself": lambda m: m.__setitem__(slice(None), m),
     "an element": lambda m: m.view(-1)[:1].__setitem__(0, m[0, 0]),
@@ -491,6 +504,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
     "one element": lambda m: m.__setitem__(slice(None), m[1, 2]),
     "every other row": lambda m: m[::2].__setitem__(slice(None), m[2]),
     "of a transposed one": lambda m: m.t().__setitem__(slice(None), m.t()[1]),
+    "behind others": lambda m: m[1:].__setitem__(slice(None), m[3]),
 }
 
 
@@ -509,7 +523,9 @@ SHIFTED: dict[str, Callable[[Any], Any]] = {
     "by one": lambda m: m[1:].copy_(m[:-1]),
     "transposed": lambda m: m[:3].copy_(m[:3].t()),
     "a row that is not among them": lambda m: m[::2].copy_(m[1].expand(2, 3)[:, :].as_strided((2, 3), (0, 1), 1)),
-    "backwards strides": lambda m: m.view(-1)[:4].copy_(m.view(-1)[::3]),
+    "other steps": lambda m: m.view(-1)[:4].copy_(m.view(-1)[::3]),
+    "converted": lambda m: m.copy_(m.view(opdsl.int32)[0]),
+    "from behind the last row": lambda m: m.as_strided((2, 4), (1, 2)).copy_(m.as_strided((4,), (2,), 2)),
 }
 
 
@@ -520,6 +536,15 @@ def test_what_is_overwritten_before_it_is_read_is_refused(name: str) -> None:
     with pytest.raises(opdsl.errors.OverlapError):
         SHIFTED[name](ours)
     assert ours.tolist() == before
+
+
+def test_arrays_may_share_memory_without_a_base() -> None:
+    memory = numpy.arange(12.0)
+    whole, row, shifted = (opdsl.from_numpy(each) for each in (memory.reshape(4, 3), memory[3:6], memory[1:4]))
+    with pytest.raises(opdsl.errors.OverlapError):
+        whole[:] = shifted
+    whole[:] = row
+    assert memory.tolist() == [3.0, 4.0, 5.0] * 4
 
 
 def test_what_a_copy_overwrites_gets_no_gradient_of_infinities() -> None:
