@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from opdsl.aten.stacking import stack
 from opdsl.errors import ConversionError, OptionError
 from opdsl.runtime import Tensor, get_rng_state, set_rng_state
 
+if TYPE_CHECKING:
+    from opdsl.aten.batches import Batches
+
 __all__ = ["vmap"]
+
+FEWEST = 128
+"""Of as many elements on, operators are called for all of them together; fewer are faster one after another."""
 
 
 def vmap(
@@ -21,8 +27,11 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that does for each element of a batch what ``func`` does for one, and stacks the results.
 
-    The elements are views, computed one after another: gradients reach the batch, nested calls and
-    ``opdsl.autograd.functional.grad`` of an element work, and elements may decide about branches.
+    Of 128 elements on, each operator is called once for all of them, by a rule that follows from its definition. Where
+    there is none for the function, elements are computed one after another, as fewer are: those that decide about
+    branches, that are written, whose gradients are taken in the function (``opdsl.autograd.functional.grad``). The
+    function is called more than once, so it should do nothing but compute. Gradients reach the batch, and calls may be
+    nested.
 
     Args:
         func: takes tensors, and lists, tuples and dictionaries of them; returns tensors, or such structures of them.
@@ -62,9 +71,54 @@ def vmap(
 
         if size == 0:
             return _joined([call(None)], out_dims, is_empty=True)
+        if size >= FEWEST and randomness == "error":
+            found = _by_rules(func, args, kwargs, tuple(dims), out_dims, size)
+            if found is not None:
+                return found[0]
         return _joined(_results(call, size, randomness), out_dims)
 
     return mapped
+
+
+def _by_rules(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dims: tuple[Any, ...],
+    out_dims: Any,
+    size: int,
+) -> tuple[Any] | None:
+    """What the function gives, computed for all elements together; None where that cannot be told of it.
+
+    Whatever is raised means that: an error of the function's own is raised again by its call for the first element.
+    """
+    from opdsl.aten.batches import Batches
+
+    batches = Batches(size)
+    try:
+        elements = [_elements_of(each, dim, batches) for each, dim in zip(args, dims, strict=True)]
+        with batches:
+            result = func(*elements, **kwargs)
+        return (_whole(result, out_dims, batches),)
+    except Exception:
+        return None
+
+
+def _elements_of(value: Any, dims: Any, batches: Batches) -> Any:
+    """An argument with tensors that stand for the elements of its batches."""
+    if isinstance(value, (tuple, list, Mapping)):
+        return _rebuilt(value, {key: _elements_of(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
+    return value if not isinstance(value, Tensor) or dims is None else batches.element(value, dims)
+
+
+def _whole(value: Any, dims: Any, batches: Batches) -> Any:
+    """A result with the batches of its elements."""
+    if isinstance(value, (tuple, list, Mapping)):
+        return _rebuilt(value, {key: _whole(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
+    found = batches.whole(value)
+    if dims is None:
+        return found[-1]
+    return found.movedim(0, dims).clone() if batches.batch(value) is None else found.movedim(0, dims)
 
 
 def _results(call: Callable[[int], Any], size: int, randomness: str) -> list[Any]:

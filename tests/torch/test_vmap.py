@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy
@@ -10,7 +12,13 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.errors import ConversionError, OptionError
+from opdsl.aten import mapping
+from opdsl.aten.batches import Batches
+from opdsl.aten.index import PACKETS
+from opdsl.errors import ConversionError, OpdslError, OptionError
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.schema import SchemaKind
+from opdsl.testing import Sample, samples_of
 
 X = numpy.random.default_rng(0).standard_normal((3, 4, 5))
 Y = numpy.random.default_rng(1).standard_normal((4, 5))
@@ -48,6 +56,14 @@ def close(ours: Any, theirs: Any) -> bool:
     return ours.shape == theirs.shape and bool(numpy.allclose(ours, theirs, 1e-13, 1e-13))
 
 
+@pytest.fixture(params=[1, 1000], ids=["by rules", "one by one"])
+def fewest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """From how many elements on operators are called for all of them together."""
+    monkeypatch.setattr(mapping, "FEWEST", request.param)
+    return int(request.param)
+
+
+@pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_those_of_pytorch(name: str) -> None:
     ours, theirs = (
@@ -56,6 +72,7 @@ def test_results_are_those_of_pytorch(name: str) -> None:
     assert close(ours, theirs)
 
 
+@pytest.mark.usefixtures("fewest")
 def test_gradients_of_each_element_and_through_all() -> None:
     def loss(lib: Any) -> Callable[[Any, Any], Any]:
         return lambda w, a: ((a @ w).tanh() ** 2).sum()
@@ -70,6 +87,7 @@ def test_gradients_of_each_element_and_through_all() -> None:
     assert numpy.allclose(followed.grad.numpy(), 2 * X)
 
 
+@pytest.mark.usefixtures("fewest")
 def test_random_numbers() -> None:
     def noise(a: Any) -> Any:
         return opdsl.rand_like(a)
@@ -102,3 +120,93 @@ def test_calls_that_have_no_meaning(call: Callable[[Any], Any]) -> None:
 def test_results_have_to_be_tensors() -> None:
     with pytest.raises(ConversionError, match="returns float"):
         opdsl.vmap(lambda a: 1.0)(opdsl.asarray(X))
+
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - {"written", "empty"}))
+def test_operators_are_called_once_for_all_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("elements were computed one after another")
+
+    monkeypatch.setattr(mapping, "FEWEST", 1)
+    monkeypatch.setattr(mapping, "_results", refuse)
+    monkeypatch.setattr(Batches, "_one_by_one", refuse)
+    CALLS[name](opdsl, *(opdsl.asarray(each.copy()) for each in (X, Y, W)))
+
+
+@pytest.mark.usefixtures("fewest")
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 2 if x.sum() > 0 else -x,  # elements decide
+        lambda x: x.new_zeros(5).add_(x[0]),  # something is written
+        lambda x: opdsl.full((2,), 3.0, device=x.device) + x[0, 0],
+        lambda x: opdsl.tensor(x.tolist()),
+        lambda x: opdsl.ones(2),  # depends on no element
+    ],
+)
+def test_functions_without_rules_are_called_for_each_element(function: Callable[[Any], Any]) -> None:
+    x = opdsl.asarray(X)
+    assert opdsl.vmap(function)(x).tolist() == [function(each).tolist() for each in x]
+
+
+def test_errors_are_those_of_one_element(fewest: int) -> None:
+    with pytest.raises(opdsl.errors.ShapeError, match="mm"):
+        opdsl.vmap(lambda x: x @ x)(opdsl.ones(200, 3, 4))
+
+
+# The packets whose rules are tried; all of them where everything is tested. What is empty is anything, and the last one
+# cancels digits.
+LEFT_OUT = "empty", "_foreach", "native_batch_norm_backward"
+TRIED = [each for each in sorted(PACKETS) if not any(word in each for word in LEFT_OUT)]
+TRIED = TRIED if os.environ.get("OPDSL_TEST_FULL") else TRIED[::12]
+
+
+def changed(value: Any, change: Callable[[opdsl.Tensor], opdsl.Tensor]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(changed(each, change) for each in value)
+    return change(value) if isinstance(value, opdsl.Tensor) else value
+
+
+def batch_of(element: opdsl.Tensor) -> opdsl.Tensor:
+    if not element.is_floating_point():
+        return opdsl.stack([element] * 3)
+    return opdsl.stack([element, element * 0.5, element.flip(list(range(element.ndim)))])
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_a_rule_gives_what_each_element_gives(name: str) -> None:
+    (packet,) = (each for each in list(opdsl.registry.packets.values()) if each.base == name)
+    for operator in packet.overloads.values():
+        schema = operator.schema
+        is_tried = schema.kind is SchemaKind.functional and not schema.is_mutable
+        if is_tried and "nondeterministic_seeded" not in operator.tags:
+            for sample in islice(samples_of(operator, opdsl.float32), 2):
+                hold(operator.function, sample)
+
+
+def hold(function: Callable[..., Any], sample: Sample) -> None:
+    batch = [batch_of(each) for each in sample.tensors()]
+
+    def call(*elements: opdsl.Tensor) -> Any:
+        rest = iter(elements)
+        given = changed(sample.given, lambda _: next(rest))
+        return function(*given, **{key: changed(each, lambda _: next(rest)) for key, each in sample.named.items()})
+
+    try:
+        expected = [list(tensors_in(call(*(each[at] for each in batch)))) for at in range(3)]
+    except (OpdslError, NotImplementedError):
+        return  # a batch of such elements has no meaning
+    batches = Batches(3)
+    try:
+        with batches:
+            found = list(tensors_in(call(*map(batches.element, batch))))
+        results = [batches.whole(each) for each in found]
+    except (OpdslError, AttributeError, TypeError, ValueError, RuntimeError):
+        return  # it has no rule as a whole, and is called for each element
+    for one, others in zip(results, zip(*expected, strict=True), strict=True):
+        other = opdsl.stack(others)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert numpy.allclose(one.resolve_conj().numpy(), other.numpy(), 1e-4, 1e-5, equal_nan=True)

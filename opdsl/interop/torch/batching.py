@@ -12,6 +12,7 @@ import torch
 
 from opdsl.errors import OpdslError
 from opdsl.interop.torch.tensors import DTYPES, META, over, to_opdsl
+from opdsl.kernels.definitions.rowwise import shifted
 from opdsl.kernels.definitions.structured import Definition, PreparedCall
 from opdsl.runtime.geometry import geometry
 
@@ -55,21 +56,12 @@ def along_rows(
     names = [each.name for each in definition.parameters]
     if "dim" in names:
         place = names.index("dim")
-        given[place] = _shifted(values[place], values[0].ndim - (dims[0] is not None))
+        given[place] = shifted(values[place], values[0].ndim - (dims[0] is not None))
     single = _prepared(definition, _chosen_forms(dims, values))
     together = _prepared(definition, [_form(each) for each in given])
     if single is None or together is None or not _are_same_rows(single, together, size):
         return batched(call, size, dims, values)
     return _with_batch_first(call(*given))
-
-
-def _shifted(dim: Any, ndim: int) -> Any:
-    """Dimensions of a tensor without a batch dimension, in one whose first is that."""
-    if dim is None:
-        return list(range(1, ndim + 1))
-    if isinstance(dim, int):
-        return dim % ndim + 1 if ndim and -ndim <= dim < ndim else dim
-    return [_shifted(each, ndim) for each in dim]
 
 
 def _are_same_rows(single: PreparedCall, together: PreparedCall, size: int) -> bool:

@@ -104,3 +104,12 @@ class RowwiseDefinition(Definition):
         inputs = [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
         call = row_call(state.shape, state.dims, inputs, outputs, allocate=allocate)
         return None if call is None else self.compile(state, inputs, call, outputs[0].device.type)
+
+
+def shifted(dim: Any, ndim: int) -> Any:
+    """Dimensions of a tensor of ``ndim`` in one with a dimension more in front; all of them for None."""
+    if dim is None:
+        return list(range(1, ndim + 1))
+    if isinstance(dim, int):
+        return dim % ndim + 1 if ndim and -ndim <= dim < ndim else dim
+    return [shifted(each, ndim) for each in dim]
