@@ -52,6 +52,9 @@ def conjugate(z: complex) -> complex:
 def double(x: float) -> float:
     """``x`` in float64, whatever its dtype is; what is computed with it is, too.
 
+    Args:
+        x: the number.
+
     >>> double(3)
     3.0
     """
