@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import runpy
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -42,6 +43,12 @@ _LABEL = "compiling"
     help="With --device cuda: the architecture of the GPU, of which none need be here; may be given again.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="How many processes; one for each core.")
+@click.option(
+    "--from",
+    "script",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Run a script, whose arguments follow --, and compile what it wants.",
+)
 @module_option
 def compile_kernels(
     names: tuple[str, ...],
@@ -50,6 +57,7 @@ def compile_kernels(
     device: str,
     architectures: tuple[str, ...],
     jobs: int | None,
+    script: Path | None,
     modules: tuple[str, ...],
 ) -> None:
     """Compile the kernels of operators into the cache, for all dtypes and classes of layouts.
@@ -57,8 +65,17 @@ def compile_kernels(
     Of each NAME: `opdsl compile add softmax`; the name of a packet stands for all of its overloads. With --select, of
     those that the file asks for too; with neither, of all operators. What is in the cache already is left alone: a
     second run does nothing.
+
+    With --from, run a script instead: `opdsl compile --from train.py -- --steps 1`. What it calls is in the cache then;
+    with OPDSL_CACHE_DIR, in a folder that an image is shipped with.
     """
     started = time.perf_counter()
+    if script is not None:
+        if selection or dtypes or architectures or jobs or device != "cpu":
+            raise OptionError("--from compiles what the script wants. Leave the other options out, but for --module.")
+        load(modules)
+        click.echo(from_script(script, names))
+        return
     targets = targets_of(device, architectures)
     operators = operators_wanted(names, selection, load(modules))
     wanted = [dtype_named(each) for each in dtypes] or ALL_DTYPES
@@ -81,6 +98,31 @@ def compile_kernels(
             f"{len(refused)} operators x dtypes have kernels that are not compiled. {task.operator} x {task.dtype}: "
             f"{refused[0].refused[0]}"
         )
+
+
+def from_script(script: Path, arguments: Sequence[str]) -> str:
+    """Run a script for what it compiles; what to say of that.
+
+    Raises:
+        OptionError: the cache is off, or cannot be used.
+    """
+    from opdsl.backends.cpu.engine import Statistics
+
+    require_cache()
+    before, started = (Statistics.compiled, Statistics.loaded), time.perf_counter()
+    given, path = sys.argv, list(sys.path)
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except SystemExit as end:
+        if end.code:  # what it compiled until then is there
+            raise
+    finally:
+        sys.argv, sys.path[:] = given, path
+    seconds = time.perf_counter() - started
+    compiled, loaded = Statistics.compiled - before[0], Statistics.loaded - before[1]
+    return f"{script} ran for {seconds:.1f} s: compiled {compiled} kernels; {loaded} were there"
 
 
 def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
@@ -146,14 +188,24 @@ def tasks_left(
     Raises:
         OptionError: the cache is off, or cannot be used.
     """
-    from opdsl.backends import cache
     from opdsl.testing.ahead import is_done, tasks_of
+
+    require_cache()
+    tasks = list(tasks_of(operators, dtypes, targets))
+    return [each for each in tasks if not is_done(each)], len(tasks)
+
+
+def require_cache() -> None:
+    """Have a cache that keeps what is compiled.
+
+    Raises:
+        OptionError: it is off, or cannot be used.
+    """
+    from opdsl.backends import cache
 
     problem = cache.problem()
     if problem is not None:
         raise OptionError(f"{problem} Kernels would be lost with the process that compiles them.")
-    tasks = list(tasks_of(operators, dtypes, targets))
-    return [each for each in tasks if not is_done(each)], len(tasks)
 
 
 def run_all(

@@ -29,10 +29,10 @@ def triple_scalar_function(self):
 """
 
 
-def run_apart(cache: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run_apart(cache: Path, *arguments: str | Path, jobs: int | None = 1) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, for what this one would remember and for what is said at its end."""
     environment = {**os.environ, "OPDSL_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-m", "opdsl", "compile", "--jobs", "1", *arguments]
+    command = [sys.executable, "-m", "opdsl", "compile", *(["--jobs", str(jobs)] if jobs else []), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
 
 
@@ -125,3 +125,36 @@ def test_what_to_compile_for_is_checked(compile_: Run, options: tuple[str, ...],
     found = compile_(*options)
     assert said in found.stderr
     assert found.exit_code == 1
+
+
+SCRIPT = """
+import sys
+
+import opdsl
+import beside
+
+x = opdsl.full((3, 4), float(sys.argv[1]), requires_grad=True)
+(x * x).sum().backward()
+print(x.grad.sum().item(), __name__)
+sys.exit(beside.STATUS)
+"""
+
+
+def test_what_a_script_wants_is_compiled(tmp_path: Path) -> None:
+    script, cache = tmp_path / "train.py", tmp_path / "cache"
+    script.write_text(SCRIPT)
+    (tmp_path / "beside.py").write_text("STATUS = 0")
+    first = run_apart(cache, "--from", script, "--", "0.5", jobs=None)
+    assert first.returncode == 0, first.stderr
+    printed, said = first.stdout.splitlines()
+    assert printed == "12.0 __main__"
+    assert said.startswith(f"{script} ran for ") and ": compiled 0 kernels" not in said
+    second = run_apart(cache, "--from", script, "--", "0.5", jobs=None)
+    assert ": compiled 0 kernels; " in second.stdout
+
+
+def test_a_script_stands_alone_and_may_fail(compile_: Run, run: Run, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("raise SystemExit(3)")
+    assert run("compile", "--from", str(script)).exit_code == 3
+    assert "Leave the other options out" in compile_("--from", str(script)).stderr
