@@ -137,6 +137,9 @@ if TYPE_CHECKING:
     )
     from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
+    from opdsl.programs import Program as Program
+    from opdsl.programs import compile as compile
+    from opdsl.programs import trace as trace
     from opdsl.runtime import Device as device
     from opdsl.runtime import DType as dtype
     from opdsl.runtime import Layout as layout

@@ -27,6 +27,7 @@ _LANGUAGE = {
         "set_grad_enabled traceable"
     ),
     "opdsl.kernels": "check",
+    "opdsl.programs": "Program compile trace",
     "opdsl.runtime": "cdouble cfloat double half long short",
     "opdsl.runtime.limits": "finfo iinfo",
     "opdsl.runtime.representation": "set_printoptions",

@@ -216,6 +216,17 @@ class FileFormatError(OpdslError, ValueError):
     """A file is none of the format that it should be, or is damaged."""
 
 
+# ----------------------------------------------------------------------------------------------------------- programs
+
+
+class TraceError(OpdslError, RuntimeError):
+    """A function does what no program can hold: it looks at elements, or enters a guard; the message says which."""
+
+
+class ProgramError(OpdslError, RuntimeError):
+    """A program does not serve the arguments that it is given, or cannot be read; the message says what differs."""
+
+
 # ---------------------------------------------------------------------------------------------------------- gradients
 
 

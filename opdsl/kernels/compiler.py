@@ -114,7 +114,7 @@ def compiler_for(device_type: str) -> Compiler:
     """
     recorder = lowering.get()
     found = _compiler(device_type)
-    takes_it_as_it_is = recorder is None or (not recorder.is_exact and takes_symbols(device_type))
+    takes_it_as_it_is = recorder is None or (recorder.compiles and not recorder.is_exact and takes_symbols(device_type))
     return found if takes_it_as_it_is else cast("Compiler", _NotingCompiler(found))
 
 
@@ -147,13 +147,17 @@ class _NotingCompiler:
         compile_call = getattr(self._compiler, kind)
 
         def noting(*described: Any) -> Noted | None:
+            recorder = lowering.get()
             symbols = _symbols_in(described)
-            with concrete():
-                compiled = compile_call(*_with(described, {text: each.example for text, each in symbols.items()}))
-            if compiled is None:
-                return None
-            if symbols:
-                compiled = _compiling_at_call(compile_call, described, tuple(symbols))
+            if recorder is not None and not recorder.compiles:
+                compiled = compile_call
+            else:
+                with concrete():
+                    compiled = compile_call(*_with(described, {text: each.example for text, each in symbols.items()}))
+                if compiled is None:
+                    return None
+                if symbols:
+                    compiled = _compiling_at_call(compile_call, described, tuple(symbols))
             call = described[-1]
             made = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
             arrays = [None if new is None else spec.dtype.numpy for spec, new in made]

@@ -47,6 +47,10 @@ _MOST_STEPS = 512
 _MOST_QUESTIONS = 10_000
 
 
+class _NoElementsError(NotLoweredError, AttributeError):
+    """Something is asked of an array that only its elements tell."""
+
+
 class SymbolicArray:
     """The array of a tensor of which a plan only knows where it will find it.
 
@@ -66,6 +70,9 @@ class SymbolicArray:
 
     def _refuse(self, *_: object, **__: object) -> Any:
         raise NotLoweredError("elements are read")
+
+    def __getattr__(self, name: str) -> Any:
+        raise _NoElementsError(f"elements are read (.{name})")
 
     # NumPy would make an array of one object of it, and Python would take it for true.
     __array__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = item = _refuse
@@ -141,17 +148,21 @@ class Lowering:
     followed: arguments, and views of them, that require grad from here on. Which others do so is not known: no call may
         follow.
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
+    compiles: whether kernels are compiled; otherwise only what is called is of interest, and no plan is made.
 
     Args:
         taken: names that the plan's own must differ from.
         is_exact: whether the plan is for the very geometries of the call; sizes are plain integers then.
+        most_steps: how many there may be.
     """
 
-    def __init__(self, taken: Collection[str] = (), *, is_exact: bool = False) -> None:
+    def __init__(self, taken: Collection[str] = (), *, is_exact: bool = False, most_steps: int | None = None) -> None:
         self._taken = frozenset(taken)
         self.is_exact = is_exact
+        self._most_steps = most_steps or _MOST_STEPS
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
+        self.compiles = True
         self.guards: dict[str, bool] = {}
         self.steps: list[Step | Check | Lines | Within | Written] = []
         self.constants: dict[str, object] = {}
@@ -242,7 +253,7 @@ class Lowering:
 
     def run(self, function: Callable[..., Any], operands: Sequence[Any], results: Sequence[str]) -> tuple[str, ...]:
         """Note a step; the names of its results begin as is given."""
-        if len(self.steps) >= _MOST_STEPS:
+        if len(self.steps) >= self._most_steps:
             raise NotLoweredError("too many steps")
         names = tuple(self.name(each) for each in results)
         self._late.update(names)

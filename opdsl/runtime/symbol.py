@@ -110,6 +110,16 @@ class Symbol:
     # ``isinstance`` asks for it: whoever tells numbers by their type gets the same answer as for the example.
     __class__ = kind
 
+    @property
+    def real(self) -> Any:
+        """The number itself; of a complex one the plan knows the value."""
+        return self.pin().real if self.kind is complex else self
+
+    @property
+    def imag(self) -> Any:
+        """0; of a complex number the plan knows the value."""
+        return self.pin().imag if self.kind is complex else 0
+
     def pin(self) -> Any:
         """The example itself; the plan is then for calls in which the number is the same."""
         example = self.example

@@ -503,7 +503,6 @@ from opdsl._operators import (
     threshold_ as threshold_,
     tile as tile,
     topk as topk,
-    trace as trace,
     transpose as transpose,
     transpose_copy as transpose_copy,
     trapezoid as trapezoid,
@@ -613,6 +612,7 @@ from opdsl.dispatch.overrides.overriding import (
 )
 from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
 from opdsl.kernels import check as check
+from opdsl.programs import Program as Program, compile as compile, trace as trace
 from opdsl.runtime import (
     Array,
     CPUTensor,

@@ -30,6 +30,7 @@ LAYERS = (
     "backends",
     "cuda",
     "aten",
+    "programs",
     "_attributes",
     "array_api",
     "nn",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import FormPlans, Seen
+from opdsl.dispatch.plans.forms import UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, State
@@ -24,6 +24,7 @@ class FunctionPlans:
         function: what is called.
         names: of its arguments, as parameters of plans.
         numbers: those of them of whose numbers plans know the type alone.
+        most_steps: how many a plan may have; None for what is usual.
 
     plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
     forms: the plans of forms, by the state and whatever the caller tells forms apart by.
@@ -31,13 +32,38 @@ class FunctionPlans:
 
     generation = 0
 
-    def __init__(self, function: Plan, names: Sequence[str], numbers: Collection[str] = ()) -> None:
+    def __init__(
+        self, function: Plan, names: Sequence[str], numbers: Collection[str] = (), *, most_steps: int | None = None
+    ) -> None:
         self.function = function
         self.names = names
+        self.most_steps = most_steps
         self.kinds: dict[str, set[Kind]] = {each: {Kind.NUMBER} if each in numbers else set() for each in names}
         self.plans: dict[tuple[State, object], Plan] = {}
         self.forms = FormTable(function.__name__, self)
         self.seen = Seen()
+
+    def call(self, state: State, key: object, form_key: object, arguments: Sequence[object]) -> object:
+        """The result of a call, by a plan where there is one.
+
+        Args:
+            state: of the call.
+            key: what tells it apart from calls of other geometries.
+            form_key: what tells its form apart.
+            arguments: of the call.
+        """
+        plan = self.plans.get((state, key))
+        if plan is not None:
+            return plan(*arguments)
+        served = self.forms.plans.get(state, {}).get(form_key)
+        if served is not None:
+            result = served(*arguments)
+            if result is not UNSERVED:
+                return result
+        tensors = [each for each in arguments if isinstance(each, Tensor)]
+        if self.lowered(state, form_key, arguments, tensors):
+            return self.function(*arguments)
+        return self.learn(state, key, form_key, arguments, [])
 
     def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
         """Whether a call that no plan has served is lowered now for its form.
@@ -61,7 +87,9 @@ class FunctionPlans:
     def _lower_form(self, state: State, form: FormPlans, arguments: Sequence[object]) -> bool:
         call = self._given(arguments, is_sized=True)
         return self.forms.lower(
-            state, form, lambda: lower_form(self.function.__name__, self._run, form, self.names, call)
+            state,
+            form,
+            lambda: lower_form(self.function.__name__, self._run, form, self.names, call, most_steps=self.most_steps),
         )
 
     def _given(self, arguments: Sequence[object], *, is_sized: bool) -> list[Given]:
@@ -92,7 +120,7 @@ class FunctionPlans:
         call = self._given(arguments, is_sized=False)
         made: tuple[Plan, Dependencies]
         try:
-            made = lower_call(name, self._run, self._run, self.names, call, [], same)
+            made = lower_call(name, self._run, self._run, self.names, call, [], same, most_steps=self.most_steps)
         except Exception:  # whatever stands in the way: sizes that elements decide, say, which forms allow
             form = self.forms.find(state, form_key)
             # Tensors that lists have become are not among the arguments that plans of the form would be handed.

@@ -83,6 +83,7 @@ def lower_form(
     *,
     reader: type[Inputs] | None = None,
     printer: type[Emitter] = Emitter,
+    most_steps: int | None = None,
 ) -> tuple[Plan, Dependencies]:
     """The plan of a form, and the packets that it is made of, each with its generation.
 
@@ -93,11 +94,12 @@ def lower_form(
         parameters: of the plan: those of the call cache's function.
         call: the arguments that are given.
         reader, printer: how tensors are read and made, where they are another library's; ours by default.
+        most_steps: how many the plan may have; None for what is usual.
 
     Raises:
         NotLoweredError: the call does what no such plan can do.
     """
-    recorder = Lowering({*parameters, "plan_of_call"})
+    recorder = Lowering({*parameters, "plan_of_call"}, most_steps=most_steps)
     with recording(recorder):
         inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))
@@ -123,6 +125,8 @@ def lower_call(
     call: Sequence[Given],
     variants: list[Plan],
     same: Sequence[Tensor] = (),
+    *,
+    most_steps: int | None = None,
 ) -> tuple[Plan, Dependencies]:
     """The plan of a call with its very geometries, and the packets that it is made of.
 
@@ -134,6 +138,7 @@ def lower_call(
         call: the arguments that are given.
         variants: plans of the same geometries, of which the new one will be the last.
         same: tensors among the arguments that every such call has.
+        most_steps: see ``lower_form``.
 
     Raises:
         NotLoweredError: the call does what no such plan can do.
@@ -141,7 +146,7 @@ def lower_call(
     missing = free_name("missed", parameters)
     leaving = f"return {missing}({', '.join(parameters)})"
     for may_hand_numbers in (True, False):
-        recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True)
+        recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True, most_steps=most_steps)
         recorder.may_hand_numbers = may_hand_numbers
         with recording(recorder):
             inputs = Inputs(recorder, same)

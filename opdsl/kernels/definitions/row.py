@@ -54,7 +54,9 @@ class RowDefinition(RowwiseDefinition):
 
     __slots__ = ("function", "meta", "promote")
 
-    def add(self, function: FunctionType, *, meta: Callable[..., object], promote: str = "default") -> None:
+    def add(
+        self, function: FunctionType | ScalarFunction, *, meta: Callable[..., object], promote: str = "default"
+    ) -> None:
         """Take the row function.
 
         Args:
@@ -72,12 +74,10 @@ class RowDefinition(RowwiseDefinition):
                 integers that would be rounded.
             KernelSignatureError: it does not fit the schema, or ``promote`` is unknown.
         """
-        from opdsl.scalar import read
-
         self.meta = meta
         self.function = function
         self.promote = promote
-        self._check(read(function, rows=True))
+        self._check(_read(function))
 
     def _check(self, function: ScalarFunction) -> None:
         if self.promote not in _PROMOTIONS:
@@ -116,7 +116,8 @@ class RowDefinition(RowwiseDefinition):
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
-        return (self.function,)
+        function = self.function
+        return (function if isinstance(function, FunctionType) else function.source.function,)
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
@@ -194,9 +195,11 @@ _PROMOTIONS = ("default", "int_to_float", "floating")
 
 
 @lru_cache(maxsize=512)
-def _read(function: FunctionType, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
+def _read(function: FunctionType | ScalarFunction, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
     """A row function of some of its parameters; defaults stand for the others."""
-    from opdsl.scalar import read
+    from opdsl.scalar import ScalarFunction, read
 
+    if isinstance(function, ScalarFunction):
+        return function
     found: ScalarFunction = cast(Any, read)(function, parameters=parameters, rows=True)
     return found

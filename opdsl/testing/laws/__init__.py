@@ -13,6 +13,7 @@ from opdsl.testing.laws import (
     gradients,
     meta,
     pieces,
+    programs,
     schema,
     signatures,
     variants,
@@ -34,4 +35,5 @@ LAWS: dict[int, tuple[str, Law]] = {
     10: ("bad input raises and changes nothing", bad_input.check),
     11: ("a plan of a form serves sizes that it has not seen", forms.check),
     12: ("run on pieces and combined it is what it is when run whole", pieces.check),
+    13: ("a program after any pass gives what the call gives that it was traced of", programs.check),
 }

@@ -1,0 +1,230 @@
+"""Scalar functions of several steps as one, and the operators that are made of that."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opdsl.dispatch import DispatchKey, Kernel, KeySet, Operator, Registry, current
+from opdsl.dispatch.binding.boxed import PerCallKernel
+from opdsl.dispatch.keys import AUTOGRAD_KEYS
+from opdsl.dispatch.layers.differentiation import OperatorAutograd, requires_grad
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.row import RowDefinition
+from opdsl.kernels.definitions.structured import Definition
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.programs.passes import renamed
+from opdsl.programs.program import Expression, Input, Program, Step
+from opdsl.runtime import Tensor, bool_
+from opdsl.runtime.forking import held_across_fork
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.untyped import Place, UntypedNode
+from opdsl.schema import FunctionSchema, parse_schema
+
+__all__ = ["Composition"]
+
+# Fused operators are nobody's to call by name, so they stand in a registry of their own.
+_registry = Registry()
+_lock = held_across_fork(threading.RLock())
+
+
+class Composition:
+    """The scalar functions of steps, put together.
+
+    tensors: those that are read from outside, by the names of their parameters; numbers come after them.
+    """
+
+    def __init__(self, steps: Sequence[Step], folds: Mapping[str, str]) -> None:
+        self.steps = steps
+        self.tensors: dict[str, Tensor] = {}
+        self._numbers: dict[str, str] = {}
+        self._expressions: dict[str, Expression] = {}
+        self._nodes: list[UntypedNode] = []
+        self._places: list[Place] = []
+        self._made: dict[str, int] = {}
+        pointwise = next(each for each in steps if each.name not in folds)
+        assert pointwise.call is not None, "a step of a group"
+        self._source = pointwise.call.state.formula.function
+        for step in steps:
+            position = self._fold(step, folds[step.name]) if step.name in folds else self._function(step)
+            self._made.update({each.name: position for each in step.results if each is not None})
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """What the fused step is called with."""
+        return tuple(self._expressions[name] for name in (*self.tensors, *self._numbers))
+
+    def pointwise(self, wanted: Sequence[str]) -> Operator:
+        """The pointwise operator that gives some of what the steps give."""
+
+        def define(schema: FunctionSchema) -> Definition:
+            definition = PointwiseDefinition(schema, schema.name.qualified)
+            kept = [name for name, each in self.tensors.items() if each.dtype is bool_]
+            definition.add(self._together(wanted), keep=kept)
+            return definition
+
+        return self._operator(wanted, "", define)
+
+    def row(self, wanted: Sequence[str], dims: tuple[int, ...], is_row: Sequence[bool]) -> Operator:
+        """The row operator that gives some of what the steps give.
+
+        Args:
+            wanted: the names of its results.
+            dims: of a row.
+            is_row: for each result whether there is one for each row.
+        """
+
+        def meta(ctx: Any, *arguments: Any) -> tuple[int, ...]:
+            tensors = [each for each in arguments if isinstance(each, Tensor)]
+            like = max(tensors, key=lambda each: each.ndim)
+            shape = broadcast_all(each.shape for each in tensors)
+            row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+            for index, each in enumerate(is_row):
+                ctx.set_output(index, row if each else shape, like=like)
+            return dims
+
+        def define(schema: FunctionSchema) -> Definition:
+            definition = RowDefinition(schema, schema.name.qualified)
+            definition.add(self._together(wanted), meta=meta, promote="int_to_float")
+            return definition
+
+        return self._operator(wanted, repr((dims, is_row)), define)
+
+    def _function(self, step: Step) -> int:
+        """Add the function of a pointwise step; the position of its result."""
+        assert step.call is not None, "a step of a group"
+        definition, arguments, state = step.call
+        function: ScalarFunction = state.formula.function
+        given = _by_name(step)
+        positions = {
+            name: self._operand(given.get(definition.parameters[at].name), arguments[at], function.places[0])
+            for name, at in zip(function.parameters, state.formula.places, strict=True)
+        }
+        moved: list[int] = []
+        for node, place in zip(function.nodes, function.places, strict=True):
+            if node.op == "parameter":
+                moved.append(positions[str(node.value)])
+            else:
+                moved.append(self._node(node._replace(arguments=tuple(moved[at] for at in node.arguments)), place))
+        return moved[function.results[0]]
+
+    def _fold(self, step: Step, op: str) -> int:
+        """Add the fold of a row; the position of its result."""
+        assert step.call is not None, "a step of a group"
+        place = self._source.places[0]
+        return self._node(
+            UntypedNode(op, (self._operand(step.operands[0], step.call.arguments[0], place),), None), place
+        )
+
+    def _node(self, node: UntypedNode, place: Place) -> int:
+        self._nodes.append(node)
+        self._places.append(place)
+        return len(self._nodes) - 1
+
+    def _operand(self, operand: Any, value: Any, place: Place) -> int:
+        """The node of an operand: what a step before has made, a parameter, or a constant."""
+        if not isinstance(operand, Expression):
+            return self._node(UntypedNode("constant", (), value if operand is None else operand), place)
+        if operand.text not in self._made:
+            if isinstance(value, Tensor):
+                name = f"x{len(self.tensors)}"
+                self.tensors[name] = value
+            else:
+                name = f"number{len(self._numbers)}"
+                self._numbers[name] = operand.text
+            self._expressions[name] = operand
+            self._made[operand.text] = self._node(UntypedNode("parameter", (), name), place)
+        return self._made[operand.text]
+
+    def _together(self, wanted: Sequence[str]) -> ScalarFunction:
+        results = tuple(self._made[each] for each in wanted)
+        parameters = (*self.tensors, *self._numbers)
+        nodes, places, source = tuple(self._nodes), tuple(self._places), self._source.source
+        return ScalarFunction(self._name, parameters, {}, nodes, places, results, source)
+
+    @property
+    def _name(self) -> str:
+        names = (each.name.partition("::")[2].partition(".")[0].strip("_") for each in self.steps)
+        return "_".join(dict.fromkeys(names))[:48].strip("_")
+
+    def _operator(self, wanted: Sequence[str], also: str, define: Any) -> Operator:
+        """The operator of a definition; the same one for the same functions."""
+        kinds = [(name, str(each.dtype)) for name, each in self.tensors.items()]
+        described = repr((self._nodes, [self._made[each] for each in wanted], kinds, len(self._numbers), also))
+        digest = hashlib.blake2b(described.encode(), digest_size=8).hexdigest()
+        arguments = ", ".join(
+            [*(f"Tensor {each}" for each in self.tensors), *(f"float {each}" for each in self._numbers)]
+        )
+        returns = "Tensor" if len(wanted) == 1 else f"({', '.join(['Tensor'] * len(wanted))})"
+        schema = parse_schema(f"fused::{self._name}_{digest}({arguments}) -> {returns}")
+        with _lock:
+            known = _registry.operators.get(schema.name.qualified)
+            if known is not None:
+                return known
+            operator = Operator(schema, _registry.fallbacks, location=schema.name.qualified)
+            definition = define(schema)
+            for key in ("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"):
+                operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
+            if isinstance(definition, RowDefinition):
+                operator.registrations[DispatchKey("Autograd")] = [_InParts(self._parts(wanted))]
+            _registry.define(operator, __name__)
+            return operator
+
+    def _parts(self, wanted: Sequence[str]) -> Callable[..., Any]:
+        """The steps as a function of what the fused one takes."""
+        names = {each.text: name for name, each in self._expressions.items()}
+        inputs = [*(Input(each) for each in self.tensors), *(Input(each, float) for each in self._numbers)]
+        steps = tuple(renamed(each, names) for each in self.steps)
+        outputs = tuple(Expression(each) for each in wanted)
+        return Program(self._name, tuple(inputs), steps, outputs if len(outputs) > 1 else outputs[0]).function
+
+
+class _InParts(PerCallKernel):
+    """The kernel at Autograd of a fused operator without a derivative: what is recorded is recorded step by step.
+
+    function: runs the steps.
+    """
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
+        """See ``Kernel``."""
+        return _InPartsCall(operator, keys - AUTOGRAD_KEYS, self.function)
+
+
+class _InPartsCall(OperatorAutograd):
+    """The same for calls with one key set."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, operator: Operator, keys: KeySet, function: Callable[..., Any]) -> None:
+        super().__init__(operator, keys)
+        self.function = function
+
+    def beneath(self, arguments: tuple[object, ...]) -> Kernel:
+        """See ``OperatorAutograd``."""
+        is_recorded = current.get().grad_mode and requires_grad(arguments)
+        return _Steps(self.function) if is_recorded else self.operator.find_in(self.keys)
+
+
+class _Steps(Kernel):
+    """Steps as a kernel."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+def _by_name(step: Step) -> dict[str, Any]:
+    """The operands of a step by the names of the arguments."""
+    names = (each.python_name for each in step.operator.schema.positional)
+    return {**dict(zip(names, step.operands, strict=False)), **step.options}

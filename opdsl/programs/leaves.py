@@ -1,0 +1,106 @@
+"""The arguments of a call taken apart: the tensors and numbers in it, and the rest."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opdsl.runtime import Tensor
+
+__all__ = ["LEAF", "Leaves", "flatten", "unflatten"]
+
+
+class _Leaf:
+    """Stands in a structure for a leaf."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+LEAF = _Leaf()
+
+
+class Leaves(NamedTuple):
+    """A call taken apart.
+
+    names: of the leaves, as parameters.
+    values: the tensors and floats, in order.
+    structure: positional arguments and named ones, with ``LEAF`` where a leaf was.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    structure: tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def flatten(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> Leaves:
+    """Take the arguments of a call apart: tensors and floats are leaves, all else is part of the structure.
+
+    Args:
+        function: whose parameters name the leaves.
+        given, named: of the call.
+    """
+    names: list[str] = []
+    values: list[Any] = []
+
+    def walk(value: Any, name: str) -> Any:
+        if isinstance(value, Tensor) or type(value) is float:
+            names.append(name)
+            values.append(value)
+            return LEAF
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*[walk(each, f"{name}_{key}") for key, each in zip(value._fields, value, strict=True)])
+        if type(value) in (tuple, list):
+            return type(value)([walk(each, f"{name}_{index}") for index, each in enumerate(value)])
+        if type(value) is dict:
+            return {key: walk(each, f"{name}_{key}") for key, each in value.items()}
+        return value
+
+    positional = _positional_names(function, len(given))
+    made = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
+    kept = {name: walk(each, name) for name, each in named.items()}
+    return Leaves(_identifiers(names), tuple(values), (made, kept))
+
+
+def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with these leaves."""
+    remaining = iter(values)
+
+    def walk(part: Any) -> Any:
+        if part is LEAF:
+            return next(remaining)
+        if isinstance(part, tuple) and hasattr(part, "_fields"):
+            return type(part)(*map(walk, part))
+        if type(part) in (tuple, list):
+            return type(part)([walk(each) for each in part])
+        if type(part) is dict:
+            return {key: walk(each) for key, each in part.items()}
+        return part
+
+    given, named = leaves.structure
+    return tuple([walk(each) for each in given]), {name: walk(each) for name, each in named.items()}
+
+
+@lru_cache(maxsize=1024)
+def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the first arguments of a call."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [each.name for each in parameters if each.kind in by_place][:count]
+    return names + [f"argument{index}" for index in range(len(names), count)]
+
+
+def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as identifiers that differ."""
+    made: list[str] = []
+    for each in names:
+        name = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in each)
+        while name in made:
+            name += "_"
+        made.append(name)
+    return tuple(made)

@@ -1,0 +1,97 @@
+"""What makes programs cheaper: functions from programs to programs that compute the same.
+
+Each keeps the order of steps that write or draw random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.programs.program import Expression, Program, Result, Step, names_in
+
+__all__ = ["Pass", "renamed", "without_repeated_steps", "without_unused_steps"]
+
+Pass = Callable[[Program], Program]
+
+
+def without_unused_steps(program: Program) -> Program:
+    """The program without steps whose results nothing reads. Steps that write or draw random numbers stay.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x: (x.exp(), x + 1)[1], opdsl.ones(2))
+    >>> [each.name for each in without_unused_steps(program).steps]
+    ['aten::add.Tensor']
+    """
+    used = set(names_in(program.outputs))
+    kept: list[Step] = []
+    for step in reversed(program.steps):
+        if step.writes or step.is_random or any(each is not None and each.name in used for each in step.results):
+            kept.append(step)
+            used |= step.reads
+    return program.replace(steps=tuple(reversed(kept)))
+
+
+def without_repeated_steps(program: Program) -> Program:
+    """The program with one step where several call one operator with the same operands.
+
+    Steps are kept apart whose results may be written, or whose operands are written between them: nothing is joined in
+    a program that writes. Nor are results that are returned: callers may write each.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x: x.exp() + x.exp(), opdsl.ones(2))
+    >>> [each.name for each in without_repeated_steps(program).steps]
+    ['aten::exp', 'aten::add.Tensor']
+    """
+    if any(each.writes for each in program.steps):
+        return program
+    returned = names_in(program.outputs)
+    known: dict[Any, tuple[Result | None, ...]] = {}
+    names: dict[str, str] = {}
+    kept: list[Step] = []
+    for each in program.steps:
+        step = renamed(each, names)
+        key = _key(step)
+        is_returned = any(result is not None and result.name in returned for result in step.results)
+        found = None if key is None or is_returned else known.get(key)
+        if found is None:
+            kept.append(step)
+            if key is not None:
+                known.setdefault(key, step.results)
+        else:
+            pairs = zip(step.results, found, strict=True)
+            names |= {one.name: other.name for one, other in pairs if one is not None and other is not None}
+    return program.replace(steps=tuple(kept))
+
+
+def _key(step: Step) -> Any:
+    """What tells a step from others; None where it is not repeated, as what draws random numbers."""
+    if step.is_random:
+        return None
+    return step.operator, _hashable(step.operands), _hashable(tuple(sorted(step.options.items())))
+
+
+def _hashable(value: Any) -> Any:
+    """A key of a constant or an operand, which tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    if isinstance(value, (tuple, list)):
+        return (type(value), *map(_hashable, value))
+    return (type(value), repr(value)) if isinstance(value, (int, float, complex)) else value
+
+
+def renamed(step: Step, names: dict[str, str]) -> Step:
+    """A step that reads other results."""
+    if not names or not step.reads & names.keys():
+        return step
+    import attrs
+
+    options = {key: _renamed(each, names) for key, each in step.options.items()}
+    return attrs.evolve(step, operands=_renamed(step.operands, names), options=options)
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, Expression):
+        return Expression(names.get(value.text, value.text))
+    if isinstance(value, (tuple, list)):
+        parts = [_renamed(each, names) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value

@@ -1,0 +1,435 @@
+"""Programs: functions of tensors as values. Inputs, steps that call operators, outputs, and guards.
+
+A program is what a function did when it was traced: it says which operators are called with what. Sizes are names, so
+that it serves tensors of other sizes, too; what the function asked of them are its guards. It prints as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import attrs
+
+from opdsl.dispatch import Operator
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.errors import ProgramError
+from opdsl.generated import function_from_source
+from opdsl.kernels.definitions.structured import Definition
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.runtime.symbol import Symbol
+
+__all__ = ["Call", "Expression", "Input", "Program", "Result", "Step", "names_in", "sizes_of"]
+
+_WORDS = re.compile(r"[A-Za-z_]\w*")
+
+Size = int | str
+
+
+@attrs.frozen
+class Expression:
+    """An operand that a call decides: the name of a tensor or a number, or what is computed of sizes.
+
+    text: in Python.
+    """
+
+    text: str
+
+
+@attrs.frozen
+class Input:
+    """An argument of a program.
+
+    name: of the parameter.
+    kind: the type of a number; None for a tensor.
+    dtype, device: of a tensor.
+    shape: its sizes; names for those that may differ from call to call.
+    strides: in elements, of a tensor whose layout no order of dimensions tells; None for others.
+    """
+
+    name: str
+    kind: type | None = None
+    dtype: DType | None = None
+    device: Device | None = None
+    shape: tuple[Size, ...] = ()
+    strides: tuple[Size, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.kind is not None:
+            return f"{self.name}: {self.kind.__name__}"
+        return f"{self.name}: {_short(self.dtype)}[{', '.join(map(str, self.shape))}]"
+
+
+@attrs.frozen
+class Result:
+    """What a step gives: a tensor.
+
+    name: by which later steps read it.
+    dtype, shape, device: of it; sizes are expressions.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Size, ...]
+    device: Device
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_short(self.dtype)}[{', '.join(map(str, self.shape))}]"
+
+
+def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
+    """Sizes as a program has them: numbers, and expressions of those that calls decide."""
+    return tuple([each.text if type(each) is Symbol else each for each in shape])
+
+
+class Call(NamedTuple):
+    """What a step comes to whose kernel is made of scalar functions.
+
+    definition: of the operator.
+    arguments: of the call, in the order of the schema, as they were when it was traced.
+    state: what the definition has made of them: see ``PreparedCall``.
+    """
+
+    definition: Definition
+    arguments: tuple[Any, ...]
+    state: Any
+
+
+@attrs.frozen
+class Step:
+    """A call of an operator.
+
+    operator: which is called.
+    operands, options: the positional and the keyword arguments: expressions, constants, and tuples of these.
+    results: in order; one that is None is no tensor. None instead of the tuple where the operator returns none of its
+        own, as one that writes its argument does.
+    parts: the steps that a fused one stands for.
+    call: what it comes to, where that is known and may be of use for fusion.
+    """
+
+    operator: Operator
+    operands: tuple[Any, ...]
+    options: Mapping[str, Any]
+    results: tuple[Result | None, ...]
+    is_list: bool = False
+    parts: tuple[Step, ...] = ()
+    call: Call | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The operator's qualified name."""
+        return self.operator.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names in its operands."""
+        return names_in((self.operands, tuple(self.options.values())))
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes an argument."""
+        return self.operator.schema.is_mutable
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it draws random numbers."""
+        return "nondeterministic_seeded" in self.operator.tags
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its results may share memory with its operands."""
+        return self.operator.schema.is_view or self.operator.may_alias
+
+
+def names_in(value: Any) -> frozenset[str]:
+    """The names in the expressions of an operand."""
+    if isinstance(value, Expression):
+        return frozenset(_WORDS.findall(value.text))
+    if isinstance(value, (tuple, list)):
+        return frozenset().union(*map(names_in, value))
+    if isinstance(value, dict):
+        return frozenset().union(*map(names_in, value.values()))
+    return frozenset()
+
+
+@attrs.frozen
+class Program:
+    """A function of tensors and numbers, as ``opdsl.trace`` gives it. Call it with the arguments that it names.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x, r: (x * r).sum(), opdsl.ones(2, 3), 0.5)
+    >>> program
+    <program <lambda>(x: float32[s1, s2], r: float): 2 steps>
+    >>> program(opdsl.ones(4), 2.0)
+    Traceback (most recent call last):
+    opdsl.errors.ProgramError: the program of <lambda>: x: float32[s1, s2] was traced (got float32[4]). Trace the ...
+    >>> program(opdsl.ones(4, 4), 2.0)
+    tensor(32.)
+
+    name: of the function that was traced.
+    inputs: its arguments.
+    steps: calls of operators, in order.
+    outputs: what it returns: expressions and constants, in tuples, lists and dicts.
+    guards: expressions of sizes and numbers that hold for every call that it serves.
+    sizes: what guards and operands name beside the sizes of inputs: names and expressions, in order.
+    constants: tensors that are no arguments, by name.
+    """
+
+    name: str
+    inputs: tuple[Input, ...]
+    steps: tuple[Step, ...]
+    outputs: Any
+    guards: tuple[str, ...] = ()
+    sizes: tuple[tuple[str, str], ...] = ()
+    constants: Mapping[str, Tensor] = attrs.field(factory=dict)
+    _made: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the program.
+
+        Args:
+            arguments: one for each of ``inputs``: tensors of their dtypes and dimensions, and numbers.
+
+        Returns:
+            What the function returned.
+
+        Raises:
+            ProgramError: the program does not serve these arguments: another dtype, number of dimensions or a guard.
+        """
+        self.check(arguments)
+        result = self.function(*arguments, *self.constants.values())
+        if result is UNSERVED:
+            raise ProgramError(
+                f"the program of {self.name} does not serve these sizes: it holds where "
+                f"{' and '.join(self.conditions)}. Trace the function anew, or use opdsl.compile, which does so."
+            )
+        return result
+
+    def check(self, arguments: Sequence[Any]) -> None:
+        """Hold arguments against the inputs.
+
+        Args:
+            arguments: of a call.
+
+        Raises:
+            ProgramError: there are more or fewer, or one is another kind of tensor or number.
+        """
+        if len(arguments) != len(self.inputs):
+            raise ProgramError(
+                f"the program of {self.name} takes {len(self.inputs)} arguments (got {len(arguments)}): "
+                f"{', '.join(map(str, self.inputs))}. Pass these."
+            )
+        for each, value in zip(self.inputs, arguments, strict=True):
+            if each.kind is None:
+                is_alike = isinstance(value, Tensor) and value.dtype is each.dtype and value.ndim == len(each.shape)
+            else:
+                is_alike = isinstance(value, each.kind)
+            if not is_alike:
+                got = f"{_short(value.dtype)}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+                raise ProgramError(
+                    f"the program of {self.name}: {each} was traced (got {got}). Trace the function for that."
+                )
+
+    def meta(self, *arguments: Any) -> Any:
+        """What the program returns for tensors on the device ``meta``: shapes and dtypes, without a kernel or memory.
+
+        Args:
+            arguments: as for a call; tensors may be on any device.
+        """
+        return self(*[each.to("meta") if isinstance(each, Tensor) else each for each in arguments])
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The steps as a function of inputs, then constants, which returns ``UNSERVED`` where a guard does not hold."""
+        if "function" not in self._made:
+            self._made["function"] = self._compiled()
+        made: Callable[..., Any] = self._made["function"]
+        return made
+
+    @property
+    def source(self) -> str:
+        """The program as typed Python: paste it, and it runs."""
+        return "\n".join(["import opdsl", *_constant_lines(self), "", "", *_Source(self).lines()]) + "\n"
+
+    @property
+    def conditions(self) -> list[str]:
+        """The guards, those of sizes that are the same among them."""
+        return [*_Sizes(self.inputs).checks, *self.guards]
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __repr__(self) -> str:
+        return f"<program {self.name}({', '.join(map(str, self.inputs))}): {len(self.steps)} steps>"
+
+    def _compiled(self) -> Callable[..., Any]:
+        namespace: dict[str, Any] = {}
+        lines = _Source(self, namespace).lines()
+        return function_from_source(_identifier(self.name), "\n".join(lines) + "\n", namespace, title=self.name)
+
+    def replace(self, **changes: Any) -> Program:
+        """The program with other steps, outputs or the like.
+
+        Args:
+            changes: fields by name.
+
+        Returns:
+            A new program.
+
+        >>> import opdsl
+        >>> opdsl.trace(lambda x: x, opdsl.ones(2)).replace(name="same").name
+        'same'
+        """
+        return attrs.evolve(self, **changes)
+
+
+class _Sizes:
+    """The lines that read sizes of inputs, and what has to hold of them."""
+
+    def __init__(self, inputs: Sequence[Input], wanted: frozenset[str] | None = None) -> None:
+        self.lines: list[str] = []
+        self.checks: list[str] = []
+        self._known: set[str] = set()
+        self._wanted = wanted
+        for each in inputs:
+            if each.kind is None:
+                self._read(each.shape, f"{each.name}.shape")
+                self._read(each.strides or (), f"{each.name}.stride()")
+
+    def _read(self, sizes: Sequence[Size], text: str) -> None:
+        names = []
+        for index, size in enumerate(sizes):
+            if isinstance(size, int) or size in self._known:
+                self.checks.append(f"{text}[{index}] == {size}")
+                names.append("_")
+            else:
+                self._known.add(size)
+                names.append(size if self._wanted is None or size in self._wanted else "_")
+        if any(each != "_" for each in names):
+            self.lines.append(f"{', '.join(names)}{',' * (len(names) == 1)} = {text}")
+
+
+class _Source:
+    """The lines of a program.
+
+    Args:
+        program: this one.
+        namespace: where what the lines name is put: the lines are run then; None for lines to read.
+    """
+
+    def __init__(self, program: Program, namespace: dict[str, Any] | None = None) -> None:
+        self.program = program
+        self.namespace = namespace
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        program = self.program
+        used = names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps))
+        used |= names_in(program.outputs) | {word for each in program.guards for word in _WORDS.findall(each)}
+        used |= {word for _, text in program.sizes for word in _WORDS.findall(text)}
+        repeated = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
+        used |= {str(each) for each in repeated if isinstance(each, str) and repeated.count(each) > 1}
+        sizes = _Sizes(program.inputs, used)
+        parameters = [*map(self._parameter, program.inputs), *(program.constants if self.namespace is not None else ())]
+        lines = [f"def {_identifier(program.name)}({', '.join(parameters)}):"]
+        if self.namespace is None:
+            lines += [f"    # {each}" for each in program.inputs if each.kind is None]
+        lines += [f"    {each}" for each in sizes.lines]
+        lines += [f"    {line}" for each in sizes.checks for line in self._guard(each)]
+        computed = dict(program.sizes)
+        guards = list(program.guards)
+        for name, text in computed.items():
+            lines.append(f"    {name} = {text}")
+        lines += [f"    {line}" for each in guards for line in self._guard(each)]
+        lines += [f"    {line}" for each in program.steps for line in self._lines(each)]
+        return [*lines, f"    return {self._text(program.outputs)}"]
+
+    def _parameter(self, each: Input) -> str:
+        if self.namespace is not None:
+            return each.name
+        return f"{each.name}: {'opdsl.Tensor' if each.kind is None else each.kind.__name__}"
+
+    def _guard(self, condition: str) -> list[str]:
+        if self.namespace is None:
+            return [f"assert {condition}"]
+        self.namespace["unserved"] = UNSERVED
+        return [f"if not ({condition}):", "    return unserved"]
+
+    def _lines(self, step: Step) -> list[str]:
+        if self.namespace is not None or not step.parts:
+            return [self._step(step)]
+        return ["# fused:", *map(self._step, step.parts)]
+
+    def _step(self, step: Step) -> str:
+        arguments = [self._text(each) for each in step.operands]
+        arguments += [f"{name}={self._text(each)}" for name, each in step.options.items()]
+        call = f"{self._function(step.operator)}({', '.join(arguments)})"
+        names = [each.name if each is not None else "_" for each in step.results]
+        if not any(each != "_" for each in names):
+            return call
+        target = f"{', '.join(names)}{',' * step.is_list}" if len(names) > 1 or step.is_list else names[0]
+        notes = ", ".join(str(each).partition(": ")[2] for each in step.results if each is not None)
+        return f"{target} = {call}{f'  # {notes}' if self.namespace is None else ''}"
+
+    def _function(self, operator: Operator) -> str:
+        if self.namespace is None:
+            return function_text(operator)
+        name = re.sub(r"\W", "_", f"call_{operator.name}")
+        self.namespace[name] = operator.function
+        return name
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, Expression):
+            return value.text
+        if isinstance(value, tuple):
+            parts = [self._text(each) for each in value]
+            if hasattr(value, "_fields") and self.namespace is not None:
+                return f"{self._constant(type(value))}({', '.join(parts)})"
+            return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+        if isinstance(value, list):
+            return f"[{', '.join(self._text(each) for each in value)}]"
+        if isinstance(value, dict):
+            return f"{{{', '.join(f'{key!r}: {self._text(each)}' for key, each in value.items())}}}"
+        return self._constant(value) if self.namespace is not None else constant_text(value)
+
+    def _constant(self, value: Any) -> str:
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        assert self.namespace is not None, "a program that is run"
+        name = f"_literal_{len(self.namespace)}"
+        self.namespace[name] = value
+        return name
+
+
+def function_text(operator: Operator) -> str:
+    """The expression of an operator's function."""
+    namespace, _, rest = operator.name.partition("::")
+    packet, _, overload = rest.partition(".")
+    return f"opdsl.ops.{namespace}.{packet}.{overload or 'default'}"
+
+
+def constant_text(value: Any) -> str:
+    """The expression of a constant."""
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return f'float("{value}")'
+    if isinstance(value, (DType, Layout, MemoryFormat)):
+        return str(value) if str(value).startswith("opdsl.") else f"opdsl.{value}"
+    if isinstance(value, Device):
+        return f'opdsl.device("{value}")'
+    return repr(value)
+
+
+def _constant_lines(program: Program) -> Iterator[str]:
+    """What stands for the tensors that are no arguments."""
+    for name, value in program.constants.items():
+        yield f"{name}: opdsl.Tensor = ...  # {_short(value.dtype)}{list(value.shape)}"
+
+
+def _short(dtype: DType | None) -> str:
+    return str(dtype).removeprefix("opdsl.")
+
+
+def _identifier(name: str) -> str:
+    made = re.sub(r"\W", "_", name)
+    return made if made.isidentifier() else f"program_{made}"

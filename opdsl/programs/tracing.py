@@ -1,0 +1,388 @@
+"""Tracing: a function is run once on tensors without elements, and the operators that it calls become steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, overload
+
+from opdsl.aten.triangles import trace as trace_of_matrix
+from opdsl.dispatch import Operator, current
+from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.dispatch.keys import DispatchKey
+from opdsl.dispatch.layers.modes import DispatchMode
+from opdsl.dispatch.plans.lowered import Given, Inputs, recording
+from opdsl.errors import KernelError, OpdslError, TraceError
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.reduction import ReductionDefinition
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.programs.leaves import Leaves, flatten, unflatten
+from opdsl.programs.program import Call, Expression, Input, Program, Result, Step, names_in, sizes_of
+from opdsl.runtime import Device, Tensor
+from opdsl.runtime.lowering import Lowering, SymbolicArray
+from opdsl.runtime.scopes import Setting
+from opdsl.runtime.symbol import NotLoweredError, is_symbol
+
+__all__ = ["trace", "traced"]
+
+
+@overload
+def trace(function: Tensor, /) -> Tensor: ...
+@overload
+def trace(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Program: ...
+def trace(function: Callable[..., Any] | Tensor, /, *arguments: Any, **named: Any) -> Program | Tensor:
+    """The operators that a function calls, as a program. The function is run once, and nothing is computed.
+
+    Args:
+        function: takes tensors and numbers, and tuples, lists and dicts of them, and returns tensors, in the same way.
+            The trace of a matrix is PyTorch's ``torch.trace``: the sum of its diagonal.
+        arguments, named: of a call like those that the program is for. It serves other sizes, too: those of two or more
+            are names in it. What the function asks of them (``if x.shape[0] > 10``) becomes a guard.
+
+    Returns:
+        The program. Its inputs are the tensors and numbers among the arguments, in order. Tensors that the function
+        reads from elsewhere, as weights, are its constants, and are not copied.
+
+    Raises:
+        TraceError: the function looks at elements (``item()``, ``if x > 0``), or changes how calls are made
+            (``no_grad``) on its way.
+
+    >>> import opdsl
+    >>> def scaled(x, y):
+    ...     return (x * 2.0 + y).exp()
+    >>> program = opdsl.trace(scaled, opdsl.ones(3, 4), opdsl.ones(4))
+    >>> print(program.source)
+    import opdsl
+    <BLANKLINE>
+    <BLANKLINE>
+    def scaled(x: opdsl.Tensor, y: opdsl.Tensor):
+        # x: float32[s1, s2]
+        # y: float32[s2]
+        _, s2 = x.shape
+        assert y.shape[0] == s2
+        mul = opdsl.ops.aten.mul.Tensor(x, 2.0)  # float32[s1, s2]
+        add = opdsl.ops.aten.add.Tensor(mul, y)  # float32[s1, s2]
+        exp = opdsl.ops.aten.exp.default(add)  # float32[s1, s2]
+        return exp
+    <BLANKLINE>
+    >>> program(opdsl.zeros(1, 2), opdsl.zeros(2))
+    tensor([[1., 1.]])
+    """
+    if isinstance(function, Tensor):
+        return trace_of_matrix(function)
+    return traced(function, flatten(function, arguments, named))
+
+
+def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
+    """``trace`` of arguments that have been taken apart."""
+    recorder = Lowering(leaves.names)
+    recorder.compiles = False
+    with recording(recorder):
+        inputs = Inputs(recorder)
+        call = [
+            Given(name, None, value, {_kind(value)}, False)
+            for name, value in zip(leaves.names, leaves.values, strict=True)
+        ]
+        try:
+            given, _ = inputs.taken_in(call)
+            for each, _ in inputs.tensors:
+                each.geometry = each.geometry.replace(requires_grad=False)
+            specs = tuple(map(_input, leaves.names, leaves.values, given))
+            tracer = _Tracer(recorder, inputs)
+            positional, named = unflatten(leaves, given)
+            with tracer, _Calls(tracer):
+                outputs = function(*positional, **named)
+            if recorder.steps:
+                raise NotLoweredError("it writes or computes without an operator")
+            return tracer.program(getattr(function, "__name__", "program"), specs, outputs)
+        except NotLoweredError as error:
+            raise TraceError(
+                f"{getattr(function, '__qualname__', function)} cannot be traced: {error}. Let it call operators "
+                "alone: where(condition, a, b) instead of `if`, or leave that part outside."
+            ) from error
+
+
+def _kind(value: Any) -> Kind:
+    return Kind.TENSOR if isinstance(value, Tensor) else Kind.NUMBER
+
+
+class _Mark(NamedTuple):
+    """Where notes ended.
+
+    steps, guards: of the program.
+    inner: what kernels have done beneath.
+    """
+
+    steps: int
+    guards: dict[str, bool]
+    inner: int
+
+
+class _Tracer(DispatchMode):
+    """Notes the operators that are called, those that composites call in the place of these."""
+
+    is_lowered = True
+
+    def __init__(self, recorder: Lowering, inputs: Inputs) -> None:
+        self.recorder = recorder
+        self.inputs = inputs
+        self.before = current.get()
+        self.steps: list[Step] = []
+        self.names: dict[int, str] = {id(made): text for made, text in inputs.tensors}
+        self.kept: list[Any] = [made for made, _ in inputs.tensors]
+        self.constants: dict[str, Tensor] = {}
+        self.stand_ins: dict[int, Tensor] = {}
+        self.taken: dict[str, int] = dict.fromkeys((text for _, text in inputs.tensors), 0)
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Note a call, and give what stands for its results."""
+        if current.get() is not self.before:
+            raise NotLoweredError("a guard or a mode is entered, which a program would not know")
+        args, kwargs = self.standing_in(args), self.standing_in(kwargs)
+        return self.noted(operator, args, kwargs, operator)
+
+    def noted(
+        self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]
+    ) -> object:
+        """Note a call as a step.
+
+        Args:
+            operator: the function that is called.
+            args, kwargs: with what.
+            function: gives what stands for the results.
+        """
+        # What kernels ask of sizes is not what the function asks.
+        guards, count = dict(self.recorder.guards), len(self.recorder.steps)
+        result = function(*args, **kwargs)
+        if len(self.recorder.steps) > count and _has_numbers(result):
+            raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
+        call = _call_of(operator.operator, args, kwargs)
+        self.recorder.guards = guards
+        del self.recorder.steps[count:]
+        self._note(operator.operator, args, kwargs, result, call)
+        return result
+
+    def mark(self) -> _Mark:
+        """Where the notes end now."""
+        return _Mark(len(self.steps), dict(self.recorder.guards), len(self.recorder.steps))
+
+    def go_back(self, mark: _Mark) -> None:
+        """Forget what was noted since."""
+        del self.steps[mark.steps :]
+        del self.recorder.steps[mark.inner :]
+        self.recorder.guards = mark.guards
+
+    def _note(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, call: Any) -> None:
+        is_list = isinstance(result, list)
+        listed = list(result) if isinstance(result, (tuple, list)) else [result]
+        operands = self.operand(args)
+        options = {name: self.operand(each) for name, each in kwargs.items()}
+        results = tuple([self._result(each, operator) for each in listed])
+        self.steps.append(Step(operator, operands, options, results, is_list, call=call))
+
+    def _result(self, value: Any, operator: Operator) -> Result | None:
+        """A new name for a tensor; None for what has one, which it was given."""
+        if not isinstance(value, Tensor) or id(value) in self.names:
+            return None
+        stem = operator.name.partition("::")[2].partition(".")[0].strip("_") or "value"
+        name = self._free(stem)
+        self.names[id(value)] = name
+        self.kept.append(value)
+        return Result(name, value.dtype, sizes_of(value.shape), value.device)
+
+    def _free(self, stem: str) -> str:
+        """A name that is not taken: that of the operator, and a number."""
+        count = self.taken.get(stem)
+        if count is None:
+            self.taken[stem] = 0
+            return stem
+        self.taken[stem] = count + 1
+        return self._free(f"{stem}_{count + 1}")
+
+    def standing_in(self, value: Any) -> Any:
+        """An argument, with what records in place of tensors that are from elsewhere."""
+        if isinstance(value, Tensor):
+            return value if id(value) in self.names else self._constant(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)([self.standing_in(each) for each in value])
+        if isinstance(value, dict):
+            return {name: self.standing_in(each) for name, each in value.items()}
+        return value
+
+    def _constant(self, tensor: Tensor) -> Tensor:
+        known = self.stand_ins.get(id(tensor))
+        if known is not None:
+            return known
+        if type(getattr(tensor, "array", None)) is SymbolicArray:
+            raise NotLoweredError("a tensor that no operator has made")
+        name = self._free("constant")
+        self.constants[name] = tensor
+        made = Tensor()
+        made.geometry = tensor.geometry.replace(requires_grad=False)
+        made.array = SymbolicArray(f"{name}.array", tensor.geometry.dtype.numpy)
+        made._writes, made._base = 0, None
+        self.stand_ins[id(tensor)] = made
+        self.names[id(made)] = name
+        self.kept.append(made)
+        return made
+
+    def operand(self, value: Any) -> Any:
+        """An argument as a program has it."""
+        if isinstance(value, Tensor):
+            name = self.names.get(id(value))
+            if name is None:
+                name = self.names[id(self._constant(value))]
+            return Expression(name)
+        if is_symbol(value):
+            return Expression(value.text)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self.operand, value))
+        if isinstance(value, (tuple, list)):
+            return type(value)([self.operand(each) for each in value])
+        if isinstance(value, dict):
+            return {name: self.operand(each) for name, each in value.items()}
+        return value
+
+    def program(self, name: str, inputs: tuple[Input, ...], outputs: Any) -> Program:
+        """What was noted."""
+        outputs = self.operand(outputs)
+        # Arguments that are one tensor are one in the program, too.
+        guards = [each.replace(" is not ", " is ") for each in self.inputs.checks if " is not " in each]
+        guards += [text if outcome else f"not ({text})" for text, outcome in self.recorder.guards.items()]
+        sizes = tuple((name, text) for text, name in self.recorder.parts.items())
+        made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants)
+        return _without_unused_sizes(made)
+
+
+class _Calls(DispatchMode):
+    """Sees what the function itself calls, so that what cannot be taken apart becomes one step."""
+
+    is_lowered = True
+    before_decomposition = True
+
+    def __init__(self, tracer: _Tracer) -> None:
+        self.tracer = tracer
+        self.before = current.get()
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Have the tracer note the calls of a composite's body, or else that of the composite."""
+        tracer = self.tracer
+        if current.get() is not self.before:
+            raise TraceError(
+                f"{operator.operator.name} is called within a guard or a mode (no_grad, say) that the traced function "
+                "enters, which its program would not know. Enter it around the program."
+            )
+        args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
+        kept = tracer.mark()
+        try:
+            result = operator(*args, **kwargs)
+        except Exception as error:  # it looks at elements, or makes tensors without operators
+            tracer.go_back(kept)
+            return self._as_one(operator, args, kwargs, error)
+        if len(tracer.recorder.steps) == kept.inner:
+            return result
+        tracer.go_back(kept)  # it has written something itself
+        return self._as_one(operator, args, kwargs, NotLoweredError(f"{operator.operator.name} writes by itself"))
+
+    def _as_one(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> object:
+        """Note a composite as one step; ``error`` says why it is not taken apart."""
+        tracer = self.tracer
+        kept = tracer.mark()
+        for function in (operator, partial(_on_meta, operator)):
+            try:
+                with Setting(current, tracer.before):
+                    return tracer.noted(operator, args, kwargs, function)
+            except Exception:
+                tracer.go_back(kept)
+        if isinstance(error, (OpdslError, NotLoweredError)) and not isinstance(error, KernelError):
+            raise error
+        raise NotLoweredError(f"{operator.operator.name} does more than call operators ({error})") from error
+
+
+def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """What stands for the results of a call: made of what the operator gives on the device ``meta``.
+
+    Raises:
+        NotLoweredError: it has nothing to say there, or its results share memory with its arguments.
+    """
+    schema = operator.operator.schema
+    if schema.is_view or schema.is_mutable or operator.operator.may_alias:
+        raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel")
+    devices: list[Any] = []
+
+    def to_meta(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            devices.append(value.device)
+            made = Tensor()
+            made.geometry = value.geometry.replace(device=Device("meta"))
+            made._writes, made._base = 0, None
+            return made
+        if isinstance(value, (tuple, list)):
+            return type(value)([to_meta(each) for each in value])
+        return value
+
+    def from_meta(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            made = Tensor()
+            made.geometry = value.geometry.replace(device=devices[0])
+            made.array = SymbolicArray("opaque", value.dtype.numpy)
+            made._writes, made._base = 0, None
+            return made
+        return type(value)([from_meta(each) for each in value]) if isinstance(value, (tuple, list)) else value
+
+    given, named = to_meta(args), {name: to_meta(each) for name, each in kwargs.items()}
+    if not devices:
+        raise NotLoweredError(f"{operator.operator.name} has no tensor to tell its device")
+    try:
+        return from_meta(operator(*given, **named))
+    except Exception as error:
+        raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel: {error}") from error
+
+
+def _has_numbers(result: Any) -> bool:
+    """Whether what an operator gives is, or has in it, something other than tensors."""
+    listed = result if isinstance(result, (tuple, list)) else (result,)
+    return any(each is not None and not isinstance(each, Tensor) for each in listed)
+
+
+def _call_of(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
+    """What a step comes to whose kernel is made of scalar functions; None for others."""
+    kernel = operator.entry(DispatchKey("CPU")).kernel
+    if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
+        return None
+    if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition)):
+        return None
+    arguments = unbox(operator, args, kwargs)
+    try:
+        return Call(kernel.definition, arguments, kernel.definition.prepare(arguments, ()).state)
+    except (OpdslError, NotLoweredError):
+        return None
+
+
+def _input(name: str, value: Any, made: Any) -> Input:
+    """An argument as a program has it.
+
+    Args:
+        name: of the parameter.
+        value: in the call that is traced.
+        made: what stood for it.
+    """
+    if not isinstance(value, Tensor):
+        return Input(name, type(value))
+    shape, strides = sizes_of(made.geometry.shape), sizes_of(made.geometry.strides)
+    has_order = value.geometry.form.order is not None
+    return Input(name, None, value.dtype, value.device, shape, None if has_order else strides)
+
+
+def _without_unused_sizes(program: Program) -> Program:
+    """The program without expressions of sizes that only kernels have asked for."""
+    used = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
+    used |= names_in(program.outputs)
+    used |= names_in(tuple(Expression(each) for each in program.guards))
+    kept = []
+    for name, text in reversed(program.sizes):
+        if name in used:
+            kept.append((name, text))
+            used |= names_in(Expression(text))
+    return program.replace(sizes=tuple(reversed(kept)))

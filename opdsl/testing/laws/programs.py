@@ -1,0 +1,57 @@
+"""Law 13: a program equals the call that it was traced of, before and after every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.errors import OpdslError, TraceError
+from opdsl.programs.compiled import PASSES
+from opdsl.programs.leaves import flatten
+from opdsl.programs.program import Program
+from opdsl.programs.tracing import traced
+from opdsl.runtime import manual_seed
+from opdsl.runtime.snapshot import Content, contents
+from opdsl.testing.laws.gradients import random_state_kept
+from opdsl.testing.laws.variants import UNINITIALISED
+from opdsl.testing.sample import Sample
+from opdsl.testing.subject import Subject
+
+_SAMPLES = 2
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    if subject.operator.schema.name.base in UNINITIALISED:
+        return
+    with random_state_kept():
+        for sample in subject.samples[:_SAMPLES]:
+            yield from (f"{sample}: {each}" for each in _differences(sample, subject.function))
+
+
+def _differences(sample: Sample, function: Callable[..., Any]) -> Iterator[str]:
+    own = sample.copy()
+    try:
+        wanted = _outcome(own, lambda: function(*own.given, **own.named))
+        program = traced(function, flatten(function, tuple(sample.copy().given), dict(sample.copy().named)))
+    except (OpdslError, TraceError):  # elements decide what it gives, say
+        return
+    for step in (None, *PASSES):
+        program = program if step is None else step(program)
+        found = _of_program(sample, function, program)
+        if found != wanted:
+            yield f"{'the program' if step is None else step.__name__} gives {found}, the call {wanted}"
+
+
+def _of_program(sample: Sample, function: Callable[..., Any], program: Program) -> Any:
+    own = sample.copy()
+    leaves = flatten(function, tuple(own.given), dict(own.named))
+    return _outcome(own, lambda: program.function(*leaves.values))
+
+
+def _outcome(sample: Sample, call: Callable[[], Any]) -> tuple[list[Content], list[Content]] | str:
+    """What a call gives, and what its arguments are afterwards."""
+    manual_seed(0)
+    result = call()
+    return "unserved" if result is UNSERVED else (contents(result), contents(sample.tensors()))

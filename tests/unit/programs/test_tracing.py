@@ -1,0 +1,240 @@
+"""What ``opdsl.trace`` notes of a function; nothing is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl.errors import ProgramError, ShapeError, TraceError
+from opdsl.programs.fusion import with_fused_steps
+from opdsl.programs.passes import without_repeated_steps, without_unused_steps
+from opdsl.programs.program import Program
+
+
+def names(program: Program) -> list[str]:
+    return [each.name for each in program.steps]
+
+
+def test_the_operators_that_are_called_become_steps_in_order() -> None:
+    program = opdsl.trace(lambda x: x.exp().sum(0), opdsl.ones(3, 4))
+    assert names(program) == ["aten::exp", "aten::sum.dim_IntList"]
+
+
+def test_a_composite_becomes_what_it_calls() -> None:
+    program = opdsl.trace(lambda x, w: opdsl.ops.aten.linear(x, w), opdsl.ones(3, 4), opdsl.ones(5, 4))
+    assert names(program) == ["aten::t", "aten::mm"]
+
+
+def test_sizes_of_two_or_more_are_names() -> None:
+    program = opdsl.trace(lambda x: x, opdsl.ones(3, 1, 5))
+    assert [str(each) for each in program.inputs] == ["x: float32[s1, 1, s2]"]
+
+
+def test_equal_sizes_are_one_name() -> None:
+    program = opdsl.trace(lambda x, y: x + y, opdsl.ones(3, 5), opdsl.ones(5))
+    assert [each.shape for each in program.inputs] == [("s1", "s2"), ("s2",)]
+
+
+def test_results_know_their_shapes() -> None:
+    program = opdsl.trace(lambda x: x.reshape(-1), opdsl.ones(3, 5))
+    assert program.steps[0].results[0].shape == ("(s1 * s2)",)  # type: ignore[union-attr]
+
+
+def test_what_the_function_asks_of_sizes_is_a_guard() -> None:
+    def asking(x: Any) -> Any:
+        return x if x.shape[0] > 10 else -x
+
+    assert opdsl.trace(asking, opdsl.ones(20)).guards == ("s1 > 10",)
+    assert opdsl.trace(asking, opdsl.ones(5)).guards == ("not (s1 > 10)",)
+
+
+def test_what_kernels_ask_of_sizes_is_none() -> None:
+    assert opdsl.trace(lambda x: x.sum(1), opdsl.ones(20, 30)).guards == ()
+
+
+def test_numbers_are_inputs_and_what_is_made_of_them_an_expression() -> None:
+    program = opdsl.trace(lambda x, r: x * (2 * r), opdsl.ones(3), 0.5)
+    assert [str(each) for each in program.inputs] == ["x: float32[s1]", "r: float"]
+    assert "mul.Tensor(x, (r * 2))" in program.source
+
+
+def test_tensors_in_lists_and_dicts_are_inputs_and_outputs() -> None:
+    program = opdsl.trace(lambda xs, d: {"a": xs[0] + d["b"]}, [opdsl.ones(3)], {"b": opdsl.ones(3)})
+    assert [each.name for each in program.inputs] == ["xs_0", "d_b"]
+    assert "return {'a': add}" in program.source
+
+
+def test_tensors_from_elsewhere_are_constants_and_no_copies() -> None:
+    weight = opdsl.ones(3)
+    program = opdsl.trace(lambda x: x * weight, opdsl.ones(3))
+    assert list(program.constants.values()) == [weight]
+    assert next(iter(program.constants.values())) is weight
+
+
+def test_arguments_that_are_one_tensor_are_a_guard() -> None:
+    x = opdsl.ones(3)
+    assert "y is x" in opdsl.trace(lambda x, y: x + y, x, x).guards
+
+
+def test_writes_and_views_are_steps() -> None:
+    def writing(x: Any) -> Any:
+        x = x.clone()
+        x[0] = 1.0
+        return x
+
+    assert names(opdsl.trace(writing, opdsl.ones(3, 4))) == ["aten::clone", "aten::select.int", "aten::fill_.Scalar"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(lambda x: x.item(), id="item"),
+        pytest.param(lambda x: x if x.sum() > 0 else -x, id="truth"),
+        pytest.param(lambda x: [*x.tolist()], id="tolist"),
+        pytest.param(lambda x: x.numpy().sum(), id="numpy"),
+        pytest.param(lambda x: opdsl.equal(x, x), id="equal"),
+        pytest.param(lambda x: opdsl.full((2,), float(x[0])), id="float"),
+    ],
+)
+def test_a_function_that_looks_at_elements_is_refused(function: Any) -> None:
+    with pytest.raises((TraceError, opdsl.errors.ConversionError)):
+        opdsl.trace(function, opdsl.ones(3))
+
+
+def test_a_guard_that_is_entered_is_refused() -> None:
+    def entering(x: Any) -> Any:
+        with opdsl.no_grad():
+            return x + 1
+
+    with pytest.raises(TraceError, match=r"aten::add.Tensor is called within a guard"):
+        opdsl.trace(entering, opdsl.ones(3))
+
+
+def test_a_wrong_call_raises_what_it_raises_untraced() -> None:
+    with pytest.raises(ShapeError):
+        opdsl.trace(lambda x, y: x @ y, opdsl.ones(3, 4), opdsl.ones(3, 4))
+
+
+def test_a_program_takes_other_sizes_and_refuses_another_dtype() -> None:
+    program = opdsl.trace(lambda x: x, opdsl.ones(3))
+    assert program(opdsl.ones(7)).shape == (7,)
+    with pytest.raises(ProgramError, match=r"x: float32\[s1\] was traced \(got int64\[3\]\)"):
+        program(opdsl.ones(3, dtype=opdsl.int64))
+
+
+def test_a_program_refuses_sizes_that_its_guards_do_not_hold_for() -> None:
+    program = opdsl.trace(lambda x: x if x.shape[0] > 10 else -x, opdsl.ones(20))
+    with pytest.raises(ProgramError, match="s1 > 10"):
+        program(opdsl.ones(5))
+
+
+def test_equal_programs_are_equal() -> None:
+    one, other = (opdsl.trace(lambda x: x.exp() + 1, opdsl.ones(n)) for n in (3, 4))
+    assert one == other
+    assert one != opdsl.trace(lambda x: x.exp() + 2, opdsl.ones(3))
+
+
+def test_the_shapes_of_a_program_need_no_memory() -> None:
+    program = opdsl.trace(lambda x: x.reshape(-1).exp(), opdsl.ones(3, 4))
+    made = program.meta(opdsl.empty(1 << 20, 1 << 20, device="meta"))
+    assert made.shape == (1 << 40,) and made.is_meta
+
+
+def test_the_source_of_a_program_runs() -> None:
+    program = opdsl.trace(lambda x, r: (x * r).reshape(-1).to(opdsl.float64), opdsl.ones(2, 3), 0.5)
+    namespace: dict[str, Any] = {}
+    exec(program.source, namespace)
+    made = namespace["_lambda_"](opdsl.empty(4, 5, device="meta"), 2.0)
+    assert (made.shape, made.dtype) == ((20,), opdsl.float64)
+
+
+def test_steps_that_nothing_reads_are_left_out() -> None:
+    program = opdsl.trace(lambda x: (x.exp(), x + 1)[1], opdsl.ones(2))
+    assert names(without_unused_steps(program)) == ["aten::add.Tensor"]
+
+
+def test_steps_that_write_or_draw_stay() -> None:
+    def writing(x: Any) -> Any:
+        x.add_(1)
+        x.bernoulli_()
+        return None
+
+    program = opdsl.trace(writing, opdsl.ones(2))
+    assert without_unused_steps(program).steps == program.steps
+
+
+def test_equal_steps_become_one() -> None:
+    program = opdsl.trace(lambda x: x.exp() + x.exp(), opdsl.ones(2))
+    assert names(without_repeated_steps(program)) == ["aten::exp", "aten::add.Tensor"]
+
+
+def test_numbers_that_are_equal_but_not_the_same_are_kept_apart() -> None:
+    program = opdsl.trace(lambda x: opdsl.copysign(x, 0.0) + opdsl.copysign(x, -0.0), opdsl.ones(2))
+    assert len(without_repeated_steps(program).steps) == 3
+
+
+def test_nothing_becomes_one_where_something_is_written() -> None:
+    def writing(x: Any) -> Any:
+        first = x.exp()
+        x.add_(1)
+        return first + x.exp()
+
+    program = opdsl.trace(writing, opdsl.ones(2))
+    assert without_repeated_steps(program) == program
+
+
+def test_results_that_are_returned_stay_apart() -> None:
+    program = opdsl.trace(lambda x: (x.exp(), x.exp()), opdsl.ones(2))
+    assert len(without_repeated_steps(program).steps) == 2
+
+
+def parts(program: Program) -> list[int]:
+    """How many steps each step of the fused program stands for."""
+    return [len(each.parts) or 1 for each in with_fused_steps(program).steps]
+
+
+def test_pointwise_steps_become_one() -> None:
+    program = opdsl.trace(lambda x, y: ((x * y + 1).exp(), x - y), opdsl.ones(3), opdsl.ones(3))
+    assert parts(program) == [3, 1]
+
+
+def test_a_softmax_that_is_written_out_becomes_one() -> None:
+    def softmax(x: Any) -> Any:
+        e = (x - x.amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    assert parts(opdsl.trace(softmax, opdsl.ones(3, 4))) == [5]
+
+
+def test_steps_of_other_shapes_stay_apart() -> None:
+    program = opdsl.trace(lambda x, y: x.exp() * y.exp(), opdsl.ones(4), opdsl.ones(3, 4))
+    assert parts(program) == [1, 2]
+
+
+def test_steps_are_not_fused_around_one_that_lies_between() -> None:
+    def between(x: Any) -> Any:
+        y = x.exp()
+        return y.cumsum(0) + y
+
+    assert parts(opdsl.trace(between, opdsl.ones(4))) == [1, 1, 1]
+
+
+def test_steps_are_not_fused_across_a_write() -> None:
+    def writing(x: Any) -> Any:
+        y = x.exp()
+        x.add_(1)
+        return y + x
+
+    assert parts(opdsl.trace(writing, opdsl.ones(4))) == [1, 1, 1]
+
+
+def test_rows_along_other_dimensions_stay_apart() -> None:
+    program = opdsl.trace(lambda x: (x - x.amax(0, keepdim=True)) / x.sum(1, keepdim=True), opdsl.ones(3, 4))
+    assert max(parts(program)) < 4
+
+
+def test_integers_and_narrow_floats_are_not_fused() -> None:
+    for dtype in (opdsl.int64, opdsl.bfloat16):
+        assert parts(opdsl.trace(lambda x: x * 2 + 1, opdsl.ones(3, dtype=dtype))) == [1, 1]
