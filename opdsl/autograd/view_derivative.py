@@ -67,9 +67,7 @@ class ViewDerivative:
             self._orders[key] = _order(take, form)
         return self._orders.get(key)
 
-    def _run(
-        self, gradients: tuple[Tensor, ...], values: Mapping[str, Any], asked: tuple[bool, ...]
-    ) -> tuple[Tensor]:
+    def _run(self, gradients: tuple[Tensor, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> tuple[Tensor]:
         viewed, *rest = self.names
         positional = len(self.operator.schema.positional)
         given = [values[name] for name in rest[: positional - 1]]

@@ -140,6 +140,20 @@ def test_what_a_plan_saved_is_watched() -> None:
             loss.backward()
 
 
+def test_data_of_another_shape_is_noticed() -> None:
+    def gradient(*, replaces: bool) -> None:
+        x, w = opdsl.ones(300, 300, requires_grad=True), opdsl.ones(300, 300, requires_grad=True)
+        y = x * w
+        if replaces:
+            w.data = opdsl.ones(2, 2)
+        y.sum().backward()
+
+    for _ in range(3):
+        gradient(replaces=False)
+    with pytest.raises(opdsl.errors.SavedTensorChangedError, match="mul"):
+        gradient(replaces=True)
+
+
 def test_views_of_new_memory_that_is_written_are_followed(plans_at_once: None) -> None:
     with opdsl.Library("test_written_before") as lib:
 
