@@ -108,6 +108,8 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
         shape = (*self.shape[:-dims], *counts_of(windows))
         ctx.set_output(0, shape, format_of(self, shape, dims), like=self)
 
+    pool.sharding(rows=dims)
+
     @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, output_size, out):
         mean_of(self, means_into(self, output_size, dims), out)
@@ -123,6 +125,8 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
     def pool_backward_meta(ctx, grad_output, self):
         check_mean_gradient(f"{name}_backward", grad_output, self, dims)
         ctx.set_output(0, self.shape, format_of(self, self.shape, dims), like=self)
+
+    pool_backward.sharding(rows=dims)
 
     @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, out):
@@ -246,6 +250,8 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         ctx.set_output(0, shape, strides, like=self)
         ctx.set_output(1, shape, strides, like=self, dtype=int64)
 
+    pool.sharding(rows=dims)
+
     @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, output_size, out, indices):
         largest_of(self, tuple(map(dividing, self.shape[-dims:], output_size)), out, indices)
@@ -271,6 +277,8 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         require_dtype(f"{name}_backward", self)
         strides = format_of(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
+
+    pool_backward.sharding(rows=dims)
 
     @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, indices, grad_input):

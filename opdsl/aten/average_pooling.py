@@ -16,6 +16,7 @@ from opdsl.aten.pooling import (
     one_number,
     parameters,
     require_images,
+    slides,
     strides_like,
     windows_over,
     with_one,
@@ -200,6 +201,8 @@ def declare_avg_pool(
         require_taken(f"{name}_backward", self)
         ctx.set_output(0, self.shape, strides_of(self, self.shape), like=self)
 
+    pool_backward.sharding(rows=dims)
+
     @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
@@ -229,10 +232,16 @@ avg_pool2d = declare_avg_pool(
 avg_pool3d = declare_avg_pool(3, (float32, float64, int64), precomputed=(), backward_tags=())
 
 
+avg_pool2d.sharding(windows=slides(2))
+
+
 @avg_pool2d.out_kernel("CPU", "CUDA", compiled=False)
 def avg_pool2d_cpu(self, kH, kW, dH, dW, padH, padW, ceil_mode, count_include_pad, divisor_override, out):
     values = ((kH, kW), (dH, dW), (padH, padW), ceil_mode, count_include_pad, divisor_override)
     mean_of(self, average("avg_pool2d", self, 2, *values)[1], out)
+
+
+avg_pool3d.sharding(windows=slides(3))
 
 
 @avg_pool3d.out_kernel("CPU", "CUDA", compiled=False)

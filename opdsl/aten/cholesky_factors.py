@@ -72,6 +72,9 @@ def linalg_cholesky_ex_meta(ctx, self, upper, check_errors):
     ctx.set_output(1, self.shape[:-2], contiguous_strides(self.shape[:-2]), like=self, dtype=int32)
 
 
+linalg_cholesky_ex.sharding(rows=2)
+
+
 @linalg_cholesky_ex.out_kernel("CPU", compiled=False)
 def linalg_cholesky_ex_cpu(self, upper, check_errors, L, info):
     factor_by_cholesky(self, upper, L, info)

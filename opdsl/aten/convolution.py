@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -28,6 +29,7 @@ from opdsl.runtime import (
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.strides import strides_for
 from opdsl.schema.vocabulary import Bools, SymInt
+from opdsl.sharding.rules import Window
 
 Shape = tuple[int, ...]
 Slides = tuple[Sliding, ...]
@@ -415,6 +417,30 @@ def convolution(
         groups: of channels and outputs; each convolves by itself.
     """
     ...
+
+
+def slides(
+    input: Tensor,
+    weight: Tensor,
+    bias: object,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    *others: object,
+) -> list[Window | None]:
+    """What windows a convolution slides over; channels are read whole, and so is what is spread instead."""
+    dims = weight.ndim - 2
+    if transposed:
+        return [None] * (dims + 1)
+    each = (
+        tuple(weight.shape[2:]),
+        *(tuple(value) * (dims if len(value) == 1 else 1) for value in (stride, padding, dilation)),
+    )
+    return [None, *itertools.starmap(Window, zip(*each, strict=True))]
+
+
+convolution.sharding(windows=slides)
 
 
 @convolution.kernel("CompositeExplicitAutograd")

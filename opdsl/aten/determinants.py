@@ -74,6 +74,9 @@ def _linalg_det_meta(ctx, A):
     set_pivots(ctx, 2, A)
 
 
+_linalg_det.sharding(rows=2)
+
+
 @_linalg_det.out_kernel("CPU", compiled=False)
 def _linalg_det_cpu(A, result, LU, pivots):
     factor_by_rows(A, LU, pivots)
@@ -135,6 +138,9 @@ def _linalg_slogdet_meta(ctx, A):
     ctx.set_output(1, batch, contiguous_strides(batch), like=A, dtype=A.dtype.to_real())
     ctx.set_output(2, A.shape, by_column(A.shape), like=A)
     set_pivots(ctx, 3, A)
+
+
+_linalg_slogdet.sharding(rows=2)
 
 
 @_linalg_slogdet.out_kernel("CPU", compiled=False)

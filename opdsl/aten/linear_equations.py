@@ -189,6 +189,9 @@ def linalg_inv_ex_meta(ctx, A, check_errors):
     set_info(ctx, 1, A)
 
 
+linalg_inv_ex.sharding(rows=2)
+
+
 @linalg_inv_ex.out_kernel("CPU", compiled=False)
 def linalg_inv_ex_cpu(A, check_errors, inverse, info):
     factors = A.new_empty_strided(A.shape, by_column(A.shape))

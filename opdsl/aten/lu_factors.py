@@ -146,6 +146,9 @@ def set_info(ctx: Any, place: int, A: Tensor) -> None:
     ctx.set_output(place, A.shape[:-2], contiguous_strides(A.shape[:-2]), like=A, dtype=int32)
 
 
+linalg_lu_factor_ex.sharding(rows=2)
+
+
 @linalg_lu_factor_ex.out_kernel("CPU", compiled=False)
 def linalg_lu_factor_ex_cpu(A, pivot, check_errors, LU, pivots, info):
     factor_by_rows(A, LU, pivots, info)
@@ -284,6 +287,9 @@ def permute(pivots: Array, P: Array) -> None:
     stack(P)[...] = exchanged
 
 
+lu_unpack.sharding(rows=2)
+
+
 @lu_unpack.out_kernel("CPU", compiled=False)
 def lu_unpack_cpu(LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U):
     if unpack_data:
@@ -319,6 +325,9 @@ def linalg_lu_meta(ctx, A, pivot):
     check(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     require_numbers("linalg.lu", A)
     set_factors(ctx, A, True, True)
+
+
+linalg_lu.sharding(rows=2)
 
 
 @linalg_lu.out_kernel("CPU", compiled=False)

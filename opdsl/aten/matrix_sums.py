@@ -146,6 +146,9 @@ def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
     return batch, rows, columns
 
 
+baddbmm.sharding("bij,biK,bKj->bij")
+
+
 @baddbmm.out_kernel("CPU", "CUDA", compiled=False)
 def baddbmm_kernel(self, batch1, batch2, beta, alpha, out):
     add_product(self, batch1, batch2, beta, alpha, out)
@@ -283,6 +286,9 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
     message = f"addmv input tensors must have the same dtype, but got {dtypes[0]}, {dtypes[1]}, and {dtypes[2]}"
     check_sum(self, mat, vec, beta, alpha, message)
     ctx.set_output(0, (rows,), like=vec)
+
+
+addmv.sharding("i,iK,K->i")
 
 
 @addmv.out_kernel("CPU", "CUDA", compiled=False)

@@ -61,6 +61,9 @@ def linalg_qr_meta(ctx, A, mode):
     ctx.set_output(1, shape, by_column(shape), like=A)
 
 
+linalg_qr.sharding(rows=2)
+
+
 @linalg_qr.out_kernel("CPU", compiled=False)
 def linalg_qr_cpu(A, mode, Q, R):
     factored = A.new_empty_strided(A.shape, by_column(A.shape))

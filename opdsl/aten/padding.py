@@ -168,6 +168,8 @@ def declare(
             raise UnsupportedDTypeError(f"\"{own}\" not implemented for 'Bool'. Convert first: x.to(uint8).")
         ctx.set_output(0, shape, like=self, memory_format=format_with_batch(self, dims))
 
+    pad.sharding(rows=dims)
+
     @pad.out_kernel("CPU", "CUDA", compiled=False)
     def pad_cpu(self, padding, out):
         gather(out, self, *sources(self, padding, inside))
@@ -193,6 +195,8 @@ def declare(
         )
         require_gradients(f"{own}_backward", grad_output, self)
         ctx.set_output(0, self.shape, like=self, memory_format=format_with_batch(self, dims))
+
+    pad_backward.sharding(rows=dims)
 
     @pad_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pad_backward_cpu(grad_output, self, padding, grad_input):

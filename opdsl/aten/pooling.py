@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy
 
@@ -35,6 +35,7 @@ from opdsl.runtime import (
 )
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import IntList, Ints, Size
+from opdsl.sharding.rules import Window
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -89,6 +90,17 @@ def parameters(
             f"kernel_size={kernel} and dilation={dilated}",
         )
     return made
+
+
+def slides(dims: int) -> Callable[..., list[Window | None]]:
+    """What windows a pool slides over so many last dimensions, of its arguments."""
+
+    def windows(self: Tensor, size: Any, stride: Any, padding: Any, *others: Any) -> list[Window | None]:
+        dilation = others[0] if others and not isinstance(others[0], bool) else 1
+        given = parameters("pool", dims, size, stride, padding, dilation)
+        return list(map(Window, given.kernel_size, given.stride, given.padding, given.dilation))
+
+    return windows
 
 
 def windows_over(shape: Shape, given: Parameters) -> Windows:
@@ -290,6 +302,8 @@ def declare_max_pool(
         ctx.set_output(0, shape, strides, like=self)
         ctx.set_output(1, shape, strides, like=self, dtype=int64)
 
+    pool.sharding(rows=dims)
+
     @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices):
         given = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
@@ -324,6 +338,8 @@ def declare_max_pool(
         require_dtype(f"max_pool{dims}d_backward", self)
         strides = strides_like(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
+
+    pool_backward.sharding(rows=dims)
 
     @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input):
@@ -371,6 +387,9 @@ def max_pool2d(
     return max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
+max_pool2d.sharding(windows=slides(2))
+
+
 @op("aten::max_pool3d")
 def max_pool3d(
     self: Tensor,
@@ -382,6 +401,9 @@ def max_pool3d(
 ) -> Tensor:
     """The largest element of each window of volumes; see ``max_pool2d``."""
     return max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+max_pool3d.sharding(windows=slides(3))
 
 
 def as_image(operator: str, self: Tensor) -> Tensor:

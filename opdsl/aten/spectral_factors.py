@@ -77,6 +77,9 @@ def _linalg_eigh_meta(ctx, A, UPLO, compute_v):
     ctx.set_output(1, shape, by_column(shape), like=A)
 
 
+_linalg_eigh.sharding(rows=2)
+
+
 @_linalg_eigh.out_kernel("CPU", compiled=False)
 def _linalg_eigh_cpu(A, UPLO, compute_v, eigenvalues, eigenvectors):
     vectors = eigenvectors if compute_v else A.new_empty_strided(A.shape, by_column(A.shape))
@@ -184,6 +187,9 @@ def _linalg_svd_meta(ctx, A, full_matrices, compute_uv, driver):
     values = (*batch, least)
     ctx.set_output(1, values, contiguous_strides(values), like=A, dtype=A.dtype.to_real())
     ctx.set_output(2, shapes[1], by_column(shapes[1]), like=A)
+
+
+_linalg_svd.sharding(rows=2)
 
 
 @_linalg_svd.out_kernel("CPU", compiled=False)

@@ -70,6 +70,9 @@ def tril_meta(ctx, self, diagonal):
     triangle_meta(ctx, self, "tril")
 
 
+tril.sharding(rows=2)
+
+
 @tril.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
 def tril_cpu(self, diagonal, out):
     keep(self, lower_scalar_function, diagonal, out)
@@ -89,6 +92,9 @@ def triu(self: Tensor, diagonal: SymInt = 0) -> Tensor:
 @triu.meta
 def triu_meta(ctx, self, diagonal):
     triangle_meta(ctx, self, "triu")
+
+
+triu.sharding(rows=2)
 
 
 @triu.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)

@@ -145,6 +145,9 @@ def require_system(name: str, self: Tensor, matrix: Tensor) -> None:
     )
 
 
+triangular_solve.sharding(rows=2)
+
+
 @triangular_solve.out_kernel("CPU", compiled=False)
 def triangular_solve_cpu(self, A, upper, transpose, unitriangular, X, M):
     right, triangle = with_batch(self, A)

@@ -41,6 +41,8 @@ def declare_nearest1d(how: Interpolation, *, is_core: bool = False) -> Any:
     def resized_shape(ctx, self, output_size, scales):
         resized_meta(ctx, how, self, output_size, 1)
 
+    resized.sharding(rows=1)
+
     @resized.out_kernel("CPU", "CUDA", compiled=False)
     def resized_kernel(self, output_size, scales, out):
         write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales,), False), out)
@@ -103,6 +105,8 @@ def declare_nearest2d(how: Interpolation, *, is_core: bool = False) -> Any:
     @resized.meta
     def resized_shape(ctx, self, output_size, scales_h, scales_w):
         resized_meta(ctx, how, self, output_size, 2)
+
+    resized.sharding(rows=2)
 
     @resized.out_kernel("CPU", "CUDA", compiled=False)
     def resized_kernel(self, output_size, scales_h, scales_w, out):
@@ -169,6 +173,8 @@ def declare_nearest3d(how: Interpolation, *, is_core: bool = False) -> Any:
     def resized_shape(ctx, self, output_size, scales_d, scales_h, scales_w):
         resized_meta(ctx, how, self, output_size, 3)
 
+    resized.sharding(rows=3)
+
     @resized.out_kernel("CPU", "CUDA", compiled=False)
     def resized_kernel(self, output_size, scales_d, scales_h, scales_w, out):
         write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales_d, scales_h, scales_w), False), out)
@@ -234,6 +240,8 @@ def declare_linear1d(how: Interpolation, *, is_core: bool = False) -> Any:
     def resized_shape(ctx, self, output_size, align_corners, scales):
         resized_meta(ctx, how, self, output_size, 1)
 
+    resized.sharding(rows=1)
+
     @resized.out_kernel("CPU", "CUDA", compiled=False)
     def resized_kernel(self, output_size, align_corners, scales, out):
         write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales,), align_corners), out)
@@ -298,6 +306,8 @@ def declare_linear2d(how: Interpolation, *, is_core: bool = False) -> Any:
     @resized.meta
     def resized_shape(ctx, self, output_size, align_corners, scales_h, scales_w):
         resized_meta(ctx, how, self, output_size, 2)
+
+    resized.sharding(rows=2)
 
     @resized.out_kernel("CPU", "CUDA", compiled=False)
     def resized_kernel(self, output_size, align_corners, scales_h, scales_w, out):
@@ -365,6 +375,8 @@ def declare_linear3d(how: Interpolation, *, is_core: bool = False) -> Any:
     @resized.meta
     def resized_shape(ctx, self, output_size, align_corners, scales_d, scales_h, scales_w):
         resized_meta(ctx, how, self, output_size, 3)
+
+    resized.sharding(rows=3)
 
     @resized.out_kernel("CPU", "CUDA", compiled=False)
     def resized_kernel(self, output_size, align_corners, scales_d, scales_h, scales_w, out):

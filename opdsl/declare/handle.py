@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -31,7 +31,7 @@ from opdsl.native.generated import functional_schema
 from opdsl.runtime import install_method
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
-from opdsl.sharding.rules import Rule
+from opdsl.sharding.rules import Rule, Window
 
 
 class OperatorHandle(Calling):
@@ -57,9 +57,10 @@ class OperatorHandle(Calling):
         along: str | None = None,
         rows: int | None = None,
         elementwise: bool = False,
+        windows: Callable[..., Sequence[Window | None]] | None = None,
     ) -> Rule:
         """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
-        return sharding(self.operator, labels, along, rows, elementwise)
+        return sharding(self.operator, labels, along, rows, elementwise, windows)
 
     def forward(self, target: Any, /, **constants: object) -> None:
         """Let every variant call the same variant of another declared operator.

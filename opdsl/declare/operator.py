@@ -5,7 +5,7 @@ At run time it is a plain function with these as attributes: a function is the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opdsl.dispatch.overrides.safe_kernel import SafeKernel
     from opdsl.dispatch.plans.lazy_string import LazyString
     from opdsl.schema import FunctionSchema
-    from opdsl.sharding.rules import Rule
+    from opdsl.sharding.rules import Rule, Window
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -76,6 +76,8 @@ class Operator(Protocol, Generic[P, R_co]):
     def sharding(self, *, rows: int) -> Rule: ...
     @overload
     def sharding(self, *, elementwise: bool) -> Rule: ...
+    @overload
+    def sharding(self, *, windows: Callable[..., Sequence[Window | None]]) -> Rule: ...
     def sharding(
         self,
         labels: str | None = None,
@@ -83,19 +85,22 @@ class Operator(Protocol, Generic[P, R_co]):
         along: str | None = None,
         rows: int | None = None,
         elementwise: bool = False,
+        windows: Callable[..., Sequence[Window | None]] | None = None,
     ) -> Rule:
         """How calls may be cut into pieces: ``f.sharding().cuts(arguments)`` lists the ways to cut a call.
 
         It follows from the definition. Of an author's kernel it can be said: ``mm.sharding("ik,kj->ij")`` labels
         dimensions as ``einsum`` does, ``sort.sharding(along="dim")`` names the argument that says along which
         dimension elements depend on each other, ``det.sharding(rows=2)`` how many last dimensions are read together,
-        ``elementwise=True`` that none depends on others.
+        ``elementwise=True`` that none depends on others, ``windows=function`` what windows slide over the first tensor:
+        a list for its last dimensions, None for one that is read whole, made of the arguments.
 
         Args:
             labels: of the dimensions of tensors and results, of an author's kernel.
             along: the argument of such a kernel that names the dimension.
             rows: how many last dimensions such a kernel reads together.
             elementwise: whether such a kernel computes elements of elements in the same place.
+            windows: from arguments to windows, of a kernel that slides them over its first tensor.
         """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:

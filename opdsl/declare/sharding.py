@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from opdsl.dispatch import Operator
 from opdsl.errors import DeclarationError
 from opdsl.schema import FunctionSchema
 from opdsl.sharding.operators import rule_of
-from opdsl.sharding.rules import AllBut, AllButLast, AnyDimension, Labelled, Rule
+from opdsl.sharding.rules import AllBut, AllButLast, AnyDimension, Labelled, Rule, Sliding, Window
 
 
-def sharding(operator: Operator, labels: str | None, along: str | None, rows: int | None, elementwise: bool) -> Rule:
+def sharding(
+    operator: Operator,
+    labels: str | None,
+    along: str | None,
+    rows: int | None,
+    elementwise: bool,
+    windows: Callable[..., Sequence[Window | None]] | None,
+) -> Rule:
     """The rule of an operator, after setting it where one is given.
 
     Raises:
         DeclarationError: what is given does not fit the operator, or says two things.
     """
-    if sum((labels is not None, along is not None, rows is not None, elementwise)) > 1:
-        raise DeclarationError(f"{operator.name}: sharding takes labels, along=, rows= or elementwise=. Give one.")
+    if sum((labels is not None, along is not None, rows is not None, elementwise, windows is not None)) > 1:
+        raise DeclarationError(
+            f"{operator.name}: sharding takes labels, along=, rows=, elementwise= or windows=. Give one."
+        )
     if labels is not None:
         operator.sharding_rule = _labelled(operator.name, operator.schema, labels)
     if along is not None:
         operator.sharding_rule = _along(operator.name, operator.schema, along)
     if rows is not None:
         operator.sharding_rule = AllButLast(rows, len(operator.schema.returns))
+    if windows is not None:
+        operator.sharding_rule = Sliding(windows, len(operator.schema.returns))
     if elementwise:
         operator.sharding_rule = AnyDimension(len(operator.schema.returns))
     return rule_of(operator)

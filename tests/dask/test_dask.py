@@ -231,6 +231,35 @@ def test_dasks_own_operators_compute_on_tensors(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+# ---------------------------------------------------------------------------------------------- windows
+
+IMAGES = np.random.default_rng(1).normal(size=(2, 3, 17, 14)).astype("f4")
+WEIGHT = np.random.default_rng(2).normal(size=(4, 3, 3, 2)).astype("f4")
+
+SLIDING: dict[str, Any] = {
+    "max_pool2d": (opdsl.max_pool2d, (3,), {}),
+    "max_pool2d, margins": (opdsl.max_pool2d, ([3, 2], [2, 1], [1, 1], [2, 1], True), {}),
+    "avg_pool2d": (opdsl.nn.avg_pool2d, (3, 2, 1, True, False), {}),
+    "conv2d": (opdsl.conv2d, (WEIGHT,), {}),
+    "conv2d, margins": (opdsl.conv2d, (WEIGHT, None, [2, 3], [2, 1], [2, 1]), {}),
+    "conv2d, transposed": (opdsl.conv_transpose2d, (WEIGHT.transpose(1, 0, 2, 3).copy(),), {}),
+}
+
+
+@pytest.mark.parametrize("name", SLIDING)
+@pytest.mark.parametrize("chunks", [(1, 3, 5, 14), (2, 3, (1, 9, 7), (4, 1, 9))], ids=str)
+def test_windows_over_chunks(name: str, chunks: Any) -> None:
+    """Pieces overlap, and nothing becomes one chunk but for what is spread."""
+    function, given, named = SLIDING[name]
+    x = da.from_array(IMAGES, chunks=chunks)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if "transposed" in name else "error", da.PerformanceWarning)
+        found = lazy(function)(x, *given, **named)
+    assert "transposed" in name or found.numblocks[2] > 1
+    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in (IMAGES, *given)]
+    np.testing.assert_allclose(found.compute(), function(*whole, **named).numpy(), rtol=2e-5, atol=1e-5, strict=True)
+
+
 # ---------------------------------------------------------------------------------------------- random numbers
 
 DRAWN: dict[str, Any] = {

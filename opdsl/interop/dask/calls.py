@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind
 from opdsl.sharding.composites import ByItsCalls, follows_sizes
 from opdsl.sharding.operators import in_order, rule_of
+from opdsl.sharding.rules import Sliding, Window, overlaps
 
 
 class _FirstCall(DispatchMode):
@@ -115,7 +117,33 @@ def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, met
     plan.label(rule)
     if isinstance(rule, ByItsCalls) and plan.uncut():
         return _taken_apart(operator, arguments, known)
+    if isinstance(rule, Sliding):
+        source = wanted[0]
+        for dim, window in rule.windows_of(arguments).items():
+            if source.numblocks[dim] > 1 and not math.isnan(source.shape[dim]):
+                return _overlapping(operator, arguments, known, metas[0], dim, window)
     return plan.results(rule)
+
+
+def _overlapping(
+    operator: Operator, arguments: tuple[Any, ...], known: _Arrays, meta: Tensor, dim: int, window: Window
+) -> Results:
+    """The result of a call whose pieces along a dimension read beyond the chunks that they begin in."""
+    first = next(tensors_in(arguments))
+    source = known.of(first)
+    assert source is not None, "windows slide over an array"
+    parts = []
+    bounds = [0, *itertools.accumulate(source.chunks[dim])]
+    for overlap in overlaps(window, source.shape[dim], meta.shape[dim], bounds):
+        inside = (slice(None),) * dim
+        piece = known.stand_in(source[(*inside, slice(overlap.begin, overlap.end))].rechunk({dim: -1}))
+        given = tuple(
+            with_tensors(each, lambda tensor, piece=piece: piece if tensor is first else tensor) for each in arguments
+        )
+        made = _planned(operator, given, known, list(tensors_in(in_order(operator)(*given))))
+        assert isinstance(made, da.Array), "operators with windows have one result"
+        parts.append(made[(*inside, slice(overlap.skipped, overlap.skipped + overlap.wanted))])
+    return da.concatenate(parts, axis=dim)
 
 
 class _Body(DispatchMode):

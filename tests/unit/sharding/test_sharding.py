@@ -72,7 +72,7 @@ def test_what_is_declared_to_depend_on_one_dimension() -> None:
     assert cuts(aten.cat.default, [X, X], 1) == ["(0, 0) -> (0)"]
 
 
-KINDS = {"Folding", "Carrying", "AllButRows", "Moved", "Labelled", "AllBut"}
+KINDS = {"Folding", "Carrying", "AllButRows", "Moved", "Labelled", "AllBut", "AllButLast", "Sliding"}
 DERIVED = [
     each
     for each in opdsl.registry
