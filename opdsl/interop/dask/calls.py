@@ -137,9 +137,7 @@ def _overlapping(
     for overlap in overlaps(window, source.shape[dim], meta.shape[dim], bounds):
         inside = (slice(None),) * dim
         piece = known.stand_in(source[(*inside, slice(overlap.begin, overlap.end))].rechunk({dim: -1}))
-        given = tuple(
-            with_tensors(each, lambda tensor, piece=piece: piece if tensor is first else tensor) for each in arguments
-        )
+        given = tuple(piece if each is first else each for each in arguments)
         made = _planned(operator, given, known, list(tensors_in(in_order(operator)(*given))))
         assert isinstance(made, da.Array), "operators with windows have one result"
         parts.append(made[(*inside, slice(overlap.skipped, overlap.skipped + overlap.wanted))])
