@@ -141,19 +141,20 @@ class BackwardPlans:
         return made
 
     def _key(self) -> str:
-        """The expression of what plans are found by: the geometries of gradients, or the forms of all that is given.
+        """The expression of what plans are found by: the geometries, or the forms, of gradients and saved tensors.
 
-        Where there is one result there is its gradient.
+        Where there is one result there is its gradient. Results lie in memory that nobody can replace.
         """
         ending = "" if self.is_exact else ".form"
         parts = [f"{each}.geometry{ending}" for each in self.gradients]
         if len(parts) > 1:
             parts = [f"None if {name} is None else {part}" for name, part in zip(self.gradients, parts, strict=True)]
-        for (kind, _), value in zip(self.saved, self.values, strict=True) if not self.is_exact else ():
-            if kind == "size":
-                parts.append(f"min({value}, 2)")
-            elif kind != "number":
-                parts.append(f"{value}.form" if kind == "meta" else f"{value}.geometry.form")
+        for (kind, _), value in zip(self.saved, self.values, strict=True):
+            if kind in ("tensor", "shared"):
+                parts.append(f"{value}.geometry{ending}")
+            elif not self.is_exact and kind != "number":
+                forms = {"size": f"min({value}, 2)", "meta": f"{value}.form"}
+                parts.append(forms.get(kind, f"{value}.geometry.form"))
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
     def _names(self) -> list[str]:

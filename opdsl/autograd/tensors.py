@@ -25,7 +25,7 @@ from opdsl.autograd.passes import backward as backward_of
 from opdsl.dispatch import is_inference_mode_enabled
 from opdsl.dispatch.layers.differentiation import record_with
 from opdsl.errors import ConversionError, DeviceError, GradientError, RequiresGradError
-from opdsl.runtime import Creation, Tensor, bump_version, make_view, storage_root
+from opdsl.runtime import Creation, Tensor, make_view, storage_root
 from opdsl.runtime.values import memory_of
 
 record_with(record)
@@ -187,8 +187,6 @@ def set_data(tensor: Tensor, source: object) -> None:
         raise RequiresGradError(
             f"data set to a tensor that requires gradients must be floating point or complex dtype (got {given.dtype})"
         )
-    if (form.shape, form.strides, form.dtype, form.device) != (given.shape, given.strides, given.dtype, given.device):
-        bump_version(tensor)  # what was saved of it for gradients is not what they are planned for
     if given.device.type == "cpu" and tensor._base is None:
         tensor._memory = memory_of(storage_root(source))
     if hasattr(source, "array"):
