@@ -16,7 +16,8 @@ from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.programs.passes import renamed
-from opdsl.programs.program import Expression, Input, Program, Step
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Input, Step
 from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction

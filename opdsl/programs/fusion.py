@@ -14,7 +14,8 @@ import attrs
 
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.programs.composition import Composition
-from opdsl.programs.program import Program, Step, names_in, sizes_of
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Step, names_in, sizes_of
 from opdsl.runtime import Tensor, bool_, float32, float64
 from opdsl.runtime.dtype import DType
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opdsl.programs.program import Expression, Program, Result, Step, names_in
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Result, Step, names_in
 
 __all__ = ["Pass", "renamed", "without_repeated_steps", "without_unused_steps"]
 

@@ -6,9 +6,11 @@ that it serves tensors of other sizes, too; what the function asked of them are 
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
@@ -16,141 +18,11 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import ProgramError
 from opdsl.generated import function_from_source
-from opdsl.kernels.definitions.structured import Definition
+from opdsl.programs import saving
+from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, names_in, short_name
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
-from opdsl.runtime.symbol import Symbol
 
-__all__ = ["Call", "Expression", "Input", "Program", "Result", "Step", "names_in", "sizes_of"]
-
-_WORDS = re.compile(r"[A-Za-z_]\w*")
-
-Size = int | str
-
-
-@attrs.frozen
-class Expression:
-    """An operand that a call decides: the name of a tensor or a number, or what is computed of sizes.
-
-    text: in Python.
-    """
-
-    text: str
-
-
-@attrs.frozen
-class Input:
-    """An argument of a program.
-
-    name: of the parameter.
-    kind: the type of a number; None for a tensor.
-    dtype, device: of a tensor.
-    shape: its sizes; names for those that may differ from call to call.
-    strides: in elements, of a tensor whose layout no order of dimensions tells; None for others.
-    """
-
-    name: str
-    kind: type | None = None
-    dtype: DType | None = None
-    device: Device | None = None
-    shape: tuple[Size, ...] = ()
-    strides: tuple[Size, ...] | None = None
-
-    def __str__(self) -> str:
-        if self.kind is not None:
-            return f"{self.name}: {self.kind.__name__}"
-        return f"{self.name}: {_short(self.dtype)}[{', '.join(map(str, self.shape))}]"
-
-
-@attrs.frozen
-class Result:
-    """What a step gives: a tensor.
-
-    name: by which later steps read it.
-    dtype, shape, device: of it; sizes are expressions.
-    """
-
-    name: str
-    dtype: DType
-    shape: tuple[Size, ...]
-    device: Device
-
-    def __str__(self) -> str:
-        return f"{self.name}: {_short(self.dtype)}[{', '.join(map(str, self.shape))}]"
-
-
-def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
-    """Sizes as a program has them: numbers, and expressions of those that calls decide."""
-    return tuple([each.text if type(each) is Symbol else each for each in shape])
-
-
-class Call(NamedTuple):
-    """What a step comes to whose kernel is made of scalar functions.
-
-    definition: of the operator.
-    arguments: of the call, in the order of the schema, as they were when it was traced.
-    state: what the definition has made of them: see ``PreparedCall``.
-    """
-
-    definition: Definition
-    arguments: tuple[Any, ...]
-    state: Any
-
-
-@attrs.frozen
-class Step:
-    """A call of an operator.
-
-    operator: which is called.
-    operands, options: the positional and the keyword arguments: expressions, constants, and tuples of these.
-    results: in order; one that is None is no tensor. None instead of the tuple where the operator returns none of its
-        own, as one that writes its argument does.
-    parts: the steps that a fused one stands for.
-    call: what it comes to, where that is known and may be of use for fusion.
-    """
-
-    operator: Operator
-    operands: tuple[Any, ...]
-    options: Mapping[str, Any]
-    results: tuple[Result | None, ...]
-    is_list: bool = False
-    parts: tuple[Step, ...] = ()
-    call: Call | None = attrs.field(default=None, eq=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """The operator's qualified name."""
-        return self.operator.name
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The names in its operands."""
-        return names_in((self.operands, tuple(self.options.values())))
-
-    @property
-    def writes(self) -> bool:
-        """Whether it writes an argument."""
-        return self.operator.schema.is_mutable
-
-    @property
-    def is_random(self) -> bool:
-        """Whether it draws random numbers."""
-        return "nondeterministic_seeded" in self.operator.tags
-
-    @property
-    def is_view(self) -> bool:
-        """Whether its results may share memory with its operands."""
-        return self.operator.schema.is_view or self.operator.may_alias
-
-
-def names_in(value: Any) -> frozenset[str]:
-    """The names in the expressions of an operand."""
-    if isinstance(value, Expression):
-        return frozenset(_WORDS.findall(value.text))
-    if isinstance(value, (tuple, list)):
-        return frozenset().union(*map(names_in, value))
-    if isinstance(value, dict):
-        return frozenset().union(*map(names_in, value.values()))
-    return frozenset()
+__all__ = ["Program"]
 
 
 @attrs.frozen
@@ -226,7 +98,7 @@ class Program:
             else:
                 is_alike = isinstance(value, each.kind)
             if not is_alike:
-                got = f"{_short(value.dtype)}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+                got = f"{short_name(value.dtype)}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
                 raise ProgramError(
                     f"the program of {self.name}: {each} was traced (got {got}). Trace the function for that."
                 )
@@ -250,7 +122,9 @@ class Program:
     @property
     def source(self) -> str:
         """The program as typed Python: paste it, and it runs."""
-        return "\n".join(["import opdsl", *_constant_lines(self), "", "", *_Source(self).lines()]) + "\n"
+        lines = _Source(self).lines()
+        imports = ["import math", ""] * any("math." in each for each in lines) + ["import opdsl"]
+        return "\n".join([*imports, *_constant_lines(self), "", "", *lines]) + "\n"
 
     @property
     def conditions(self) -> list[str]:
@@ -264,9 +138,50 @@ class Program:
         return f"<program {self.name}({', '.join(map(str, self.inputs))}): {len(self.steps)} steps>"
 
     def _compiled(self) -> Callable[..., Any]:
-        namespace: dict[str, Any] = {}
+        namespace: dict[str, Any] = {"math": math}
         lines = _Source(self, namespace).lines()
         return function_from_source(_identifier(self.name), "\n".join(lines) + "\n", namespace, title=self.name)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program to a file: JSON, operators by their schemas. Nothing of it is executed when it is read.
+
+        Args:
+            path: of the file. Tensors that the program reads from elsewhere stand in a file beside it, of the same name
+                with the ending ``.safetensors``.
+
+        Raises:
+            ProgramError: it holds what no file does, as a generator of random numbers.
+
+        >>> import opdsl, tempfile, pathlib
+        >>> program = opdsl.trace(lambda x: x.exp() + 1, opdsl.ones(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     program.save(pathlib.Path(folder, "program.json"))
+        ...     opdsl.Program.load(pathlib.Path(folder, "program.json")) == program
+        True
+        """
+        saving.save(path, {each.name: getattr(self, each.name) for each in attrs.fields(Program) if each.init})
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Program:
+        """Read a program that ``save`` has written.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The program; ``opdsl.compile`` takes it as a function.
+
+        Raises:
+            ProgramError: the file is no program, is damaged, or calls an operator that is not here, or has changed.
+
+        >>> import opdsl, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "program.json")
+        ...     opdsl.trace(lambda x: x * 2, opdsl.ones(2)).save(path)
+        ...     opdsl.Program.load(path)(opdsl.ones(3))
+        tensor([2., 2., 2.])
+        """
+        return Program(**saving.load(path))
 
     def replace(self, **changes: Any) -> Program:
         """The program with other steps, outputs or the like.
@@ -326,8 +241,8 @@ class _Source:
         """The whole function."""
         program = self.program
         used = names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps))
-        used |= names_in(program.outputs) | {word for each in program.guards for word in _WORDS.findall(each)}
-        used |= {word for _, text in program.sizes for word in _WORDS.findall(text)}
+        used |= names_in(program.outputs) | {word for each in program.guards for word in WORDS.findall(each)}
+        used |= {word for _, text in program.sizes for word in WORDS.findall(text)}
         repeated = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
         used |= {str(each) for each in repeated if isinstance(each, str) and repeated.count(each) > 1}
         sizes = _Sizes(program.inputs, used)
@@ -423,11 +338,7 @@ def constant_text(value: Any) -> str:
 def _constant_lines(program: Program) -> Iterator[str]:
     """What stands for the tensors that are no arguments."""
     for name, value in program.constants.items():
-        yield f"{name}: opdsl.Tensor = ...  # {_short(value.dtype)}{list(value.shape)}"
-
-
-def _short(dtype: DType | None) -> str:
-    return str(dtype).removeprefix("opdsl.")
+        yield f"{name}: opdsl.Tensor = ...  # {short_name(value.dtype)}{list(value.shape)}"
 
 
 def _identifier(name: str) -> str:

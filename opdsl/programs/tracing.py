@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, overload
@@ -18,7 +19,8 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.programs.leaves import Leaves, flatten, unflatten
-from opdsl.programs.program import Call, Expression, Input, Program, Result, Step, names_in, sizes_of
+from opdsl.programs.program import Program
+from opdsl.programs.steps import FUNCTIONS, WORDS, Call, Expression, Input, Result, Step, names_in, sizes_of
 from opdsl.runtime import Device, Tensor
 from opdsl.runtime.lowering import Lowering, SymbolicArray
 from opdsl.runtime.scopes import Setting
@@ -189,7 +191,23 @@ class _Tracer(DispatchMode):
         name = self._free(stem)
         self.names[id(value)] = name
         self.kept.append(value)
-        return Result(name, value.dtype, sizes_of(value.shape), value.device)
+        shape = tuple(each if isinstance(each, int) else self._text(each) for each in sizes_of(value.shape))
+        return Result(name, value.dtype, shape, value.device)
+
+    def _text(self, text: str) -> str:
+        """An expression with the functions that it calls by their own names.
+
+        Raises:
+            NotLoweredError: it calls one that a program has no name for.
+        """
+        words = set(WORDS.findall(text))
+        for name, value in self.recorder.constants.items():
+            if name in words:
+                known = next((shown for shown, function in FUNCTIONS.items() if function is value), None)
+                if known is None:
+                    raise NotLoweredError(f"{value!r} is asked about sizes")
+                text = re.sub(rf"\b{name}\b", known, text)
+        return text
 
     def _free(self, stem: str) -> str:
         """A name that is not taken: that of the operator, and a number."""
@@ -235,7 +253,7 @@ class _Tracer(DispatchMode):
                 name = self.names[id(self._constant(value))]
             return Expression(name)
         if is_symbol(value):
-            return Expression(value.text)
+            return Expression(self._text(value.text))
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*map(self.operand, value))
         if isinstance(value, (tuple, list)):
@@ -249,8 +267,9 @@ class _Tracer(DispatchMode):
         outputs = self.operand(outputs)
         # Arguments that are one tensor are one in the program, too.
         guards = [each.replace(" is not ", " is ") for each in self.inputs.checks if " is not " in each]
-        guards += [text if outcome else f"not ({text})" for text, outcome in self.recorder.guards.items()]
-        sizes = tuple((name, text) for text, name in self.recorder.parts.items())
+        asked = [(self._text(text), outcome) for text, outcome in self.recorder.guards.items()]
+        guards += [text if outcome else f"not ({text})" for text, outcome in asked]
+        sizes = tuple((name, self._text(text)) for text, name in self.recorder.parts.items())
         made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants)
         return _without_unused_sizes(made)
 

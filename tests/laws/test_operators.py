@@ -34,8 +34,10 @@ OF_VARIANTS = 2
 OF_GRADIENTS = 5
 OF_FORMS = 11
 OF_PIECES = 12
+OF_PROGRAMS = 13
 
-# Lowering an operator and all that it calls takes long: every fourth is held against the law of forms, and all in full.
+# Lowering an operator and all that it calls takes long: every fourth is held against the laws of forms and of programs,
+# and all in full.
 LOWERED = frozenset(each.name for each in OPERATORS[:: 1 if FULL else 4])
 # Reductions, scans, rows, views and products are all cut in tests/unit/sharding/test_sharding.py.
 CUT = frozenset(each.name for each in (OPERATORS if FULL else OPERATORS[3::12]))
@@ -57,6 +59,7 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
         OF_GRADIENTS: operator.name in WITHOUT_DIFFERENCES or not is_differentiated(operator, dtype),
         OF_VARIANTS: operator.name in BEHIND_ANOTHER,
         OF_FORMS: operator.name not in LOWERED,
+        OF_PROGRAMS: operator.name not in LOWERED,
         OF_PIECES: operator.name not in CUT,
     }
     is_asked = dtype in IN_TURN and dtype is not IN_TURN[turn]

@@ -1,0 +1,174 @@
+"""What programs are made of: inputs, steps, and the expressions in them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import attrs
+
+from opdsl.dispatch import Operator
+from opdsl.kernels.definitions.structured import Definition
+from opdsl.runtime import Device, DType
+from opdsl.runtime.symbol import Symbol
+
+__all__ = [
+    "FUNCTIONS",
+    "WORDS",
+    "Call",
+    "Expression",
+    "Input",
+    "Result",
+    "Size",
+    "Step",
+    "names_in",
+    "short_name",
+    "sizes_of",
+]
+
+WORDS = re.compile(r"[A-Za-z_]\w*")
+"""The names in an expression."""
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "max": max,
+    "min": min,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.trunc": math.trunc,
+}
+"""What expressions of sizes may call."""
+
+Size = int | str
+
+
+@attrs.frozen
+class Expression:
+    """An operand that a call decides: the name of a tensor or a number, or what is computed of sizes.
+
+    text: in Python.
+    """
+
+    text: str
+
+
+@attrs.frozen
+class Input:
+    """An argument of a program.
+
+    name: of the parameter.
+    kind: the type of a number; None for a tensor.
+    dtype, device: of a tensor.
+    shape: its sizes; names for those that may differ from call to call.
+    strides: in elements, of a tensor whose layout no order of dimensions tells; None for others.
+    """
+
+    name: str
+    kind: type | None = None
+    dtype: DType | None = None
+    device: Device | None = None
+    shape: tuple[Size, ...] = ()
+    strides: tuple[Size, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.kind is not None:
+            return f"{self.name}: {self.kind.__name__}"
+        return f"{self.name}: {short_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
+
+
+@attrs.frozen
+class Result:
+    """What a step gives: a tensor.
+
+    name: by which later steps read it.
+    dtype, shape, device: of it; sizes are expressions.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Size, ...]
+    device: Device
+
+    def __str__(self) -> str:
+        return f"{self.name}: {short_name(self.dtype)}[{', '.join(map(str, self.shape))}]"
+
+
+def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
+    """Sizes as a program has them: numbers, and expressions of those that calls decide."""
+    return tuple([each.text if type(each) is Symbol else each for each in shape])
+
+
+class Call(NamedTuple):
+    """What a step comes to whose kernel is made of scalar functions.
+
+    definition: of the operator.
+    arguments: of the call, in the order of the schema, as they were when it was traced.
+    state: what the definition has made of them: see ``PreparedCall``.
+    """
+
+    definition: Definition
+    arguments: tuple[Any, ...]
+    state: Any
+
+
+@attrs.frozen
+class Step:
+    """A call of an operator.
+
+    operator: which is called.
+    operands, options: the positional and the keyword arguments: expressions, constants, and tuples of these.
+    results: in order; one that is None is no tensor. None instead of the tuple where the operator returns none of its
+        own, as one that writes its argument does.
+    parts: the steps that a fused one stands for.
+    call: what it comes to, where that is known and may be of use for fusion.
+    """
+
+    operator: Operator
+    operands: tuple[Any, ...]
+    options: Mapping[str, Any]
+    results: tuple[Result | None, ...]
+    is_list: bool = False
+    parts: tuple[Step, ...] = ()
+    call: Call | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The operator's qualified name."""
+        return self.operator.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names in its operands."""
+        return names_in((self.operands, tuple(self.options.values())))
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes an argument."""
+        return self.operator.schema.is_mutable
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it draws random numbers."""
+        return "nondeterministic_seeded" in self.operator.tags
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its results may share memory with its operands."""
+        return self.operator.schema.is_view or self.operator.may_alias
+
+
+def names_in(value: Any) -> frozenset[str]:
+    """The names in the expressions of an operand."""
+    if isinstance(value, Expression):
+        return frozenset(WORDS.findall(value.text))
+    if isinstance(value, (tuple, list)):
+        return frozenset().union(*map(names_in, value))
+    if isinstance(value, dict):
+        return frozenset().union(*map(names_in, value.values()))
+    return frozenset()
+
+
+def short_name(dtype: DType | None) -> str:
+    """The name of a dtype without that of the package."""
+    return str(dtype).removeprefix("opdsl.")
