@@ -18,7 +18,14 @@ from harness import Case, Report, compare, main
 
 import opdsl
 from opdsl import Library, Tensor
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.errors import OpdslError
 from opdsl.interop.dask import lazy
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.sharding.operators import rule_of
+from opdsl.sharding.rules import possible_cuts
+from opdsl.testing import samples_of
+from opdsl.testing.samples import fitting
 
 CHUNKS = 64
 MEGABYTES = int(os.environ.get("OPDSL_BENCH_MB", "1024"))
@@ -95,10 +102,44 @@ def cases_of_threads(names: dict[str, Callable[..., Any] | object]) -> list[Case
     ]
 
 
+PRODUCTS = {
+    *("mm", "bmm", "addmm", "baddbmm", "addmv", "mv", "dot", "vdot", "outer", "ger", "linear", "matmul"),
+    *("addr", "addbmm", "inner", "kron", "bilinear"),
+}
+
+
+def shares() -> dict[str, tuple[int, int]]:
+    """By the kind of definition: how many operators can be cut along a dimension of a sample, and of how many."""
+    found: dict[str, tuple[int, int]] = {}
+    for operator in opdsl.registry:
+        if not operator.name.startswith("aten::") or operator.schema.kind.value != "functional":
+            continue
+        kernel = operator.entry(opdsl.DispatchKey("CPU")).kernel
+        kind = "product" if operator.schema.name.base in PRODUCTS else getattr(kernel, "kind", "")
+        calls = [unbox(operator, each.given, each.named) for each in _samples(operator)]
+        calls = [each for each in calls if any(tensor.ndim for tensor in tensors_in(each))]
+        if calls:
+            cut, count = found.get(kind, (0, 0))
+            found[kind] = cut + any(possible_cuts(rule_of(operator), each) for each in calls), count + 1
+    return found
+
+
+def _samples(operator: Any) -> list[Any]:
+    try:
+        return fitting(samples_of(operator), operator.function, wanted=4)
+    except OpdslError:  # of float32 there is none
+        return []
+
+
 def run() -> Report:
     """Measure everything."""
     opdsl.set_num_threads(2)
     report = Report(f"Chunked arrays, {MEGABYTES} MB of float32", threads=2)
+    rows = [f"| {kind} | {cut} | {count} | {100 * cut // count} % |" for kind, (cut, count) in shares().items()]
+    report.write(
+        "", "## Operators of the library that can be cut", "", "| definition | cut | of | |", "|---|---:|---:|---:|"
+    )
+    report.write(*rows)
     names: dict[str, Any] = {}
     cases = cases_of_threads(names)
     with dask.config.set(scheduler="threads", num_workers=2):

@@ -66,6 +66,9 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     ...
 
 
+complex_of.sharding(elementwise=True)
+
+
 @complex_of.kernel("CompositeExplicitAutograd")
 def complex_kernel(real, imag):
     return joined(real, imag, check_parts(real, imag))
@@ -96,6 +99,9 @@ def complex_out_kernel(real, imag, out):
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * exp(1j * angle)``, float32 or float64 both."""
     ...
+
+
+polar.sharding(elementwise=True)
 
 
 @polar.kernel("CompositeExplicitAutograd")

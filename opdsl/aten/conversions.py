@@ -46,6 +46,9 @@ def to_copy(
     ...
 
 
+to_copy.sharding(elementwise=True)
+
+
 @to_copy.kernel("CompositeExplicitAutograd")
 def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
     order = memory_format or MemoryFormat.preserve_format

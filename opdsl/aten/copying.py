@@ -49,6 +49,9 @@ def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> 
     ...
 
 
+clone_tensor.sharding(elementwise=True)
+
+
 @clone_tensor.kernel("CompositeExplicitAutograd")
 def clone_kernel(self, memory_format):
     return clone(self, memory_format or MemoryFormat.preserve_format)

@@ -155,6 +155,9 @@ def frexp(self: Tensor) -> MantissaExponent:
     ...
 
 
+frexp.sharding(elementwise=True)
+
+
 @frexp.kernel("CompositeExplicitAutograd")
 def frexp_kernel(self):
     check(self.dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")

@@ -64,6 +64,9 @@ def fill_number(self: Tensor, value: Scalar) -> Tensor:
     ...
 
 
+fill_number.sharding(elementwise=True)
+
+
 @fill_number.kernel("CompositeExplicitAutograd")
 def fill_number_functional_kernel(self, value):
     return empty_like(self).fill_(value)
@@ -76,6 +79,9 @@ fill_number.derivative("self")(zero_derivative)
 def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
     """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
     ...
+
+
+fill_tensor.sharding(elementwise=True)
 
 
 @fill_tensor.kernel("CompositeExplicitAutograd")

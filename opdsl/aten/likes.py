@@ -109,6 +109,9 @@ def full_like(
     ...
 
 
+full_like.sharding(elementwise=True)
+
+
 @full_like.kernel("CompositeExplicitAutograd")
 def full_like_kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), fill_value)
@@ -128,6 +131,9 @@ def zeros_like(
     ...
 
 
+zeros_like.sharding(elementwise=True)
+
+
 @zeros_like.kernel("CompositeExplicitAutograd")
 def zeros_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 0)
@@ -145,6 +151,9 @@ def ones_like(
 ) -> Tensor:
     """A tensor of ones in the form of another."""
     ...
+
+
+ones_like.sharding(elementwise=True)
 
 
 @ones_like.kernel("CompositeExplicitAutograd")

@@ -253,6 +253,9 @@ def masked_fill(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     ...
 
 
+masked_fill.sharding(elementwise=True)
+
+
 @masked_fill.kernel("CompositeExplicitAutograd")
 @traceable
 def masked_fill_functional_kernel(self, mask, value):
@@ -271,6 +274,9 @@ masked_fill.derivative("self")(kept_derivative)
 def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """``self`` with a zero-dim tensor where a mask holds."""
     ...
+
+
+masked_fill_tensor.sharding(elementwise=True)
 
 
 @masked_fill_tensor.kernel("CompositeExplicitAutograd")

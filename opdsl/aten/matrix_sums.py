@@ -318,6 +318,9 @@ def mv(self: Tensor, vec: Tensor) -> Tensor:
     ...
 
 
+mv.sharding("ik,k->i")
+
+
 def check_vector_product(self: Tensor, vec: Tensor) -> None:
     """That a matrix and a vector can be multiplied.
 

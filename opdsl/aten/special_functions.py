@@ -201,6 +201,9 @@ def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     return pow_tensors(self.to(dtype), exponent.to(dtype))
 
 
+float_power.sharding(elementwise=True)
+
+
 @float_power.out_variant("float_power.Tensor_Tensor_out", **POWER)
 def float_power_out(
     self: Tensor, exponent: Tensor, *, out: Tensor[Alias("a", write=True)]
@@ -224,6 +227,9 @@ def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
     return pow_number(self.to(dtype), as_double(exponent, dtype))
 
 
+float_power_number.sharding(elementwise=True)
+
+
 @float_power_number.out_variant("float_power.Tensor_Scalar_out", **POWER)
 def float_power_number_out(
     self: Tensor, exponent: Scalar, *, out: Tensor[Alias("a", write=True)]
@@ -245,6 +251,9 @@ def number_float_power(self: Scalar, exponent: Tensor) -> Tensor:
     """``self ** exponent`` in double precision, for a number as base."""
     dtype = double_dtype(self, exponent)
     return number_pow(as_double(self, dtype), exponent.to(dtype))
+
+
+number_float_power.sharding(elementwise=True)
 
 
 @number_float_power.out_variant("float_power.Scalar_out", **POWER)

@@ -59,6 +59,9 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
     ...
 
 
+dot.sharding("i,i->")
+
+
 @dot.kernel("CPU", "CUDA", "Meta")
 @traceable
 def dot_kernel(self, tensor):
@@ -91,6 +94,9 @@ def dot_out_kernel(self, tensor, out):
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """The scalar product of two vectors, the first of them conjugated."""
     ...
+
+
+vdot.sharding("i,i->")
 
 
 @vdot.kernel("CPU", "CUDA", "Meta")
@@ -140,6 +146,9 @@ def column(self: Tensor, vec2: Tensor) -> Tensor:
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another."""
     return column(self, vec2) * vec2
+
+
+outer.sharding("i,j->ij")
 
 
 @outer.out_variant()
