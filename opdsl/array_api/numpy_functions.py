@@ -70,16 +70,19 @@ def _bound(
     options = {name: value for name, value in kwargs.items() if not _is_default(value)}
     try:
         if found not in _FORMS.values():
-            named = dict(inspect.signature(function).bind(*args, **kwargs).arguments)
-            accepted = inspect.signature(found).parameters.values()
+            named = dict(_signature(function).bind(*args, **kwargs).arguments)
+            accepted = _signature(found).parameters.values()
             first = [each for each in accepted if each.kind is each.POSITIONAL_ONLY]
             args = [named.pop(name) for name in list(named)[: len(first)]]
             options = {_ARGUMENTS.get(name, name): each for name, each in named.items() if not _is_default(each)}
         if "dtype" in options:
             options["dtype"] = _dtype(options["dtype"])
-        return inspect.signature(found).bind(*_mapped(_tensor, list(args)), **_mapped(_tensor, options))
+        return _signature(found).bind(*_mapped(_tensor, list(args)), **_mapped(_tensor, options))
     except (TypeError, ValueError, DTypeError):
         return None
+
+
+_signature = cache(inspect.signature)
 
 
 def _dtype(given: Any) -> DType:

@@ -130,8 +130,8 @@ class DType:
 
     def __eq__(self, other: object) -> bool:
         """As NumPy's dtypes compare, with them, scalar types and Python's numbers: ``opdsl.float64 == float``."""
-        if self is other:
-            return True
+        if type(other) is DType:
+            return self is other
         return _from_type(other) is self if isinstance(other, type) else NotImplemented
 
     __hash__ = object.__hash__
