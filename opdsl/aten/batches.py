@@ -16,6 +16,7 @@ from typing import Any
 
 from opdsl.aten.arithmetic import add, mul
 from opdsl.aten.linear_algebra import matmul
+from opdsl.aten.ranges import arange
 from opdsl.aten.stacking import stack
 from opdsl.dispatch import DispatchKey, DispatchMode, KeySet, Operator
 from opdsl.dispatch.binding.boxed import box, unbox
@@ -108,6 +109,9 @@ class Batches(DispatchMode):
         self._require_rules(called, arguments)
         if all(self.batch(each) is None for each in tensors_in(arguments)):
             return operator(*args, **kwargs)
+        if called.name == "aten::_linalg_check_errors":
+            info, name, _ = arguments
+            return _call(called, (self.whole(info), name, False))
         rule = _BY_NAME.get(called.name) or _rule_of(called)
         if rule is None and (called.is_composite(_KEYS) or _is_body(called)):
             found = self._taken_apart(called, arguments)
@@ -316,11 +320,71 @@ def _joined(batches: Batches, called: Operator, arguments: tuple[Any, ...], expe
     return _call(called, ([batches.whole(each) for each in tensors], shifted(dim, tensors[0].ndim)))
 
 
+def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """Slices of each element at the same positions."""
+    first, dim, index = arguments
+    if batches.batch(index) is not None:
+        raise UnsupportedModeError("vmap: other positions for each element")
+    return _call(called, (batches.whole(first), shifted(dim, first.ndim), index))
+
+
+def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """Positions along several dimensions: the same for all elements, or others for each."""
+    first, indices = arguments
+    given = [each for each in indices if each is not None]
+    if all(batches.batch(each) is None for each in given):
+        return _call(called, (batches.whole(first), (None, *indices)))
+    if len(given) < len(indices):
+        raise UnsupportedModeError("vmap: dimensions between those that are indexed")
+    ndim = max(each.ndim for each in given)
+    places = [
+        each.reshape(each.shape[0], *(1,) * (ndim + 1 - each.ndim), *each.shape[1:])
+        for each in map(batches.whole, given)
+    ]
+    elements = arange(batches.size, device=places[0].device).reshape(batches.size, *(1,) * ndim)
+    return _call(called, (batches.whole(first), (elements, *places)))
+
+
+def _folded(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """The batch and the first dimension of its elements, which operators of images treat alike, as one."""
+    first, *others = arguments
+    if any(batches.batch(each) is not None for each in tensors_in(others)):
+        raise UnsupportedModeError("vmap: other weights for each element")
+    made = _call(called, (batches.whole(first).flatten(0, 1), *others))
+    return [each.unflatten(0, (batches.size, first.shape[0])) for each in tensors_in(made)]
+
+
+def _new(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """A tensor whose elements are told, for each element of the batch."""
+    first, size, *rest = arguments
+    return _call(called, (batches.whole(first), (batches.size, *size), *rest))
+
+
+def _named(rule: Rule, names: str) -> dict[str, Rule]:
+    return {f"aten::{each}": rule for each in names.split()}
+
+
+# What is no definition of one of the kinds above, but known to do the same to each of many.
 _BY_NAME: dict[str, Rule] = {
-    **dict.fromkeys(("aten::mm", "aten::bmm", "aten::mv", "aten::dot"), _product),
-    **dict.fromkeys(("aten::addmm", "aten::addmv", "aten::baddbmm"), _sum_of_product),
-    **dict.fromkeys(("aten::clone", "aten::_to_copy", "aten::zeros_like", "aten::ones_like"), _as_it_is),
-    **dict.fromkeys(("aten::gather", "aten::scatter.src", "aten::scatter_add"), _taken),
-    **dict.fromkeys(("aten::sort", "aten::sort.stable", "aten::topk", "aten::flip"), _along_rows),
-    "aten::cat": _joined,
+    **_named(_product, "mm bmm mv dot"),
+    **_named(_sum_of_product, "addmm addmv baddbmm"),
+    **_named(_broadcast, "masked_fill.Scalar masked_fill.Tensor where.Scalar where.ScalarSelf where.ScalarOther"),
+    **_named(_as_it_is, "clone _to_copy zeros_like ones_like full_like constant_pad_nd embedding"),
+    # Matrices are the last two dimensions.
+    **_named(
+        _as_it_is, "_linalg_det _linalg_slogdet _linalg_eigh _linalg_svd linalg_qr linalg_inv_ex linalg_cholesky_ex"
+    ),
+    **_named(_as_it_is, "linalg_lu_factor_ex linalg_lu"),
+    **_named(_along_rows, "sort sort.stable topk flip _fft_r2c _fft_c2r _fft_c2c"),
+    **_named(_taken, "gather scatter.src scatter_add"),
+    **_named(_selected, "index_select"),
+    **_named(_indexed, "index.Tensor"),
+    **_named(_joined, "cat"),
+    **_named(_new, "new_zeros new_ones new_full"),
+    **_named(_folded, "convolution avg_pool2d avg_pool3d max_pool2d_with_indices max_pool3d_with_indices"),
+    **_named(
+        _folded, "_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d im2col col2im"
+    ),
+    **_named(_folded, "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d"),
+    **_named(_folded, "upsample_trilinear3d upsample_bicubic2d reflection_pad2d replication_pad2d"),
 }

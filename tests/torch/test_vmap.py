@@ -36,6 +36,17 @@ CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "structures": lambda lib, x, y, w: lib.vmap(
         lambda d, b: {"s": d["x"] + b, "l": [d["y"][0] * b]}, in_dims=({"x": 0, "y": [None]}, None)
     )({"x": x, "y": [y]}, y),
+    "rows": lambda lib, x, y, w: lib.vmap(lambda a: a.softmax(-1).cumsum(0).sort(1)[0])(x),
+    "images": lambda lib, x, y, w: lib.vmap(lambda a: lib.nn.functional.conv1d(a[None], y[None]).relu())(x),
+    "joined": lambda lib, x, y, w: lib.vmap(lambda a: lib.stack([lib.cat([a, a.flip(0)], 1), lib.cat([y, y], 1)]))(x),
+    "positions": lambda lib, x, y, w: lib.vmap(lambda a: a[lib.tensor([2, 0])][:, 1:3].masked_fill(a[:2, :2] > 0, 7.0))(
+        x
+    ),
+    "matrices": lambda lib, x, y, w: lib.vmap(
+        lambda a: lib.linalg.qr(a.t())[1].abs() + lib.linalg.slogdet(a @ a.t())[1]
+    )(x),
+    "folded": lambda lib, x, y, w: lib.vmap(lambda a: a.max(1)[0] - a.var(1), in_dims=2)(x),
+    "spectra": lambda lib, x, y, w: lib.vmap(lambda a: lib.fft.rfft(a, dim=0).abs(), in_dims=1)(x),
     "by name": lambda lib, x, y, w: lib.vmap(lambda a, k: a * k)(x, k=y),
     "written": lambda lib, x, y, w: (lib.vmap(lambda a: a.add_(1))(x), x),
     "empty": lambda lib, x, y, w: lib.vmap(lambda a: a.sum(0), out_dims=1)(x[:0]),
