@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from opdsl.autograd.engine import fitted
 from opdsl.autograd.graph import Gradient, Node, Output, changed
 from opdsl.autograd.recorder import Recorder
-from opdsl.autograd.saving import Form, with_history
+from opdsl.autograd.saving import with_history, without_elements
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.form_table import FormTable
@@ -279,5 +279,5 @@ def _filled_in(argument: Argument, saved: Sequence[Any]) -> Any:
         return argument.value
     if isinstance(argument, Parameter):
         value = saved[argument.number]
-        return Form(value) if isinstance(value, TensorMeta) else value
+        return without_elements(value) if isinstance(value, TensorMeta) else value
     return tuple(_filled_in(each, saved) for each in argument)

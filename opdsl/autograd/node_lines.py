@@ -13,7 +13,7 @@ from weakref import ref
 from opdsl.autograd.backward_plans import Argument, BackwardPlans, Constant, Parameter
 from opdsl.autograd.graph import Node, Output, Recipe, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder
-from opdsl.autograd.saving import Form, keep_result
+from opdsl.autograd.saving import keep_result, without_elements
 from opdsl.autograd.views import ViewNode, check_writable, set_history
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.state import PLAN_LIMIT
@@ -102,7 +102,9 @@ class NodeLines:
         """Where the backward pass finds shape and dtype of a tensor."""
         if not isinstance(value, Tensor):
             return Constant(None)
-        return Constant(Form(value.geometry)) if self.is_exact else self._kept("", value, place, is_meta=True)
+        if not self.is_exact:
+            return self._kept("", value, place, is_meta=True)
+        return Constant(without_elements(value.geometry))
 
     def _kept(self, name: str, value: Any, place: int | None, *, is_meta: bool = False) -> Parameter:
         for index, each in enumerate(self.saved):

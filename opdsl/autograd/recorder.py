@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Derivative, Formula
 from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
-from opdsl.autograd.saving import Form, keep, keep_result, restore
+from opdsl.autograd.saving import keep, keep_result, restore, without_elements
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.runtime import Creation, Tensor, TensorMeta, make_view, storage_root
@@ -149,8 +149,8 @@ class Recorder:
                 each.autograd = node if index == 0 else Output(node, index)
         for index in self.kept_results:
             name = self.results[index]
-            kept = Form(listed[index].geometry) if name in self.kept_forms else keep_result(listed[index], index)
-            saved[name] = kept
+            kept = listed[index]
+            saved[name] = without_elements(kept.geometry) if name in self.kept_forms else keep_result(kept, index)
         return results
 
     def _node(
@@ -259,5 +259,5 @@ def _element(found: Any, place: int) -> Gradient:
 
 def _forms(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return Form(value.geometry)
+        return without_elements(value.geometry)
     return tuple(map(_forms, value)) if isinstance(value, (tuple, list)) else value

@@ -1,7 +1,7 @@
 """What a node keeps of a call for its backward pass, and how it is brought back.
 
 An argument is kept as it is, with the version that its memory had. A result is kept without its node, which would hold
-it in a circle. Where a formula reads nothing but the shape and the like, only that is kept (``Form``).
+it in a circle. Where a formula reads nothing but the shape and the like, only that is kept (``without_elements``).
 """
 
 from __future__ import annotations
@@ -15,66 +15,28 @@ from weakref import ref
 
 from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
-from opdsl.runtime import Device, DType, Tensor, TensorMeta, version_of
+from opdsl.runtime import Tensor, TensorMeta, version_of
 
-__all__ = ["Form", "form_only", "keep", "keep_result", "restore", "with_history"]
-
-
-class Form:
-    """A tensor without its elements, for formulas that look at nothing else."""
-
-    __slots__ = ("geometry",)
-
-    def __init__(self, geometry: TensorMeta) -> None:
-        self.geometry = geometry
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes."""
-        return self.geometry.shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The steps, in elements."""
-        return self.geometry.strides
-
-    @property
-    def dtype(self) -> DType:
-        """The type of its elements."""
-        return self.geometry.dtype
-
-    @property
-    def device(self) -> Device:
-        """Where it lived."""
-        return self.geometry.device
-
-    @property
-    def ndim(self) -> int:
-        """The number of its dimensions."""
-        return self.geometry.ndim
-
-    def dim(self) -> int:
-        """The number of its dimensions."""
-        return self.geometry.ndim
-
-    def numel(self) -> int:
-        """The number of its elements."""
-        return self.geometry.numel
-
-    def is_complex(self) -> bool:
-        """Whether its dtype is complex."""
-        return self.geometry.dtype.is_complex
-
-    def is_floating_point(self) -> bool:
-        """Whether its dtype is a real floating-point one."""
-        return self.geometry.dtype.is_floating_point
+__all__ = ["form_only", "keep", "keep_result", "restore", "with_history", "without_elements"]
 
 
-_FORM_ATTRIBUTES = frozenset(name for name in vars(Form) if not name.startswith("_"))
+# What formulas may ask of a tensor whose elements are not kept.
+_OF_META = frozenset(
+    ["shape", "strides", "dtype", "device", "ndim", "geometry", "dim", "numel", "is_complex", "is_floating_point"]
+)
+
+
+def without_elements(meta: TensorMeta) -> Tensor:
+    """A tensor of which there is no more than its meta, for formulas that look at nothing else."""
+    made = Tensor()
+    made.geometry = meta
+    made._writes = 0
+    made._base = None
+    return made
 
 
 def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozenset[str]:
-    """The parameters of a formula of which it reads nothing but what a ``Form`` has.
+    """The parameters of a formula of which it reads no element.
 
     A function whose text cannot be read is taken to read everything.
 
@@ -88,7 +50,7 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
         return frozenset()
     harmless: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in _FORM_ATTRIBUTES:
+        if isinstance(node, ast.Attribute) and node.attr in _OF_META:
             harmless.add(id(node.value))
         elif follows_calls and isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called = function.__globals__.get(node.func.id)
