@@ -247,7 +247,7 @@ def topk_cuda(self, k, dim, largest, sorted, values, indices):
     order_elements(self, wrap_dimension(dim, self.ndim), largest, values, indices)
 
 
-topk.sharding(along="dim")
+topk.sharding(along="dim", selects="k")
 
 
 topk.derivative("self")(sort_stable_derivative)

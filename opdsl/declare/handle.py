@@ -58,9 +58,10 @@ class OperatorHandle(Calling):
         rows: int | None = None,
         elementwise: bool = False,
         windows: Callable[..., Sequence[Window | None]] | None = None,
+        selects: str = "",
     ) -> Rule:
         """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
-        return sharding(self.operator, labels, along, rows, elementwise, windows)
+        return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
     def forward(self, target: Any, /, **constants: object) -> None:
         """Let every variant call the same variant of another declared operator.

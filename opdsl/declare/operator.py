@@ -71,7 +71,7 @@ class Operator(Protocol, Generic[P, R_co]):
     @overload
     def sharding(self, labels: str, /) -> Rule: ...
     @overload
-    def sharding(self, *, along: str) -> Rule: ...
+    def sharding(self, *, along: str, selects: str = ...) -> Rule: ...
     @overload
     def sharding(self, *, rows: int) -> Rule: ...
     @overload
@@ -86,6 +86,7 @@ class Operator(Protocol, Generic[P, R_co]):
         rows: int | None = None,
         elementwise: bool = False,
         windows: Callable[..., Sequence[Window | None]] | None = None,
+        selects: str = "",
     ) -> Rule:
         """How calls may be cut into pieces: ``f.sharding().cuts(arguments)`` lists the ways to cut a call.
 
@@ -101,6 +102,8 @@ class Operator(Protocol, Generic[P, R_co]):
             rows: how many last dimensions such a kernel reads together.
             elementwise: whether such a kernel computes elements of elements in the same place.
             windows: from arguments to windows, of a kernel that slides them over its first tensor.
+            selects: where a kernel with ``along`` gives elements and their places, as ``topk`` does, so that those of a
+                whole are among those of its pieces: the argument that says how many.
         """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:

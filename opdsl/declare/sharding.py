@@ -18,6 +18,7 @@ def sharding(
     rows: int | None,
     elementwise: bool,
     windows: Callable[..., Sequence[Window | None]] | None,
+    selects: str,
 ) -> Rule:
     """The rule of an operator, after setting it where one is given.
 
@@ -31,7 +32,7 @@ def sharding(
     if labels is not None:
         operator.sharding_rule = _labelled(operator.name, operator.schema, labels)
     if along is not None:
-        operator.sharding_rule = _along(operator.name, operator.schema, along)
+        operator.sharding_rule = _along(operator.name, operator.schema, along, selects)
     if rows is not None:
         operator.sharding_rule = AllButLast(rows, len(operator.schema.returns))
     if windows is not None:
@@ -54,10 +55,11 @@ def _labelled(name: str, schema: FunctionSchema, labels: str) -> Labelled:
     return Labelled(labels)
 
 
-def _along(name: str, schema: FunctionSchema, along: str) -> AllBut:
+def _along(name: str, schema: FunctionSchema, along: str, selects: str) -> AllBut:
     names = tuple(each.python_name for each in schema.arguments)
-    if along not in names:
-        raise DeclarationError(
-            f"{name}: sharding(along={along!r}): no argument is called so (have {', '.join(names)})."
-        )
-    return AllBut(along, names, len(schema.returns))
+    for said, argument in (("along", along), ("selects", selects)):
+        if argument and argument not in names:
+            raise DeclarationError(
+                f"{name}: sharding({said}={argument!r}): no argument is called so (have {', '.join(names)})."
+            )
+    return AllBut(along, names, len(schema.returns), selects)

@@ -271,11 +271,19 @@ class AllBut(_Called):
     name: of the argument that says which; results have the dimensions of the tensors.
     names: of all arguments.
     results: how many there are.
+    selects: the argument that says how many elements are selected, where results are elements and their places: those
+        of a whole are among those of its pieces.
     """
 
     name: str
     names: tuple[str, ...]
     results: int
+    selects: str = ""
+
+    def dim(self, arguments: Arguments) -> int:
+        """The dimension that is not cut, of the first tensor."""
+        dim: int = arguments[self.names.index(self.name)]
+        return dim % max(1, next(tensors_in(arguments)).ndim)
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""

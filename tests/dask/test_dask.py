@@ -260,6 +260,21 @@ def test_windows_over_chunks(name: str, chunks: Any) -> None:
     np.testing.assert_allclose(found.compute(), function(*whole, **named).numpy(), rtol=2e-5, atol=1e-5, strict=True)
 
 
+# ---------------------------------------------------------------------------------------------- selection
+
+
+@pytest.mark.parametrize(("dim", "largest", "k"), [(0, True, 3), (0, False, 6), (1, True, 5), (-1, False, 1)])
+def test_topk_of_chunks(dim: int, largest: bool, k: int) -> None:
+    """Of each chunk what it may give, and of these what the whole gives; no chunk meets another before."""
+    x = da.from_array(X, chunks=((2, 4, 1), (4, 2)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", da.PerformanceWarning)
+        found = lazy(opdsl.topk)(x, k, dim, largest)
+    for one, other in zip(found, opdsl.topk(opdsl.from_numpy(X), k, dim, largest), strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_array_equal(one.compute(), other.numpy(), strict=True)
+
+
 # ---------------------------------------------------------------------------------------------- random numbers
 
 DRAWN: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dask.array as da
@@ -22,7 +22,7 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind
 from opdsl.sharding.composites import ByItsCalls, follows_sizes
 from opdsl.sharding.operators import in_order, rule_of
-from opdsl.sharding.rules import Sliding, Window, overlaps
+from opdsl.sharding.rules import AllBut, Sliding, Window, overlaps
 
 
 class _FirstCall(DispatchMode):
@@ -122,25 +122,59 @@ def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, met
         for dim, window in rule.windows_of(arguments).items():
             if source.numblocks[dim] > 1 and not math.isnan(source.shape[dim]):
                 return _overlapping(operator, arguments, known, metas[0], dim, window)
+    if isinstance(rule, AllBut) and rule.selects and len(_bounds(wanted[0], rule.dim(arguments))) > 2:
+        return _selected(operator, arguments, known, wanted[0], rule)
     return plan.results(rule)
+
+
+def _bounds(array: da.Array, dim: int) -> list[int]:
+    """Where the chunks of an array begin along a dimension, and the last one ends; none where that is not known."""
+    sizes = array.chunks[dim] if array.ndim else ()
+    return [] if any(map(math.isnan, sizes)) else [0, *itertools.accumulate(sizes)]
+
+
+def _called_on(
+    operator: Operator, arguments: tuple[Any, ...], known: _Arrays, array: da.Array, changed: Mapping[int, Any]
+) -> Any:
+    """The arrays that a call gives with another array in the place of the first one, and other arguments changed."""
+    first, piece = next(tensors_in(arguments)), known.stand_in(array)
+    given = tuple(changed.get(at, piece if each is first else each) for at, each in enumerate(arguments))
+    return _planned(operator, given, known, list(tensors_in(in_order(operator)(*given))))
+
+
+def _part(array: da.Array, dim: int, begin: int, end: int) -> da.Array:
+    """A part of an array along a dimension, in one chunk."""
+    return array[(slice(None),) * dim + (slice(begin, end),)].rechunk({dim: -1})
+
+
+def _selected(
+    operator: Operator, arguments: tuple[Any, ...], known: _Arrays, source: da.Array, rule: AllBut
+) -> Results:
+    """Elements and places that each chunk gives, and of these what the whole gives."""
+    dim, at = rule.dim(arguments), rule.names.index(rule.selects)
+    values, places = [], []
+    for begin, end in itertools.pairwise(_bounds(source, dim)):
+        most = {at: min(arguments[at], end - begin)}
+        value, place = _called_on(operator, arguments, known, _part(source, dim, begin, end), most)
+        values.append(value)
+        places.append(place + begin)
+    joined = da.concatenate(values, axis=dim).rechunk({dim: -1})
+    value, index = _called_on(operator, arguments, known, joined, {})
+    numbered = da.concatenate(places, axis=dim).rechunk(joined.chunks)
+    chosen = da.map_blocks(numpy.take_along_axis, numbered, index, axis=dim, chunks=index.chunks, dtype=index.dtype)
+    return value, chosen
 
 
 def _overlapping(
     operator: Operator, arguments: tuple[Any, ...], known: _Arrays, meta: Tensor, dim: int, window: Window
 ) -> Results:
     """The result of a call whose pieces along a dimension read beyond the chunks that they begin in."""
-    first = next(tensors_in(arguments))
-    source = known.of(first)
+    source = known.of(next(tensors_in(arguments)))
     assert source is not None, "windows slide over an array"
     parts = []
-    bounds = [0, *itertools.accumulate(source.chunks[dim])]
-    for overlap in overlaps(window, source.shape[dim], meta.shape[dim], bounds):
-        inside = (slice(None),) * dim
-        piece = known.stand_in(source[(*inside, slice(overlap.begin, overlap.end))].rechunk({dim: -1}))
-        given = tuple(piece if each is first else each for each in arguments)
-        made = _planned(operator, given, known, list(tensors_in(in_order(operator)(*given))))
-        assert isinstance(made, da.Array), "operators with windows have one result"
-        parts.append(made[(*inside, slice(overlap.skipped, overlap.skipped + overlap.wanted))])
+    for overlap in overlaps(window, source.shape[dim], meta.shape[dim], _bounds(source, dim)):
+        made = _called_on(operator, arguments, known, _part(source, dim, overlap.begin, overlap.end), {})
+        parts.append(_part(made, dim, overlap.skipped, overlap.skipped + overlap.wanted))
     return da.concatenate(parts, axis=dim)
 
 
