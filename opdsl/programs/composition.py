@@ -15,6 +15,7 @@ from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.dtypes import PRECISION
 from opdsl.programs.passes import renamed
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Input, Step
@@ -99,9 +100,12 @@ class Composition:
         definition, arguments, state = step.call
         function: ScalarFunction = state.formula.function
         given = _by_name(step)
+        place = function.places[0]
         positions = {
-            name: self._operand(given.get(definition.parameters[at].name), arguments[at], function.places[0])
-            for name, at in zip(function.parameters, state.formula.places, strict=True)
+            name: self._rounded(
+                self._operand(given.get(definition.parameters[at].name), arguments[at], place), cast in PRECISION, place
+            )
+            for name, at, cast in zip(function.parameters, state.formula.places, state.iteration.casts, strict=True)
         }
         moved: list[int] = []
         for node, place in zip(function.nodes, function.places, strict=True):
@@ -109,7 +113,11 @@ class Composition:
                 moved.append(positions[str(node.value)])
             else:
                 moved.append(self._node(node._replace(arguments=tuple(moved[at] for at in node.arguments)), place))
-        return moved[function.results[0]]
+        return self._rounded(moved[function.results[0]], state.iteration.result in PRECISION, place)
+
+    def _rounded(self, position: int, is_narrow: bool, place: Place) -> int:
+        """A value as 16 bits hold it, where that is its dtype."""
+        return self._node(UntypedNode("rounded", (position,), None), place) if is_narrow else position
 
     def _fold(self, step: Step, op: str) -> int:
         """Add the fold of a row; the position of its result."""

@@ -91,6 +91,19 @@ def test_second_gradients_flow() -> None:
     numpy.testing.assert_allclose(second.numpy(), wanted, rtol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [opdsl.bfloat16, opdsl.float16], ids=str)
+def test_fused_steps_in_16_bits_round_as_they_do_apart(dtype: Any) -> None:
+    def function(x: Any, y: Any) -> Any:
+        z = (x * y + 1.3).tanh()
+        return opdsl.where(z > y, z / y, x - z * 0.3)
+
+    compiled = opdsl.compile(function)
+    x, y = (drawn(500, n)[:, 0].to(dtype) for n in (1, 1))
+    for _ in range(3):
+        assert compiled(x, -y).tolist() == function(x, -y).tolist()
+    assert len(compiled.explain().programs[0].steps) == 1
+
+
 def test_one_program_serves_all_sizes() -> None:
     compiled = opdsl.compile(softmax)
     for size in range(2, 12):
