@@ -37,7 +37,7 @@ def without_repeated_steps(program: Program) -> Program:
     """The program with one step where several call one operator with the same operands.
 
     Steps are kept apart whose results may be written, or whose operands are written between them: nothing is joined in
-    a program that writes. Nor are results that are returned: callers may write each.
+    a program that writes. Nor are results that are returned, or views of them: callers may write each.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: x.exp() + x.exp(), opdsl.ones(2))
@@ -46,7 +46,7 @@ def without_repeated_steps(program: Program) -> Program:
     """
     if any(each.writes for each in program.steps):
         return program
-    returned = names_in(program.outputs)
+    returned = _returned(program)
     known: dict[Any, tuple[Result | None, ...]] = {}
     names: dict[str, str] = {}
     kept: list[Step] = []
@@ -63,6 +63,15 @@ def without_repeated_steps(program: Program) -> Program:
             pairs = zip(step.results, found, strict=True)
             names |= {one.name: other.name for one, other in pairs if one is not None and other is not None}
     return program.replace(steps=tuple(kept))
+
+
+def _returned(program: Program) -> set[str]:
+    """The names of tensors whose memory callers get."""
+    returned = set(names_in(program.outputs))
+    for step in reversed(program.steps):
+        if step.is_view and any(each is not None and each.name in returned for each in step.results):
+            returned |= step.reads
+    return returned
 
 
 def _key(step: Step) -> Any:

@@ -190,6 +190,11 @@ def test_results_that_are_returned_stay_apart() -> None:
     assert len(without_repeated_steps(program).steps) == 2
 
 
+def test_views_of_equal_steps_that_are_returned_stay_apart() -> None:
+    program = opdsl.trace(lambda x: (x.exp().t(), x.exp().t()), opdsl.ones(2, 3))
+    assert names(without_repeated_steps(program)).count("aten::exp") == 2
+
+
 def parts(program: Program) -> list[int]:
     """How many steps each step of the fused program stands for."""
     return [len(each.parts) or 1 for each in with_fused_steps(program).steps]
