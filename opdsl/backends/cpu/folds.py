@@ -329,7 +329,9 @@ def _fold_rows(signature: FoldSignature) -> str:
     size = MEMORY[signature.input.dtype].itemsize
     # Not a _Counter: its body is one block.
     text.line("  br label %each\neach:\n  %r = phi i64 [ 0, %entry ], [ %r_next, %done ]")
-    with _Counter(text, "reset", str(_LANES_OF_A_VECTOR), _kind_of(str(_LANES_OF_A_VECTOR))) as w:
+    # LLVM makes a memset of a complex zero, and then says that it cannot vectorise that.
+    kind = PARALLEL if any(each in PART for each in signature.accumulators) else _kind_of(str(_LANES_OF_A_VECTOR))
+    with _Counter(text, "reset", str(_LANES_OF_A_VECTOR), kind) as w:
         _store(text, signature, _lane(text, signature, arrays, w), signature.init)
     text.line("  %offset = mul i64 %r, %row_stride\n  %row = getelementptr i8, ptr %element, i64 %offset")
     text.line("  br label %many")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from opdsl.backends.cpu import pool
 from opdsl.backends.cpu.reduction import reduction
 from opdsl.kernels.calls import Folding, NewArray, OperandSpec, ReductionCall
-from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, float64, int64, to_dtype
+from opdsl.runtime.dtype import DType, bfloat16, bool_, complex128, float32, float64, int64, to_dtype
 
 from .plans import graph_of, same
 
@@ -237,4 +237,26 @@ def test_nothing_is_said_of_what_the_c_library_computes(
         kept = [dim for dim in range(2) if dim not in dims]
         expected = numpy.vectorize(math.lgamma)(each + 1.0).sum(dims)
         numpy.testing.assert_allclose(numpy.asarray(found).reshape([each.shape[dim] for dim in kept]), expected)
+    assert capfd.readouterr() == ("", "")
+
+
+def with_size(x):  # type: ignore[no-untyped-def]
+    return x, abs(x), abs(x) + 1.0
+
+
+def all_added(a, n, i, b, m, j):  # type: ignore[no-untyped-def]
+    return a + b, n + m, i + j
+
+
+def sum_of_elements(a, n, i, count):  # type: ignore[no-untyped-def]
+    return a
+
+
+def test_nothing_is_said_of_complex_zeros(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPDSL_CACHE", "0")
+    kinds = ("complex128", "float64", "float64")
+    lift, combine = graph_of(with_size, "complex128"), graph_of(all_added, *kinds, *kinds)
+    fold = Folding((0j, 0.0, 0.0), lift, combine, graph_of(sum_of_elements, *kinds, "int64"))
+    x = numpy.arange(1480) * (1 + 2j)
+    assert numpy.asarray(run(fold, x, (0,), complex128)).item() == x.sum()
     assert capfd.readouterr() == ("", "")
