@@ -8,17 +8,23 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy
+
 from opdsl.aten.bucketization import bucketize
 from opdsl.aten.checks import real
 from opdsl.aten.extrema import aminmax
 from opdsl.aten.positions import nonzero_columns
 from opdsl.aten.ranges import linspace
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
 from opdsl.kernels.iteration.dtypes import c_name
-from opdsl.runtime import Category, Tensor, float32, float64, int64
+from opdsl.runtime import Category, Tensor, cpu, float32, float64, int64
+from opdsl.runtime.symbol import pinned
 from opdsl.schema.vocabulary import Scalar, SymInt
+
+
+lib = Library("opdsl")
 
 
 class Histogram(NamedTuple):
@@ -127,7 +133,7 @@ def bounds_of_all(self: Tensor, least: complex, most: complex) -> tuple[float, f
     Raises:
         ShapeError: they are not finite, or in the wrong order.
     """
-    first, last = (real(each) for each in (least, most))
+    first, last = (real(each) for each in pinned((least, most)))  # a plan is for these edges
     if first == last and self.numel():
         smallest, largest = aminmax(self)
         first, last = real(smallest.item()), real(largest.item())
@@ -164,8 +170,46 @@ def histc_meta(ctx, self, bins, min, max):
 @histc.out_kernel("CPU", "CUDA", compiled=False)
 def histc_cpu(self, bins, min, max, out):
     first, last = bounds_of_all(self, min, max)
+    if out.device is cpu and self.dtype in (float32, float64):
+        copy_(out, even_counts(self.flatten(), bins, first, last))
+        return
     edges = linspace(first, last, bins + 1, dtype=self.dtype, device=self.device)
     copy_(out, count_between(edges, self.flatten(), None, is_even=True))
+
+
+@lib.op(variants="function", out=True)
+def even_counts(values: Tensor, bins: int, first: float, last: float) -> Tensor:
+    """How many numbers lie in each of so many bins of one width; the last edge belongs to the last bin.
+
+    values: float32 or float64, of one dimension.
+    """
+    ...
+
+
+@even_counts.meta
+def even_counts_meta(ctx, values, bins, first, last):
+    check(values.ndim == 1, "expected numbers of one dimension", got=values.shape)
+    if values.dtype not in (float32, float64):
+        raise UnsupportedDTypeError(f"not implemented for '{values.dtype.scalar_type}'")
+    ctx.set_output(0, (bins,), like=values)
+
+
+@even_counts.out_kernel("CPU")
+def even_counts_cpu(values, bins, first, last, out):
+    # In the numbers' own precision, as PyTorch computes where they lie.
+    out[:] = bins
+    count = out[0]
+    out[:] = first
+    low = out[0]
+    out[:] = last
+    high = out[0]
+    width = high - low
+    found = numpy.zeros(bins, numpy.int64)
+    for i in range(len(values)):
+        value = values[i]
+        if value >= low and value <= high:
+            found[min(int((value - low) * count / width), bins - 1)] += 1
+    out[:] = found
 
 
 # ----------------------------------------------------------------------------------------------------------- histogram

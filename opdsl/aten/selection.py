@@ -106,6 +106,29 @@ def sort_heap(keys: Array, places: Array, first: int, last: int) -> None:
         pop(keys, places, first, last, last)
 
 
+def first_distinct(keys: Array, ranks: Array, places: Array, count: int) -> bool:
+    """The smallest keys of a row in order, and whether all algorithms find the same: none of them is there again."""
+    last = count - 1
+    for i in range(count):
+        ranks[i] = keys[i]
+        places[i] = i
+        insert(ranks, places, 0, i)
+    worst, is_there_again = ranks[last], False
+    for i in range(count, len(keys)):
+        key = keys[i]
+        if key < worst:
+            ranks[last] = key
+            places[last] = i
+            insert(ranks, places, 0, last)
+            is_there_again = worst == ranks[last]
+            worst = ranks[last]
+        elif key == worst:
+            is_there_again = True
+    for i in range(1, count):
+        is_there_again |= ranks[i] == ranks[i - 1]
+    return not is_there_again
+
+
 # ------------------------------------------------------------------------------------------------ sorting a partition
 
 
@@ -156,6 +179,9 @@ def twice_log2(count: int) -> int:
 
 def sort(keys: Array, places: Array, first: int, last: int) -> None:
     """``std::sort``: parts until they are small, then insertion over all."""
+    if last - first <= _FEW:
+        sort_by_insertion(keys, places, first, last)
+        return
     starts = [first]
     ends = [last]
     depths = [twice_log2(last - first)]
@@ -346,17 +372,26 @@ def first_places_meta(ctx, keys, count, ordered):
 @first_places.out_kernel("CPU")
 def first_places_cpu(keys, count, ordered, out):
     length = keys.shape[1]
+    is_few = count * 64 <= length
+    kept = count if is_few else length
+    ranks, places = numpy.empty(kept, numpy.int64), numpy.empty(kept, numpy.int64)
+    are_distinct = count <= _FEW and (ordered or is_few)  # as long as no row has shown otherwise
     for row in range(keys.shape[0] if count else 0):
-        if count * 64 <= length:
-            ranks, places = numpy.empty(count, numpy.int64), numpy.empty(count, numpy.int64)
+        if are_distinct:
+            are_distinct = first_distinct(keys[row], ranks, places, count)
+        if are_distinct:
+            pass
+        elif is_few:
             select_from(keys[row], ranks, places)
             sort_heap(ranks, places, 0, count)
         else:
-            ranks, places = keys[row].copy(), numpy.arange(length)
+            for i in range(length):
+                ranks[i], places[i] = keys[row, i], i
             select_nth(ranks, places, 0, count - 1, length)
             if ordered:
                 sort(ranks, places, 0, count - 1)
-        out[row, :] = places[:count]
+        for i in range(count):
+            out[row, i] = places[i]
 
 
 @lib.op(variants="function", out=True)
@@ -424,8 +459,10 @@ def nth_place_meta(ctx, keys, nth):
 
 @nth_place.out_kernel("CPU")
 def nth_place_cpu(keys, nth, out):
+    ranks, places = numpy.empty(keys.shape[1], numpy.int64), numpy.empty(keys.shape[1], numpy.int64)
     for row in range(keys.shape[0]):
-        ranks, places = keys[row].copy(), numpy.arange(keys.shape[1])
+        for i in range(len(ranks)):
+            ranks[i], places[i] = keys[row, i], i
         quick_select(ranks, places, nth)
         out[row, 0] = places[nth]
 

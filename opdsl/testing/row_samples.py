@@ -114,6 +114,11 @@ def _bounds(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 40, dtype=int64).sort(1)[0], make(3, 7, dtype=int64), False)
 
 
+def _scattered(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(40), 5, -1.0, 1.0)
+    yield Sample(make(7), 3, 0.25, 8.0)
+
+
 def _columns(make: Maker) -> Iterator[Sample]:
     for p in (2.0, 0.0, 1.0, 3.0, math.inf):
         yield Sample(make(3, 4), p)
@@ -152,6 +157,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "opdsl::places_above": _bounds,
     "opdsl::sorted_places": _keys,
     "opdsl::stable_places": _keys,
+    "opdsl::even_counts": _scattered,
     "opdsl::pair_distances": _columns,
     "opdsl::order_keys": _elements,
 }

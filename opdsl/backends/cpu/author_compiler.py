@@ -38,6 +38,8 @@ _OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+# Bytes of the code of functions that are compiled into those that call them: a call costs as much as swapping numbers.
+_INLINED_BELOW = 1000
 _SLOT_SIZE = 16
 _POINTER = ir.IntType(8).as_pointer()
 _INT64 = ir.IntType(64)
@@ -176,7 +178,9 @@ def _numba_type(argument: Any) -> Any:
     return types.none if argument is None else _NUMBERS.get(argument, types.none)
 
 
-def _dispatcher(function: FunctionType, checks_bounds: bool, made: dict[FunctionType, Any]) -> Any:
+def _dispatcher(
+    function: FunctionType, checks_bounds: bool, made: dict[FunctionType, Any], *, is_called: bool = True
+) -> Any:
     """numba's dispatcher of a function, in which the plain functions that it calls are dispatchers, too."""
     names = dict(function.__globals__)
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
@@ -185,7 +189,9 @@ def _dispatcher(function: FunctionType, checks_bounds: bool, made: dict[Function
         function.__module__,
         function.__qualname__,
     )
-    dispatcher = made[function] = numba.njit(**_OPTIONS, boundscheck=checks_bounds)(copy)
+    is_small = is_called and len(function.__code__.co_code) < _INLINED_BELOW
+    options = {**_OPTIONS, "boundscheck": checks_bounds, "forceinline": is_small}
+    dispatcher = made[function] = numba.njit(**options)(copy)
     for name in function.__code__.co_names:
         called = names.get(name)
         if isinstance(called, FunctionType):
@@ -195,7 +201,7 @@ def _dispatcher(function: FunctionType, checks_bounds: bool, made: dict[Function
 
 def _entry(function: FunctionType, argument_types: Sequence[Any], checks_bounds: bool) -> Any:
     unpack = _unpacker(types.Tuple(list(argument_types)))
-    kernel = _dispatcher(function, checks_bounds, {})
+    kernel = _dispatcher(function, checks_bounds, {}, is_called=False)
 
     def entry(frame):
         kernel(*unpack(frame))

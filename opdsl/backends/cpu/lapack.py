@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -67,14 +67,14 @@ def call(name: str, *given: str | int | Array | Work) -> Array:
         return info
     kinds = tuple(None if isinstance(each, numpy.ndarray) else each for each in given)
     sizes = _work_sizes(name, first.dtype, kinds)
-    passed: list[Array] = []
+    passed: list[Array | str | int] = []
     for each, size in zip(given, sizes, strict=True):
         if isinstance(each, Work):
             passed.append(numpy.empty((1, size), each.dtype or first.dtype))
             if each.is_counted:
-                passed.append(_number(size))
+                passed.append(size)
         else:
-            passed.append(each if isinstance(each, numpy.ndarray) else _number(each))
+            passed.append(each)
     _run(name, first.dtype, [*passed, info], len(first), _threads(first))
     if info.min() < 0 and name != "gesdd":  # which says so of what is not finite
         raise KernelError(f"LAPACK's {name} does not take its argument {-info.min()}.")
@@ -87,24 +87,29 @@ def _work_sizes(name: str, dtype: Any, kinds: tuple[str | int | Work | None, ...
     known = [each.size if isinstance(each, Work) else 0 for each in kinds]
     if None not in known:
         return tuple(max(each or 0, 1) for each in known)
-    passed: list[Array] = []
+    passed: list[Array | str | int] = []
     asked: list[Array] = []
     for each in kinds:
         asked.append(numpy.zeros((1, 1), (each.dtype or dtype) if isinstance(each, Work) else dtype))
-        passed.append(_number(each) if isinstance(each, str | int) else asked[-1])
+        passed.append(each if isinstance(each, str | int) else asked[-1])
         if isinstance(each, Work) and each.is_counted:
-            passed.append(_number(-1))
+            passed.append(-1)
     _run(name, dtype, [*passed, numpy.zeros(1, numpy.int32)], 1, 1)
     answers = [int(each[0, 0].real) for each in asked]
     return tuple(max(answer if size is None else size, 1) for size, answer in zip(known, answers, strict=True))
 
 
-def _number(value: str | int) -> Array:
-    """A letter or an integer as a stack whose elements are all the same."""
-    number = ord(value) if isinstance(value, str) else value
-    if number > LARGEST:
-        raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {number}.")
-    return numpy.array(number, numpy.int32)
+def _numbers(values: Sequence[str | int]) -> Array:
+    """Letters and integers, each of which is the same for all matrices."""
+    numbers = [ord(value) if isinstance(value, str) else value for value in values]
+    if max(numbers, default=0) > LARGEST:
+        raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {max(numbers)}.")
+    return numpy.array(numbers, numpy.int32)
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]  # which ``ctypes.data`` makes objects for
+    return address
 
 
 def _threads(stack: Array) -> int:
@@ -112,13 +117,18 @@ def _threads(stack: Array) -> int:
     return pool.get_num_threads() if max(sizes) * min(sizes) ** 2 > _SINGLE_UP_TO else 1
 
 
-def _run(name: str, dtype: Any, passed: list[Array], count: int, threads: int) -> None:
-    words = [count, threads]
+def _run(name: str, dtype: Any, passed: Sequence[Array | str | int], count: int, threads: int) -> None:
+    numbers = _numbers([each for each in passed if isinstance(each, str | int)])
+    words, number = [count, threads], _address(numbers)
     for each in passed:
-        words += each.ctypes.data, each.strides[0] if each.ndim and len(each) > 1 else 0
+        if isinstance(each, str | int):
+            words += number, 0
+            number += numbers.itemsize
+        else:
+            words += _address(each), each.strides[0] if len(each) > 1 else 0
     frame = numpy.array(words, numpy.int64)
     loop = _routine(name, dtype, len(passed))[1]
-    loop(frame.ctypes.data)
+    loop(_address(frame))
 
 
 @functools.cache
@@ -213,14 +223,14 @@ def getrs(trans: str, lu: Array, pivots: Array, b: Array) -> Array:
 def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> None:
     """Solves by triangles; zeros in a diagonal, ones for ``diag="U"``, give what division by zero gives."""
     one = numpy.ones((1, 1), a.dtype)
-    passed = [*map(_number, (side, uplo, trans, diag, *b.shape[1:])), one, a, _number(_leading(a)), b]
+    passed = [side, uplo, trans, diag, *b.shape[1:], one, a, _leading(a), b]
     if b.size:
-        _run("trsm", a.dtype, [*passed, _number(_leading(b))], len(b), _threads(b))
+        _run("trsm", a.dtype, [*passed, _leading(b)], len(b), _threads(b))
 
 
 def laswp(a: Array, pivots: Array) -> None:
     """Exchanges rows as the pivots of ``getrf`` say, in order."""
-    passed = [_number(a.shape[2]), a, _number(_leading(a)), _number(1), _number(pivots.shape[1]), pivots, _number(1)]
+    passed = [a.shape[2], a, _leading(a), 1, pivots.shape[1], pivots, 1]
     if a.size and pivots.size:
         _run("laswp", a.dtype, passed, len(a), 1)
 
