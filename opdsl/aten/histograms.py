@@ -23,7 +23,6 @@ from opdsl.runtime import Category, Tensor, cpu, float32, float64, int64
 from opdsl.runtime.symbol import pinned
 from opdsl.schema.vocabulary import Scalar, SymInt
 
-
 lib = Library("opdsl")
 
 

@@ -289,6 +289,7 @@ PACKETS: dict[str, str] = {
     "erfc_": "mathematics",
     "erfinv": "mathematics",
     "erfinv_": "mathematics",
+    "even_counts": "histograms",
     "exp": "mathematics",
     "exp2": "mathematics",
     "exp2_": "mathematics",

@@ -129,6 +129,12 @@ def counts(device_type: str) -> bool:
     return bool(getattr(_compiler(device_type), "COUNTS", False))
 
 
+def multiplies(call: ProductCall, device_type: str) -> bool:
+    """Whether a backend has this product of 16-bit numbers, as they lie, with sums in float32."""
+    asked: Callable[[ProductCall], bool] | None = getattr(_compiler(device_type), "multiplies", None)
+    return asked is not None and asked(call)
+
+
 @cache
 def takes_symbols(device_type: str) -> bool:
     """Whether a backend compiles loops whose sizes come with the call; others compile, or find, one for these sizes."""

@@ -16,6 +16,7 @@ from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
+from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.lowering import sizes_are_symbols
 from opdsl.runtime.symbol import largest
@@ -77,23 +78,26 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     """
     signature = _signature(graph, call)
     layout = _layout(call)
-    code = row_code(graph, signature, layout)
+    code, name = row_code(graph, signature, layout), symbol(layout)
     operands = [*call.inputs, *call.outputs]
     sizes = call.sizes or (1,)
     across = _across(sizes, operands)
     loop, elements, unit = "walk", math.prod(sizes), _PIECE_UNIT
-    cost = elements * graph_cost(graph)
+    cost, turns = elements * graph_cost(graph), False
     if across is not None:
         # Bands of tiles are what is counted.
         sizes, operands = _moved_inside(across, sizes, operands)
         loop, unit = "walk_tiles", 1
         elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / CONSTANTS["TILE_ROWS"])
+        turns = is_turned(graph, operands)
+        if turns:
+            code, name = turning_code(operands[0].dtype.itemsize), TURNING
     work = Work(
         loop=native.code().address(loop),
         elements=elements,
         grain=largest(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
         unit=unit,
-        details=walk_details(code.address(symbol(layout)), sizes, operands),
+        details=[*walk_details(code.address(name), sizes, operands), int(turns)],
     )
     inputs = [
         builtin.ARRAY if spec.strides is not None else number_input(parameter.value)

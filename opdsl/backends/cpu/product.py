@@ -13,6 +13,7 @@ import numpy
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas, on_one_thread
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.narrow_product import multiplies, narrow_product
 from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class _Words(NamedTuple):
 
 def product(call: ProductCall) -> Kernel:
     """Plan the products of two batches of matrices, see ``Compiler.product``."""
+    if multiplies(call):
+        return narrow_product(call)
     return _through_blas(call) or (_through_numpy if call.dtype.name not in LETTERS else _copied)
 
 

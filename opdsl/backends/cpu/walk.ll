@@ -10,7 +10,8 @@
   i64,    ;  2 operands
   i64,    ;  3 dimensions, at least 1
   ptr,    ;  4 sizes
-  ptr     ;  5 strides in bytes: for each dimension one for each operand
+  ptr,    ;  5 strides in bytes: for each dimension one for each operand
+  i64     ;  6 of walks over tiles: whether the row kernel takes a whole tile
 }
 
 define void @walk(ptr %frame, i64 %begin, i64 %end) {
@@ -135,6 +136,9 @@ entry:
   %strides_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 5
   %strides = load ptr, ptr %strides_field
   %slots = getelementptr i8, ptr %frame, i64 16
+  %turns_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 6
+  %turns_word = load i64, ptr %turns_field
+  %turns = icmp ne i64 %turns_word, 0
   %last = sub i64 %dimensions, 1
   %last_offset = mul i64 %last, %count
   %column_strides = getelementptr i64, ptr %strides, i64 %last_offset
@@ -194,7 +198,10 @@ tile:
   %columns_left = sub i64 %columns, %column
   %width = call i64 @llvm.smin.i64(i64 %columns_left, i64 TILE_COLUMNS)
   call void @move(ptr %tile_at, ptr %band_at, ptr %column_strides, i64 %column, i64 %count)
-  br label %tile_row
+  br i1 %turns, label %turn, label %tile_row
+turn:                                               ; a kernel that takes the whole tile
+  call void %row(ptr %tile_at, i64 %width, ptr %column_strides, i64 %height, ptr %row_strides)
+  br label %tile_done
 tile_row:
   %r = phi i64 [ 0, %tile ], [ %r_1, %tile_row ]
   call void %row(ptr %tile_at, i64 %width, ptr %column_strides)

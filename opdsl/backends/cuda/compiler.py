@@ -11,12 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.backends.cuda.launcher import Output, runner
-from opdsl.kernels.calls import IndirectCall, ReductionCall
+from opdsl.kernels.calls import IndirectCall, ProductCall, ReductionCall
 from opdsl.kernels.compiler import Compiled
 from opdsl.schema.kinds import COMPILED
-
-MULTIPLIES_16_BITS = True
-"""cuBLAS has products of float16 and bfloat16."""
 
 COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
@@ -34,6 +31,11 @@ def __getattr__(kind: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
     globals()[kind] = found
     return found
+
+
+def multiplies(call: ProductCall) -> bool:
+    """cuBLAS has products of float16 and bfloat16."""
+    return True
 
 
 def _compiling(kind: str) -> Callable[[Any, Any], Compiled]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.kernels.calls import MatrixLayout, ProductCall
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compiler_for, multiplies
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.kernels.primitives.copying import cast, copy_
 from opdsl.kernels.primitives.host import is_beyond, through_host
@@ -31,7 +31,12 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
     if is_beyond(out):
         through_host(multiply, (first, second, out, alpha, beta), [out])
         return
-    if out.dtype in _COMPUTED_IN_FLOAT32 and not _multiplies_16_bits(out.device.type):
+    if out.dtype in _COMPUTED_IN_FLOAT32 and not _multiplies(first.geometry, second.geometry, out.geometry):
+        if not first.is_contiguous() and _multiplies(contiguous(first), second.geometry, out.geometry):
+            rows = new_tensor(contiguous(first))
+            copy_(rows, first)
+            multiply(rows, second, out, alpha, beta)
+            return
         wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
         if beta != 0:
             copy_(wide, out)
@@ -43,19 +48,27 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
         compiled(array_of(first), array_of(second), alpha, beta, array_of(out))
 
 
-def _multiplies_16_bits(device_type: str) -> bool:
-    """Whether the compiler of a backend has products of 16-bit numbers, whose sums it keeps in float32."""
-    return device_type != meta.type and getattr(compiler_for(device_type), "MULTIPLIES_16_BITS", False)
+def contiguous(tensor: Tensor) -> TensorMeta:
+    """A tensor's form, without gaps."""
+    return tensor.geometry.replace(strides=contiguous_strides(tensor.shape))
+
+
+def _multiplies(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> bool:
+    """Whether a backend has such a product of 16-bit numbers."""
+    return out.device is not meta and multiplies(_product_call(first, second, out), out.device.type)
 
 
 @made_once(4096)
 def product_loop(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> Compiled:
     """The loop of ``multiply``: the factors' arrays, ``alpha``, ``beta`` and the array of ``out``."""
+    return compiler_for(out.device.type).product(_product_call(first, second, out))
+
+
+def _product_call(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> ProductCall:
     rows, inner = first.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
     columns = 1 if second.ndim == 1 else second.shape[-1]
-    call = ProductCall(out.dtype, batch, rows, inner, columns, _layout(first), _layout(second), _layout(out))
-    return compiler_for(out.device.type).product(call)
+    return ProductCall(out.dtype, batch, rows, inner, columns, _layout(first), _layout(second), _layout(out))
 
 
 def _layout(form: TensorMeta) -> MatrixLayout:
