@@ -18,7 +18,7 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import ProgramError
 from opdsl.generated import function_from_source
-from opdsl.programs import saving
+from opdsl.programs import drawing, saving
 from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, names_in, short_name
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
 
@@ -136,6 +136,12 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<program {self.name}({', '.join(map(str, self.inputs))}): {len(self.steps)} steps>"
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows: the graph; None of a program of too many steps for a picture."""
+        if len(self.steps) > drawing.MOST_STEPS:
+            return None
+        return drawing.svg(self.inputs, self.steps, self.outputs, self.constants)
 
     def _compiled(self) -> Callable[..., Any]:
         namespace: dict[str, Any] = {"math": math}
