@@ -66,6 +66,7 @@ def test_no_formula_is_run_again(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 # Of a library and two tensors of n x 6, which require grad; n is another one each time.
 NEW_SIZES: dict[str, Case] = {
     "a product": lambda lib, x, y: x @ y.t(),
+    "a product of an expanded gradient": lambda lib, x, y: (x @ y.t()).sum(),
     "a linear layer": lambda lib, x, y: functions(lib).linear(x, y, y.sum(1)),
     "a row is broadcast": lambda lib, x, y: x * y[0] + 1.5,
     "views": lambda lib, x, y: x.view(3, -1).t().reshape(2, -1).unsqueeze(1).flatten(),

@@ -41,6 +41,11 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "a running sum": (square, lambda lib, n, x, y: x.cumsum(0)),
     "products": (lambda n: [values(n, 4), values(4, n + 1)], lambda lib, n, x, y: x @ y),
     "products of batches": (lambda n: [values(2, 3, n, 4), values(3, 4, 5)], lambda lib, n, x, y: x @ y),
+    "products of integers": (
+        lambda n: [values(n, 4), values(4, 3)],
+        lambda lib, n, x, y: (x * 3).long() @ (y * 3).long(),
+    ),
+    "products of an expanded one": (lambda n: [values(1, 4), values(4, 3)], lambda lib, n, x, y: x.expand(n, 4) @ y),
     "joined": (square, lambda lib, n, x, y: (lib.cat([x, y], 0), lib.stack([x, y], 1))),
     "views": (square, lambda lib, n, x, y: (x.view(-1), x.t().reshape(-1), x.unsqueeze(1), x[1:], x[:, 2])),
     "parts": (lambda n: [values(12, n)], lambda lib, n, x: x.split(4, 0)),

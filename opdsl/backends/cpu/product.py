@@ -14,6 +14,7 @@ from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas, on_one_thread
 from opdsl.backends.cpu.builtin import Kernel, Work
 from opdsl.backends.cpu.narrow_product import multiplies, narrow_product
+from opdsl.kernels.steps import step
 from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def product(call: ProductCall) -> Kernel:
     return _through_blas(call) or (_through_numpy if call.dtype.name not in LETTERS else _copied)
 
 
+@step
 def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
     if beta == 0:
         numpy.matmul(first, second, out=out)
@@ -84,6 +86,7 @@ def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: 
         numpy.add(scaled, out * _as_element(beta, out), out=out)
 
 
+@step
 def _copied(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
     """Matrices of which neither rows nor columns are lines: NumPy gives their copies to its BLAS."""
     with on_one_thread():
