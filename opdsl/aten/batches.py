@@ -110,8 +110,8 @@ class Batches(DispatchMode):
         if all(self.batch(each) is None for each in tensors_in(arguments)):
             return operator(*args, **kwargs)
         if called.name == "aten::_linalg_check_errors":
-            info, name, _ = arguments
-            return _call(called, (self.whole(info), name, False))
+            info: Any = arguments[0]
+            return _call(called, (self.whole(info), arguments[1], False))
         rule = _BY_NAME.get(called.name) or _rule_of(called)
         if rule is None and (called.is_composite(_KEYS) or _is_body(called)):
             found = self._taken_apart(called, arguments)
