@@ -25,7 +25,7 @@ from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
 __all__ = ["Program"]
 
 
-@attrs.frozen
+@attrs.frozen(unsafe_hash=False)
 class Program:
     """A function of tensors and numbers, as ``opdsl.trace`` gives it. Call it with the arguments that it names.
 
@@ -56,6 +56,9 @@ class Program:
     sizes: tuple[tuple[str, str], ...] = ()
     constants: Mapping[str, Tensor] = attrs.field(factory=dict)
     _made: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.inputs, self.guards, len(self.steps)))
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opdsl.dispatch import Operator, registry
+from opdsl.dispatch import Operator
 from opdsl.errors import ProgramError, UnknownOperatorError
-from opdsl.programs.steps import FUNCTIONS, Expression, Input, Result, Step
+from opdsl.programs.steps import FUNCTIONS, Expression, Input, Result, Step, operator_named
 from opdsl.runtime import Device, DType, Layout, MemoryFormat
 from opdsl.runtime.dtype import ALL_DTYPES
 from opdsl.runtime.saving import load as load_tensors
@@ -168,7 +168,7 @@ class _Reader:
 
     def _operator(self, each: dict[str, Any]) -> Operator:
         try:
-            operator = registry.operator(each["operator"])
+            operator = operator_named(each["operator"])
         except UnknownOperatorError as error:
             raise ProgramError(
                 f"{self.place}: the program calls {each['schema']}, which is not here. Import the library that "

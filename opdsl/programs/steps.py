@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from opdsl.dispatch import Operator
+from opdsl.aten import load_packet
+from opdsl.dispatch import Operator, registry
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.runtime import Device, DType
 from opdsl.runtime.symbol import Symbol
@@ -24,6 +25,7 @@ __all__ = [
     "Size",
     "Step",
     "names_in",
+    "operator_named",
     "short_name",
     "sizes_of",
 ]
@@ -156,6 +158,17 @@ class Step:
     def is_view(self) -> bool:
         """Whether its results may share memory with its operands."""
         return self.operator.schema.is_view or self.operator.may_alias
+
+
+def operator_named(name: str) -> Operator:
+    """The operator of a qualified name; the library is loaded where it may have it.
+
+    Raises:
+        UnknownOperatorError: there is none.
+    """
+    if name.partition(".")[0] not in registry.packets:
+        load_packet(name.partition(".")[0].partition("::")[2])
+    return registry.operator(name)
 
 
 def names_in(value: Any) -> frozenset[str]:

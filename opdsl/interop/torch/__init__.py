@@ -30,8 +30,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opdsl.declare.library import Library
     from opdsl.declare.operator import Operator
+    from opdsl.programs import Program
 
-__all__ = ["deregister", "register", "register_collate", "wrap"]
+__all__ = ["deregister", "from_fx", "register", "register_collate", "wrap"]
 
 
 def register(what: Library | Any) -> tuple[str, ...]:
@@ -127,6 +128,32 @@ def wrap(target: Any) -> Operator[..., Any]:
     from opdsl.interop.torch import wrapping
 
     return wrapping.wrap(target)
+
+
+def from_fx(exported: Any) -> Program:
+    """A model that PyTorch has exported, as a program that runs here.
+
+    Args:
+        exported: what ``torch.export.export`` gives: a graph of calls of ATen operators.
+
+    Returns:
+        The program. Its inputs are the model's; sizes that were exported as dynamic are names. Weights and buffers are
+        its constants and share the memory of torch's. ``opdsl.compile`` takes it as a function.
+
+    Raises:
+        MissingDependencyError: torch is not installed, or too old.
+        ProgramError: it calls operators that are not here; the message names all of them.
+
+    >>> import opdsl, torch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
+    >>> program = from_fx(torch.export.export(model, (torch.ones(4, 3),)))
+    >>> program(opdsl.ones(4, 3)).shape
+    (4, 2)
+    """
+    _require_torch()
+    from opdsl.interop.torch import exported as reading
+
+    return reading.from_exported(exported)
 
 
 def register_collate() -> None:
