@@ -31,11 +31,13 @@ class Step(NamedTuple):
     operator: the operator.
     cut: how its tensors are cut; None where they are not.
     others: the arguments that are no tensors; empty of views, whose sizes follow the tensor's.
+    ndims: how many dimensions the results have.
     """
 
     operator: Operator
     cut: Cut | None
     others: tuple[str, ...]
+    ndims: tuple[int, ...]
 
 
 class _Following(DispatchMode):
@@ -72,7 +74,7 @@ class _Following(DispatchMode):
         rule = self.rule_of(called)
         others = () if isinstance(rule, Moved) else tuple(repr(each) for each in map(_without_tensors, arguments))
         cut = None if all(each is None for each in placed) else self._cut(called, rule, arguments, placed)
-        self.steps.append(Step(called, cut, others))
+        self.steps.append(Step(called, cut, others, tuple(each.ndim for each in tensors_in(result))))
         if cut is not None:
             for each, dim in zip(tensors_in(result), cut.outputs, strict=True):
                 self.mark(each, dim)
@@ -85,6 +87,19 @@ class _Following(DispatchMode):
                 if cut.partial is None and list(cut.inputs) == placed:
                     return cut
         raise ShardingError(f"{called.name} is not cut like that: {rule}")
+
+
+class _Dimensions(DispatchMode):
+    """Notes how many dimensions the results have of what a body calls."""
+
+    def __init__(self) -> None:
+        self.ndims: list[tuple[int, ...]] = []
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        result = operator(*args, **kwargs)
+        self.ndims.append(tuple(each.ndim for each in tensors_in(result)))
+        return result
 
 
 def _without_tensors(value: Any) -> Any:
@@ -137,7 +152,28 @@ class ByItsCalls:
             return None
         # What depends on the size of the dimension, a mean by hand say, is another thing for a piece.
         second = self._run(arguments, inputs, _GROWTH)
-        return first[0] if second is not None and first == second else None
+        if second is None or first != second or not self._keeps_dimensions(arguments, inputs, first[1]):
+            return None
+        return first[0]
+
+    def _keeps_dimensions(self, arguments: Arguments, inputs: tuple[int | None, ...], steps: list[Step]) -> bool:
+        """Whether a piece of one element has the dimensions of others, which ``squeeze`` would take away."""
+        dims = iter(inputs)
+
+        def of_one(tensor: Tensor) -> Tensor:
+            dim = next(dims)
+            shape = tuple(1 if at == dim else size for at, size in enumerate(tensor.shape))
+            form = tensor.geometry.replace(device=Device("meta"), is_view=False, requires_grad=False)
+            return new_tensor(form.replace(shape=shape, strides=contiguous_strides(shape)))
+
+        given = tuple(with_tensors(each, of_one) for each in arguments)
+        seen = _Dimensions()
+        try:
+            with seen:
+                self.operator.find_in(self.operator.key_set(given, current.get()))(*given)
+        except (OpdslError, NotImplementedError):
+            return True  # which is said of a piece, too
+        return seen.ndims == [each.ndims for each in steps]
 
     def _run(self, arguments: Arguments, inputs: tuple[int | None, ...], growth: int) -> tuple[Cut, list[Step]] | None:
         following = _Following(self.rule_of)

@@ -188,6 +188,19 @@ def test_a_body_whose_numbers_depend_on_the_size_is_not_cut_there(lib: Library) 
     assert cuts(mean_by_hand, X) == ["(1) -> (1)"]
 
 
+def test_a_body_that_takes_away_dimensions_of_one_element(lib: Library) -> None:
+    @lib.op
+    def squeezed(self: Tensor) -> Tensor:
+        return self.squeeze().clone()
+
+    @lib.op
+    def over_mean(self: Tensor) -> Tensor:
+        return self - self.mean([1], True)
+
+    assert cuts(squeezed, X) == []
+    assert cuts(over_mean, X) == ["(0) -> (0)"]
+
+
 def test_the_law_finds_a_rule_that_is_wrong(lib: Library) -> None:
     @lib.op
     def from_the_first(self: Tensor) -> Tensor:
