@@ -128,3 +128,10 @@ def test_training_on_several_processes_gives_the_losses_of_one():
     printed = run("torch_distributed.py", "--steps", 4)
     ways = re.findall(r"(\d) processes, (.*) in pieces: .*, as in one process: True", printed)
     assert ways == [("2", "data"), ("2", "tensors"), ("4", "data"), ("4", "tensors"), ("4", "data and tensors")]
+
+
+def test_a_formula_as_a_program_has_its_gradient_and_can_be_saved():
+    printed = run("programs.py")
+    assert "1 steps, 1 of them fused" in printed
+    assert "delta: agrees" in printed
+    assert "saved and read again: the same" in printed
