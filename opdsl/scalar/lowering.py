@@ -13,7 +13,7 @@ from opdsl.scalar.graph import Loop, TypedGraph
 from opdsl.scalar.mathematics.expression import Expression
 from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 
-__all__ = ["lower", "split_rare"]
+__all__ = ["lower", "split_loops", "split_rare"]
 
 
 def lower(graph: TypedGraph) -> TypedGraph:
@@ -73,6 +73,32 @@ def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
     fast = builder.finish("fast", (positions[at] for at in graph.results))
     assert condition is not None, "there is a node that is rare"
     return fast, builder.finish("rare", [condition])
+
+
+def split_loops(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph]:
+    """A lowered graph without its loops, and when that does not do.
+
+    graph: a graph as ``lower`` gives it, that has loops.
+    Returns: the graph named "cheap", in which no loop takes a turn, and the graph named "costly", a bool: whether one
+    would.
+    """
+    builder = GraphBuilder()
+    positions: list[int] = []
+    going: int | None = None
+    for node in graph.nodes:
+        arguments = tuple(positions[at] for at in node.arguments)
+        if isinstance(node.value, Loop):
+            first = arguments[0]
+            going = first if going is None else builder.node("bitwise_or", (going, first), ScalarType.BOOL)
+            positions.append(first)
+        elif node.op == "item":
+            assert isinstance(node.value, int), "items have places"
+            positions.append(positions[graph.nodes[node.arguments[0]].arguments[1 + node.value]])
+        else:
+            positions.append(builder.copy(node, arguments))
+    cheap = builder.finish("cheap", (positions[at] for at in graph.results))
+    assert going is not None, "there is a loop"
+    return cheap, builder.finish("costly", [going])
 
 
 def _formula(op: str, kind: ScalarType) -> Callable[..., Expression] | None:

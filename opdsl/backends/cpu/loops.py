@@ -90,7 +90,7 @@ def module_ir(
         variants: LLVM text that defines ``@function.fast``, which vectorises, and ``@function.rare``, which tells for
             which elements it is wrong; None when ``@function`` itself is as fast.
         lanes: more than 1 where ``function`` defines that function (the faster one) for so many elements at once, too,
-            with ``.lanes`` behind its name.
+            with ``.lanes`` behind its name, ``.cheap`` and ``.costly`` (see ``lanes_ir``).
     """
     print_row = _row if variants is None else _row_of_stretches
     rows = [print_row(Row(signature, layout, lanes=lanes)) for layout in layouts]
@@ -140,6 +140,10 @@ class Row:
         self.called = called or signature
         self.text = text = Text()
         text.line(f"define void @{symbol(layout)}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
+        if lanes > 1:
+            text.line(f"  %flags = alloca i8, i64 {_STRETCH}\n  %places = alloca i64, i64 {_STRETCH + lanes}")
+            for o, output in enumerate(signature.outputs):
+                text.line(f"  %found{o} = alloca {REGISTER[output.value]}, i64 {_STRETCH}")
         places = [_slot(text, k) for k in range(len(signature.operands))]
         inputs = enumerate(signature.inputs)
         self.fixed = {k: _fixed(text, each, places[k]) for k, each in inputs if layout[k] in (NUMBER, SINGLE)}
@@ -150,55 +154,92 @@ class Row:
         }
 
     def compute_all(self, name: str, begin: str, end: str, function: str) -> None:
-        """``compute``, by several elements as long as there are so many."""
+        """``compute``; of a function with loops a stretch of elements after the other.
+
+        Elements for which a loop takes a turn are found first and computed several at once, wherever they stand, into
+        memory of their own: an output may be an input. Then all are written, the others as they are without loops.
+        """
         if self.lanes == 1:
             self.compute(name, begin, end, function)
             return
-        text, n = self.text, f"{name}_lanes"
-        text.line(f"  br label %{n}_head\n{n}_head:\n  br label %{n}_test\n{n}_test:")
-        text.line(f"  %{n}_i = phi i64 [ {begin}, %{n}_head ], [ %{n}_next, %{n}_loop ]")
-        text.line(f"  %{n}_next = add nuw nsw i64 %{n}_i, {self.lanes}\n  %{n}_fits = icmp ule i64 %{n}_next, {end}")
-        text.line(f"  br i1 %{n}_fits, label %{n}_loop, label %{n}_end\n{n}_loop:")
-        self.compute_lanes(f"%{n}_i", f"{function}.lanes")
-        text.line(f"  br label %{n}_test\n{n}_end:\n  %{n}_more = icmp ult i64 %{n}_i, {end}")
-        text.line(f"  br i1 %{n}_more, label %{n}_rest, label %{n}_done\n{n}_rest:")
-        self.compute(f"{name}_rest", f"%{n}_i", end, function)
-        text.line(f"  br label %{n}_done\n{n}_done:")
+        text, n = self.text, f"{name}_part"
+        text.line(f"  br label %{n}_head\n{n}_head:\n  br label %{n}_next\n{n}_next:")
+        text.line(f"  %{n}_from = phi i64 [ {begin}, %{n}_head ], [ %{n}_to, %{n}_end ]")
+        text.line(f"  %{n}_far = add nuw nsw i64 %{n}_from, {_STRETCH}\n  %{n}_full = icmp ult i64 %{n}_far, {end}")
+        text.line(f"  %{n}_to = select i1 %{n}_full, i64 %{n}_far, i64 {end}")
+        first, last = f"%{n}_from", f"%{n}_to"
+        self.compute_costly(name, self.find_costly(name, first, last, function), first, function)
+        self.write_found(name, first, last, function)
+        text.line(f"  br label %{n}_end\n{n}_end:\n  %{n}_more = icmp ult i64 {last}, {end}")
+        text.line(f"  br i1 %{n}_more, label %{n}_next, label %{n}_done\n{n}_done:")
 
-    def compute_lanes(self, i: str, function: str) -> None:
-        """Some elements at once, from element i on: all are read before any is written."""
-        text, outputs, lanes = self.text, self.signature.outputs, range(self.lanes)
-        indices = [text.value(f"add nuw nsw i64 {i}, {lane}") for lane in lanes]
+    def find_costly(self, name: str, begin: str, end: str, function: str) -> str:
+        """Flags and places of the elements for which a loop takes a turn; how many there are."""
+        text = self.text
+        with _Elements(text, f"{name}_flag", begin, end, PARALLEL) as i:
+            flag = text.value(f"call i8 @{function}.costly({_arguments(self.called, self.inputs(i))})")
+            text.line(f"  store i8 {flag}, ptr {self.own('flags', 'i8', i, begin)}{ACCESS}")
+        n = f"{name}_place"
+        with _Elements(text, n, begin, end, ONE_BY_ONE) as i:
+            text.line(f"  %{n}_count = phi i64 [ 0, %{n}_head ], [ %{n}_counted, %{n}_loop ]")
+            text.line(f"  store i64 {i}, ptr {text.value(f'getelementptr i64, ptr %places, i64 %{n}_count')}")
+            flag = text.value(f"load i8, ptr {self.own('flags', 'i8', i, begin)}")
+            text.line(f"  %{n}_counted = add i64 %{n}_count, {text.value(f'zext i8 {flag} to i64')}")
+        for lane in range(self.lanes):  # the last ones may be too few
+            place = text.value(f"add i64 %{n}_counted, {lane}")
+            text.line(f"  store i64 {begin}, ptr {text.value(f'getelementptr i64, ptr %places, i64 {place}')}")
+        return f"%{n}_counted"
+
+    def compute_costly(self, name: str, count: str, begin: str, function: str) -> None:
+        """The results of the elements that were found, several at once."""
+        text, n, outputs = self.text, f"{name}_lanes", self.signature.outputs
+        text.line(f"  br label %{n}_head\n{n}_head:\n  br label %{n}_test\n{n}_test:")
+        text.line(f"  %{n}_k = phi i64 [ 0, %{n}_head ], [ %{n}_next, %{n}_loop ]")
+        text.line(f"  %{n}_any = icmp ult i64 %{n}_k, {count}\n  br i1 %{n}_any, label %{n}_loop, label %{n}_end")
+        text.line(f"{n}_loop:\n  %{n}_next = add nuw nsw i64 %{n}_k, {self.lanes}")
+        at = [text.value(f"add nuw nsw i64 %{n}_k, {lane}") for lane in range(self.lanes)]
+        places = [text.value(f"getelementptr i64, ptr %places, i64 {each}") for each in at]
+        indices = [text.value(f"load i64, ptr {each}") for each in places]
         vectors = [self.vector(k, indices) for k in range(len(self.called.inputs))]
         types = [self.many(output.value) for output in outputs]
         returned = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
         given = zip(self.called.inputs, vectors, strict=True)
         arguments = ", ".join(f"{self.many(each.value)} {vector}" for each, vector in given)
-        result = text.value(f"call {returned} @{function}({arguments})")
+        result = text.value(f"call {returned} @{function}.lanes({arguments})")
         for o, output in enumerate(outputs):
-            k = len(self.signature.inputs) + o
             found = result if len(types) == 1 else text.value(f"extractvalue {returned} {result}, {o}")
-            if self.is_plain(k, output):
-                text.line(f"  store {types[o]} {found}, ptr {self.place(k, i)}, align 1")
-                continue
-            for lane in lanes:
+            for lane, index in enumerate(indices):
+                kind = REGISTER[output.value]
                 value = text.value(f"extractelement {types[o]} {found}, i32 {lane}")
-                store_operand(text, output, self.place(k, indices[lane]), value)
+                text.line(f"  store {kind} {value}, ptr {self.own(f'found{o}', kind, index, begin)}")
+        text.line(f"  br label %{n}_test\n{n}_end:")
+
+    def write_found(self, name: str, begin: str, end: str, function: str) -> None:
+        """Store the results of a stretch: what was found, and where nothing was, what there is without loops."""
+        text, outputs = self.text, self.signature.outputs
+        with _Elements(text, f"{name}_write", begin, end, PARALLEL) as i:
+            values = self.inputs(i)
+            places = [self.place(len(self.signature.inputs) + o, i) for o in range(len(outputs))]
+            flag = text.value(f"load i8, ptr {self.own('flags', 'i8', i, begin)}{ACCESS}")
+            is_costly = text.value(f"icmp ne i8 {flag}, 0")
+            cheap = _call(text, self.called, f"{function}.cheap", values)
+            for o, (output, index, value) in enumerate(zip(outputs, places, cheap, strict=True)):
+                kind = REGISTER[output.value]
+                found = text.value(f"load {kind}, ptr {self.own(f'found{o}', kind, i, begin)}{ACCESS}")
+                store_operand(text, output, index, text.value(f"select i1 {is_costly}, {kind} {found}, {kind} {value}"))
+
+    def own(self, array: str, kind: str, i: str, begin: str) -> str:
+        """Where memory of its own has something of an element of a stretch."""
+        offset = self.text.value(f"sub nuw nsw i64 {i}, {begin}")
+        return self.text.value(f"getelementptr {kind}, ptr %{array}, i64 {offset}")
 
     def many(self, kind: str) -> str:
         """The type of a value for all elements that are computed at once."""
         return f"<{self.lanes} x {REGISTER[kind]}>"
 
-    def is_plain(self, k: int, operand: Operand) -> bool:
-        """Whether an operand's elements lie side by side, as they are in registers."""
-        memory = MEMORY[operand.dtype]
-        return self.moving[k][1] is None and operand.value != "bool" and memory.llvm == REGISTER[operand.value]
-
     def vector(self, k: int, indices: Sequence[str]) -> str:
         """Some elements of an input."""
         text, operand, many = self.text, self.called.inputs[k], self.many(self.called.inputs[k].value)
-        if k not in self.fixed and self.is_plain(k, self.signature.operands[k]):
-            return text.value(f"load {many}, ptr {self.place(k, indices[0])}, align 1")
         found = "poison"
         for lane, index in enumerate(indices):
             value = f"{REGISTER[operand.value]} {self.value(k, index)}"

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from opdsl.scalar.graph import Loop, Node, TypedGraph
-from opdsl.scalar.lowering import lower, split_rare
+from opdsl.scalar.lowering import lower, split_loops, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
@@ -108,16 +108,25 @@ def _repeated(graph: TypedGraph, turns: int | None) -> Iterator[Node]:
 
 
 def lanes_ir(graph: TypedGraph, name: str) -> str:
-    """A graph's function on vectors of ``lanes_for`` elements: ``@name.lanes``, and of a graph with something rare
-    ``@name.fast.lanes``.
+    """A graph's function on vectors of ``lanes_for`` elements: ``@name.lanes``.
+
+    With it come ``@name.costly``, which tells for which elements a loop takes a turn (i8, 0 or 1), and ``@name.cheap``,
+    which is right for the others. Of a graph with something rare they are those of ``@name.fast``.
 
     graph, name: what ``function_ir`` is given; the declarations are the same.
     """
     lowered, outward, lanes = _lowered(graph), _boundary(graph), lanes_for(graph)
     parts = split_rare(lowered)
-    if parts is None:
-        return _Printer(lowered, outward, lanes).function(f"{name}.lanes")
-    return _Printer(parts[0], outward, lanes).function(f"{name}.fast.lanes")
+    if parts is not None:
+        lowered, name = parts[0], f"{name}.fast"
+    cheap, costly = split_loops(lowered)
+    return "\n".join(
+        [
+            _Printer(lowered, outward, lanes).function(f"{name}.lanes"),
+            _Printer(cheap, outward).function(f"{name}.cheap"),
+            _Printer(costly, outward._replace(results=costly.result_types)).function(f"{name}.costly"),
+        ]
+    )
 
 
 def rare_ir(graph: TypedGraph, name: str) -> str | None:

@@ -237,6 +237,37 @@ def test_integers_keep_their_dtype_and_count_in_64_bits() -> None:
     assert evaluate(graph, {"x": np.int8(0)})[0] == 300
 
 
+def test_elements_are_computed_in_place_and_in_any_number(lib: Library) -> None:
+    """Elements for which a loop takes no turn, between others; one written over what the other reads from elsewhere."""
+
+    @lib.op("loops_test::halvings", inplace=True, out=True)
+    def halvings(self: Tensor, other: Tensor) -> Tensor: ...
+
+    def count(x, y):
+        steps = 0.0
+        for _ in range(80):
+            if x <= y:
+                break
+            x *= 0.5
+            steps += 1.0
+        return steps if steps > 0.0 else -x
+
+    with pytest.warns(UserWarning, match="has no derivative"):
+        halvings.pointwise(promote="int_to_float")(count)
+    values = np.random.default_rng(3).uniform(0, 40, 5003)
+    values[::7] = np.nan
+    want = expected(count, values, values[::-1])
+    x, y = opdsl.from_numpy(values.copy()), opdsl.from_numpy(values[::-1].copy())
+    for size in (1, 7, 8, 9, 1023, 1025, 5003):
+        np.testing.assert_array_equal(halvings(x[:size], y[:size]).numpy(), want[:size])
+    lib_inplace = halvings.variants["inplace"]
+    lib_inplace(x, y)
+    np.testing.assert_array_equal(x.numpy(), want)
+    every_other = opdsl.from_numpy(np.repeat(values, 2))[::2]
+    lib_inplace(every_other, y)
+    np.testing.assert_array_equal(every_other.numpy(), want)
+
+
 def test_costly_sides_of_choices_are_branches() -> None:
     """Loops of one turn, so that only elements that take a side wait for it."""
     graph = lower(read(piecewise).specialise({"x": "float32", "y": "float32"}))
