@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ import numpy
 import opdsl.array_api as standard
 from opdsl._attributes import aten
 from opdsl.array_api.data_types import sum_dtype
-from opdsl.errors import DTypeError
+from opdsl.errors import ArgumentError, DTypeError
 from opdsl.runtime import Category, DType, Tensor, float64, int64, to_dtype
 from opdsl.runtime.interchange import operand
 
@@ -32,9 +33,11 @@ def call(function: Function, types: Sequence[type], args: Sequence[Any], kwargs:
         return NotImplemented
     found = _counterpart(function.__module__, function.__name__)
     given = None if found is None else _bound(function, found, args, kwargs)
-    made = NotImplemented if found is None or given is None else found(*given.args, **given.kwargs)
-    if made is not NotImplemented:
-        return made
+    if found is not None and given is not None:
+        with suppress(ArgumentError, DTypeError):  # NumPy takes more: determinants of integers, say
+            made = found(*given.args, **given.kwargs)
+            if made is not NotImplemented:
+                return made
     return function(*_mapped(_array, tuple(args)), **_mapped(_array, dict(kwargs)))
 
 
@@ -198,6 +201,10 @@ def _reshape(a: Tensor, shape: Shape) -> Tensor:
     return standard.reshape(a, (shape,) if isinstance(shape, int) else tuple(shape))
 
 
+def _tile(a: Tensor, reps: Shape) -> Tensor:
+    return standard.tile(a, (reps,) if isinstance(reps, int) else tuple(reps))
+
+
 def _squeeze(a: Tensor, axis: Any = None) -> Tensor:
     return a.squeeze() if axis is None else standard.squeeze(a, axis)
 
@@ -265,6 +272,7 @@ _FORMS: dict[str, Function] = {
     "take": _take,
     "searchsorted": _searchsorted,
     "reshape": _reshape,
+    "tile": _tile,
     "squeeze": _squeeze,
     "transpose": _transpose,
     "round": _round,

@@ -142,6 +142,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "clip": lambda x: numpy.clip(x, a_min=0, a_max=4),
     "round": lambda x: numpy.round(x, 1),
     "reshape": lambda x: numpy.reshape(x, -1),
+    "tile": lambda x: numpy.tile(x, 2),
     "squeeze": lambda x: numpy.squeeze(x[:1]),
     "transpose": lambda x: numpy.transpose(x),
     "flip": lambda x: numpy.flip(x, 1),
@@ -175,9 +176,15 @@ def test_functions_pass_gradients() -> None:
 
 def test_functions_that_the_standard_lacks_give_arrays() -> None:
     x = opdsl.tensor(LEFT)
-    for function in (numpy.median, numpy.unwrap, lambda x: numpy.linalg.norm(x, 2, axis=(0, 1))):
+    for function in (
+        numpy.median,
+        numpy.unwrap,
+        lambda x: numpy.expand_dims(x, (0, 1)),
+        lambda x: numpy.linalg.norm(x, 2, axis=(0, 1)),
+    ):
         assert not isinstance(function(x), opdsl.Tensor)
         assert numpy.array_equal(function(x), function(LEFT))
+    assert numpy.linalg.det(opdsl.tensor([[1, 2], [3, 4]])) == numpy.linalg.det([[1, 2], [3, 4]])
     out = numpy.zeros(3)
     assert numpy.sum(x, axis=0, out=out) is out and numpy.array_equal(out, LEFT.sum(0))
     assert numpy.sum(x, where=LEFT > 2) == LEFT.sum(where=LEFT > 2)
