@@ -31,13 +31,11 @@ class Step(NamedTuple):
     operator: the operator.
     cut: how its tensors are cut; None where they are not.
     others: the arguments that are no tensors; empty of views, whose sizes follow the tensor's.
-    ndims: how many dimensions the results have.
     """
 
     operator: Operator
     cut: Cut | None
     others: tuple[str, ...]
-    ndims: tuple[int, ...]
 
 
 class _Following(DispatchMode):
@@ -74,7 +72,7 @@ class _Following(DispatchMode):
         rule = self.rule_of(called)
         others = () if isinstance(rule, Moved) else tuple(repr(each) for each in map(_without_tensors, arguments))
         cut = None if all(each is None for each in placed) else self._cut(called, rule, arguments, placed)
-        self.steps.append(Step(called, cut, others, tuple(each.ndim for each in tensors_in(result))))
+        self.steps.append(Step(called, cut, others))
         if cut is not None:
             for each, dim in zip(tensors_in(result), cut.outputs, strict=True):
                 self.mark(each, dim)
@@ -87,19 +85,6 @@ class _Following(DispatchMode):
                 if cut.partial is None and list(cut.inputs) == placed:
                     return cut
         raise ShardingError(f"{called.name} is not cut like that: {rule}")
-
-
-class _Dimensions(DispatchMode):
-    """Notes how many dimensions the results have of what a body calls."""
-
-    def __init__(self) -> None:
-        self.ndims: list[tuple[int, ...]] = []
-
-    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """See ``DispatchMode``."""
-        result = operator(*args, **kwargs)
-        self.ndims.append(tuple(each.ndim for each in tensors_in(result)))
-        return result
 
 
 def _without_tensors(value: Any) -> Any:
@@ -152,13 +137,13 @@ class ByItsCalls:
             return None
         # What depends on the size of the dimension, a mean by hand say, is another thing for a piece.
         second = self._run(arguments, inputs, _GROWTH)
-        if second is None or first != second or not self._keeps_dimensions(arguments, inputs, first[1]):
+        if second is None or first != second or not self._keeps_dimensions(arguments, first[0]):
             return None
         return first[0]
 
-    def _keeps_dimensions(self, arguments: Arguments, inputs: tuple[int | None, ...], steps: list[Step]) -> bool:
-        """Whether a piece of one element has the dimensions of others, which ``squeeze`` would take away."""
-        dims = iter(inputs)
+    def _keeps_dimensions(self, arguments: Arguments, cut: Cut) -> bool:
+        """Whether pieces of one element have the results of others, of which ``squeeze`` would take a dimension."""
+        dims = iter(cut.inputs)
 
         def of_one(tensor: Tensor) -> Tensor:
             dim = next(dims)
@@ -167,13 +152,12 @@ class ByItsCalls:
             return new_tensor(form.replace(shape=shape, strides=contiguous_strides(shape)))
 
         given = tuple(with_tensors(each, of_one) for each in arguments)
-        seen = _Dimensions()
         try:
-            with seen:
-                self.operator.find_in(self.operator.key_set(given, current.get()))(*given)
+            result = self.operator.find_in(self.operator.key_set(given, current.get()))(*given)
         except (OpdslError, NotImplementedError):
-            return True  # which is said of a piece, too
-        return seen.ndims == [each.ndims for each in steps]
+            return True  # such a piece says so, too
+        pairs = zip(tensors_in(result), cut.outputs, strict=True)
+        return all(dim is not None and each.ndim > dim and each.shape[dim] == 1 for each, dim in pairs)
 
     def _run(self, arguments: Arguments, inputs: tuple[int | None, ...], growth: int) -> tuple[Cut, list[Step]] | None:
         following = _Following(self.rule_of)
