@@ -25,6 +25,9 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 # What routines of real numbers are called for complex ones.
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
 
+# What is the same for all matrices; as a tuple, since a union is made anew wherever it is written.
+_SCALAR = (str, int)
+
 # Multiplications of one matrix from which LAPACK's own threads pay: they wait actively, for milliseconds.
 _SINGLE_UP_TO = 2**28
 
@@ -91,7 +94,7 @@ def _work_sizes(name: str, dtype: Any, kinds: tuple[str | int | Work | None, ...
     asked: list[Array] = []
     for each in kinds:
         asked.append(numpy.zeros((1, 1), (each.dtype or dtype) if isinstance(each, Work) else dtype))
-        passed.append(each if isinstance(each, str | int) else asked[-1])
+        passed.append(each if isinstance(each, _SCALAR) else asked[-1])
         if isinstance(each, Work) and each.is_counted:
             passed.append(-1)
     _run(name, dtype, [*passed, numpy.zeros(1, numpy.int32)], 1, 1)
@@ -118,10 +121,10 @@ def _threads(stack: Array) -> int:
 
 
 def _run(name: str, dtype: Any, passed: Sequence[Array | str | int], count: int, threads: int) -> None:
-    numbers = _numbers([each for each in passed if isinstance(each, str | int)])
+    numbers = _numbers([each for each in passed if isinstance(each, _SCALAR)])
     words, number = [count, threads], _address(numbers)
     for each in passed:
-        if isinstance(each, str | int):
+        if isinstance(each, _SCALAR):
             words += number, 0
             number += numbers.itemsize
         else:
