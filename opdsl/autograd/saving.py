@@ -38,7 +38,7 @@ def without_elements(meta: TensorMeta) -> Tensor:
 def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozenset[str]:
     """The parameters of a formula of which it reads no element.
 
-    A function whose text cannot be read is taken to read everything.
+    A function whose text cannot be read, or is another one's since its file was changed, is taken to read everything.
 
     Args:
         function: the formula.
@@ -47,6 +47,9 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError, TypeError):
+        return frozenset()
+    named = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == function.__name__]
+    if not named and function.__name__ != "<lambda>":
         return frozenset()
     harmless: set[int] = set()
     for node in ast.walk(tree):

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 import torchgen
@@ -17,6 +18,7 @@ import opdsl
 from opdsl import native
 from opdsl.autograd.kernel import derivative_of
 from opdsl.autograd.pointwise import PointwiseDerivative
+from opdsl.autograd.saving import form_only
 from opdsl.autograd.view_derivative import ViewDerivative
 from opdsl.dispatch import Operator
 from opdsl.native.derivatives import Derivative, FormulaKind
@@ -174,6 +176,21 @@ def test_no_more_is_kept_than_in_pytorch(derivative: Derivative) -> None:
             if not reads.intersection(tensors) <= kept(formula.text, tensors):
                 more[name] = reads
     assert bool(more) == (str(schema.name) in KEEPING), more
+
+
+def shape_of(gradient: opdsl.Tensor, shown: opdsl.Tensor) -> opdsl.Tensor:
+    return gradient.reshape(shown.shape)
+
+
+def formula(grad: opdsl.Tensor, self: opdsl.Tensor, other: opdsl.Tensor) -> opdsl.Tensor:
+    return shape_of(grad, self) * other.sum()
+
+
+def test_what_a_formula_reads_of_a_tensor_is_known_by_its_own_text() -> None:
+    assert form_only(formula) == {"self"}
+    # As it is when the file was changed beneath a running process.
+    moved = FunctionType(formula.__code__.replace(co_firstlineno=1), formula.__globals__, "formula")
+    assert form_only(moved) == frozenset()
 
 
 if __name__ == "__main__":
