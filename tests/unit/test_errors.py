@@ -438,6 +438,13 @@ MISTAKES = {
     "a worker of another version": Mistake(errors.VersionError, compute_with_another_version, RuntimeError),
     "sizes that are unknown": Mistake(errors.ShardingError, sort_unknown_sizes, NotImplementedError),
     "no derivative": Mistake(errors.MissingDerivativeError, backward_without_derivative, NotImplementedError),
+    # What torch.export raises of a branch on elements is a RuntimeError.
+    "trace": Mistake(
+        errors.TraceError, lambda: opdsl.trace(lambda x: x if x.sum() > 0 else -x, opdsl.ones(2)), RuntimeError
+    ),
+    "program": Mistake(
+        errors.ProgramError, lambda: opdsl.trace(lambda x: x, opdsl.ones(2))(opdsl.ones(2, 2)), RuntimeError
+    ),
 }
 
 
