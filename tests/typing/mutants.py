@@ -103,8 +103,10 @@ def _callee(decorator: ast.expr) -> ast.expr:
 
 
 def _attaches(decorator: ast.expr) -> bool:
+    """Whether what is decorated takes the operator's arguments: what launches CUDA C++ takes others."""
     callee = _callee(decorator)
-    return isinstance(callee, ast.Attribute) and callee.attr in IMPLEMENTING
+    launches = isinstance(decorator, ast.Call) and any(each.arg == "source" for each in decorator.keywords)
+    return isinstance(callee, ast.Attribute) and callee.attr in IMPLEMENTING and not launches
 
 
 def _operator(decorator: ast.expr) -> str:
