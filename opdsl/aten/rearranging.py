@@ -18,7 +18,7 @@ from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.iteration.dimensions import reduced_dimensions
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.kernels.primitives.host import is_beyond, through_host
-from opdsl.runtime import MemoryFormat, Tensor, cpu, from_numpy, int64, wrap_dimension
+from opdsl.runtime import MemoryFormat, Tensor, cpu, float64, from_numpy, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
@@ -192,6 +192,10 @@ def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> 
     ...
 
 
+# No memory has so many elements.
+_LARGE = 1 << 45
+
+
 @repeat_interleave.kernel("CPU", "CUDA")
 def repeat_interleave_kernel(repeats, output_size):
     check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
@@ -200,6 +204,9 @@ def repeat_interleave_kernel(repeats, output_size):
     check(not (repeats < 0).any().item(), "repeats can not be negative")
     ends = repeats.cumsum(0, dtype=int64)
     size = ends.select(0, count - 1).item() if count else 0
+    whole = int(float(repeats.sum(dtype=float64)))
+    if whole > _LARGE:
+        repeats.new_empty((min(whole, 2**63 - 1),))  # says that there is no such memory; sums of integers wrap
     check(output_size is None or output_size == size, "allocated size does not match required size")
     if repeats.device is cpu:
         return from_numpy(numpy.arange(count, dtype=repeats.array.dtype).repeat(repeats.array))

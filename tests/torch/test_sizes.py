@@ -153,3 +153,12 @@ def test_devices_that_are_one_have_no_index(device: str) -> None:
         for _ in range(2):
             made = lib.randperm(3, device=device), lib.zeros(2).to(device), lib.empty_like(lib.ones(2), device=device)
             assert [str(each.device) for each in made] == [device.partition(":")[0]] * 3
+
+
+@pytest.mark.parametrize("counts", ([2**61, 2**61], [2**62] * 4, [2**63 - 1, 2]))
+def test_positions_that_are_repeated_too_often(counts: list[int]) -> None:
+    """Sums of integers wrap, to 0 for one of these."""
+    with pytest.raises(RuntimeError):
+        torch.repeat_interleave(torch.tensor(counts[:2]))
+    with pytest.raises(opdsl.errors.ShapeError, match="overflow"):
+        opdsl.repeat_interleave(opdsl.tensor(counts))
