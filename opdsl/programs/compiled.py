@@ -223,7 +223,7 @@ def compile(function: Callable[P, R]) -> CompiledFunction[P, R]:
     >>> swiglu(opdsl.ones(2, 3), opdsl.ones(3, 4), opdsl.ones(3, 4)).shape
     (2, 4)
     >>> print(swiglu.explain())
-    swiglu(x: float32[s1, s2], w: float32[s2, s3], v: float32[s2, s3]): 3 steps, 1 of them fused of 5
+    swiglu(x: float32[s1, s2], w: float32[s2, s5], v: float32[s2, s5]): 3 steps, 1 of them fused of 5
     """
     return CompiledFunction(function)
 
