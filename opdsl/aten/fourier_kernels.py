@@ -161,6 +161,7 @@ def _fft_c2r(self: Tensor, dim: list[int], normalization: int, last_dim_size: Sy
 def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
     check(self.is_complex(), f"_fft_c2r expects a complex tensor, but got {self.dtype.name}")
     require_dims("_fft_c2r", self, dim, 1, normalization)
+    check(last_dim_size >= 0, f"Invalid number of data points ({last_dim_size}) specified")
     last = dim[-1]
     shape = resized(self.shape, last, last_dim_size)
     # PyTorch transforms the other dimensions first, and then what that gives.

@@ -162,3 +162,9 @@ def test_positions_that_are_repeated_too_often(counts: list[int]) -> None:
         torch.repeat_interleave(torch.tensor(counts[:2]))
     with pytest.raises(opdsl.errors.ShapeError, match="overflow"):
         opdsl.repeat_interleave(opdsl.tensor(counts))
+
+
+def test_transforms_to_fewer_points_than_none() -> None:
+    for lib, error in ((torch, RuntimeError), (opdsl, opdsl.errors.ShapeError)):
+        with pytest.raises(error):
+            lib.ops.aten._fft_c2r(lib.ones(3, 2, dtype=lib.complex128), [0], 0, -2)
