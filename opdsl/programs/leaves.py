@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opdsl.runtime import Tensor
 
-__all__ = ["LEAF", "Leaves", "flatten", "unflatten"]
+__all__ = ["LEAF", "RESERVED", "Leaves", "flatten", "unflatten"]
+
+RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "unserved"))
+"""Names that mean something else in the text of a program."""
 
 
 class _Leaf:
@@ -100,7 +104,7 @@ def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
     made: list[str] = []
     for each in names:
         name = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in each)
-        while name in made:
+        while name in made or name in RESERVED:
             name += "_"
         made.append(name)
     return tuple(made)

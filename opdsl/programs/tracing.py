@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, overload
 
@@ -18,7 +18,7 @@ from opdsl.errors import KernelError, OpdslError, TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
-from opdsl.programs.leaves import Leaves, flatten, unflatten
+from opdsl.programs.leaves import RESERVED, Leaves, flatten, unflatten
 from opdsl.programs.program import Program
 from opdsl.programs.steps import FUNCTIONS, WORDS, Call, Expression, Input, Result, Step, names_in, sizes_of
 from opdsl.runtime import Device, Tensor
@@ -91,7 +91,7 @@ def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
             for each, _ in inputs.tensors:
                 each.geometry = each.geometry.replace(requires_grad=False)
             specs = tuple(map(_input, leaves.names, leaves.values, given))
-            tracer = _Tracer(recorder, inputs)
+            tracer = _Tracer(recorder, inputs, leaves.names)
             positional, named = unflatten(leaves, given)
             with tracer, _Calls(tracer):
                 outputs = function(*positional, **named)
@@ -126,7 +126,7 @@ class _Tracer(DispatchMode):
 
     is_lowered = True
 
-    def __init__(self, recorder: Lowering, inputs: Inputs) -> None:
+    def __init__(self, recorder: Lowering, inputs: Inputs, leaves: Sequence[str]) -> None:
         self.recorder = recorder
         self.inputs = inputs
         self.before = current.get()
@@ -135,7 +135,7 @@ class _Tracer(DispatchMode):
         self.kept: list[Any] = [made for made, _ in inputs.tensors]
         self.constants: dict[str, Tensor] = {}
         self.stand_ins: dict[int, Tensor] = {}
-        self.taken: dict[str, int] = dict.fromkeys((text for _, text in inputs.tensors), 0)
+        self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves), 0)
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Note a call, and give what stands for its results."""

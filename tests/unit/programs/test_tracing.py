@@ -150,6 +150,16 @@ def test_the_source_of_a_program_runs() -> None:
     assert (made.shape, made.dtype) == ((20,), opdsl.float64)
 
 
+def test_names_of_operators_and_arguments_stay_clear_of_what_programs_call() -> None:
+    def function(max: Any, *, lambda_: Any) -> Any:
+        return (max & lambda_).max(), opdsl.ops.aten.__and__.Tensor(max, lambda_)
+
+    program = opdsl.trace(function, opdsl.ones(3, dtype=opdsl.int64), lambda_=opdsl.ones(3, dtype=opdsl.int64))
+    assert [each.name for each in program.inputs] == ["max_", "lambda_"]
+    assert [each.results[0].name for each in program.steps] == ["bitwise_and", "max_1", "bitwise_and_1"]  # type: ignore[union-attr]
+    compile(program.source, "program", "exec")
+
+
 def test_steps_that_nothing_reads_are_left_out() -> None:
     program = opdsl.trace(lambda x: (x.exp(), x + 1)[1], opdsl.ones(2))
     assert names(without_unused_steps(program)) == ["aten::add.Tensor"]
