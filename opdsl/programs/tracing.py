@@ -253,6 +253,8 @@ class _Tracer(DispatchMode):
                 name = self.names[id(self._constant(value))]
             return Expression(name)
         if is_symbol(value):
+            if self.recorder.is_late(value.text):
+                raise NotLoweredError("a size that elements decide is used")
             return Expression(self._text(value.text))
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*map(self.operand, value))

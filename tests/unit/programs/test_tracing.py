@@ -96,6 +96,7 @@ def test_writes_and_views_are_steps() -> None:
         pytest.param(lambda x: x.numpy().sum(), id="numpy"),
         pytest.param(lambda x: opdsl.equal(x, x), id="equal"),
         pytest.param(lambda x: opdsl.full((2,), float(x[0])), id="float"),
+        pytest.param(lambda x: x[x > 0].reshape(x[x > 0].shape[0], 1), id="a size"),
     ],
 )
 def test_a_function_that_looks_at_elements_is_refused(function: Any) -> None:
