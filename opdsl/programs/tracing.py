@@ -30,10 +30,10 @@ __all__ = ["trace", "traced"]
 
 
 @overload
-def trace(function: Tensor, /) -> Tensor: ...
+def trace(function: Tensor | None = None, /, **named: Tensor) -> Tensor: ...
 @overload
 def trace(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Program: ...
-def trace(function: Callable[..., Any] | Tensor, /, *arguments: Any, **named: Any) -> Program | Tensor:
+def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: Any, **named: Any) -> Program | Tensor:
     """The operators that a function calls, as a program. The function is run once, and nothing is computed.
 
     Args:
@@ -71,8 +71,9 @@ def trace(function: Callable[..., Any] | Tensor, /, *arguments: Any, **named: An
     >>> program(opdsl.zeros(1, 2), opdsl.zeros(2))
     tensor([[1., 1.]])
     """
-    if isinstance(function, Tensor):
-        return trace_of_matrix(function)
+    if function is None or isinstance(function, Tensor):
+        matrix = () if function is None else (function,)
+        return trace_of_matrix(*matrix, *arguments, **named)
     return traced(function, flatten(function, arguments, named))
 
 

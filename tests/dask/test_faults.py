@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,6 @@ import dask
 import dask.array as da
 from distributed import Client, LocalCluster
 
-sys.path.insert(0, str(Path(__file__).parent))
-import faulty
-
 from opdsl.errors import VersionError
 from opdsl.interop.dask import blocks, lazy
 
@@ -28,7 +27,18 @@ X = np.arange(96.0).reshape(24, 4)
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+def faulty() -> Iterator[ModuleType]:
+    """The module that workers import, too; other tests do not see its operators."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    module = importlib.import_module("faulty")
+    yield module
+    module.lib.close()
+    del sys.modules["faulty"]
+    sys.path.remove(str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="module")
+def client(faulty: ModuleType) -> Iterator[Client]:
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "20s", "distributed.worker.daemon": True}),
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None) as cluster,
@@ -37,7 +47,7 @@ def client() -> Iterator[Client]:
         yield own
 
 
-def test_a_worker_that_is_killed(client: Client, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed(faulty: Any, client: Client, tmp_path: Path) -> None:
     """What it held and was at is computed again, by the other or by one that is started in its place."""
     made = client.compute(lazy(faulty.doubled)(da.from_array(X, chunks=(1, 4)), str(tmp_path)))
     until = time.monotonic() + 30
@@ -47,7 +57,7 @@ def test_a_worker_that_is_killed(client: Client, tmp_path: Path) -> None:
     np.testing.assert_array_equal(made.result(timeout=60), X + X)
 
 
-def test_a_kernel_that_raises(client: Client) -> None:
+def test_a_kernel_that_raises(faulty: Any, client: Client) -> None:
     """The author's error comes back, with the operator and the chunk."""
     x = X.copy()
     x[20] = -1.0
@@ -56,7 +66,7 @@ def test_a_kernel_that_raises(client: Client) -> None:
     assert any("raised for chunk (2, " in each and "faulty::positive" in each for each in raised.value.__notes__)
 
 
-def test_other_versions(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_versions(faulty: Any, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that has another opdsl, or another declaration, says so; it computes nothing."""
     own = blocks.edition_of(faulty.squared.operator)
     for other, text in (

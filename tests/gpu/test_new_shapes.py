@@ -12,7 +12,8 @@ from tests.torch.test_new_shapes import CALLS, hold_against_pytorch
 SIZES = (5, 9, 2, 1, 0, 7)
 
 
-@pytest.mark.parametrize("name", CALLS)
+# PyTorch has no products of integers on CUDA, and neither have we.
+@pytest.mark.parametrize("name", [each for each in CALLS if each != "products of integers"])
 def test_every_size_gives_what_pytorch_gives(name: str) -> None:
     hold_against_pytorch(name, SIZES, "cuda")
 

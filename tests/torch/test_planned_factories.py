@@ -144,7 +144,7 @@ def test_recorders_are_told_the_same_planned_or_not() -> None:
     seen: list[list[str]] = []
     for _ in range(3):
         names: list[str] = []
-        with opdsl.record_calls(lambda operator, geometries, seconds, names=names: names.append(operator.__name__)):
+        with opdsl.record_calls(lambda operator, *_, names=names: names.append(operator.__name__)):
             opdsl.zeros(2, 3)
         seen.append(names)
     assert seen[0] == seen[1] == seen[2]
