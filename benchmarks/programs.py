@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,7 +18,6 @@ from harness import Case, Report, compare, main
 from harness.models import MODELS
 
 import opdsl
-from opdsl.testing.timing import shown
 
 SMALL, LARGE = 1_000, 1_000_000
 
@@ -162,30 +160,8 @@ def run(threads: int, *, inductor: bool) -> Report:
         if others:
             rows = compare(others, names, clock=clock)
             report.comparison(f"The same against torch.compile, warm, {title}", rows, theirs="torch.compile")
-    first_results(report, inductor=inductor)
     inference(report, clock)
     return report
-
-
-def first_results(report: Report, *, inductor: bool) -> None:
-    """Add how long the first call of a compiled function takes, with no kernel on disk."""
-    report.write("", "## From the decorated function to its first result, nothing on disk", "")
-    report.write("| | opdsl | torch.compile |", "|---|---:|---:|")
-    for name, each in FORMULAS.items():
-        own, its = made(each.shapes[0])
-        with tempfile.TemporaryDirectory() as cache:
-            opdsl.set_kernel_cache(cache)
-            started = time.perf_counter()
-            opdsl.compile(each.make(opdsl))(*own)
-            seconds = time.perf_counter() - started
-        opdsl.set_kernel_cache(True)
-        other = math.nan
-        if inductor:
-            torch.compiler.reset()
-            started = time.perf_counter()
-            torch.compile(each.make(torch))(*its)
-            other = time.perf_counter() - started
-        report.write(f"| {name} | {shown(seconds)} | {shown(other) if inductor else ''} |")
 
 
 def inference(report: Report, clock: Callable[[], float]) -> None:

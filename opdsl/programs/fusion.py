@@ -206,13 +206,16 @@ def _as_one(group: _Group, outside: frozenset[str]) -> list[Step]:
     if len(steps) == 1 or not wanted or any(each.dtype is not group.dtype for each in wanted):
         return steps
     composition = Composition(steps, _ROW_FOLDS)
-    shapes = {each.shape for each in composition.tensors.values()}
     if not any(each.dtype is group.dtype for each in composition.tensors.values()):
+        return steps
+    # Results lie as they would apart: as operands do, where these lie alike.
+    whole = [each.geometry for each in composition.tensors.values() if sizes_of(each.shape) == group.shape]
+    if len({sizes_of(each.strides) for each in whole}) > 1:
         return steps
     if group.row is None:
         operator = composition.pointwise([each.name for each in wanted])
     else:
-        if group.shape not in map(sizes_of, shapes):  # rows of what is read have to be whole
+        if not whole or not whole[0].is_contiguous():  # rows of what is read have to be whole, and those of results
             return steps
         is_row = [each.shape == group.row and group.row != group.shape for each in wanted]
         operator = composition.row([each.name for each in wanted], group.dims, is_row)

@@ -104,6 +104,14 @@ def test_fused_steps_in_16_bits_round_as_they_do_apart(dtype: Any) -> None:
     assert len(compiled.explain().programs[0].steps) == 1
 
 
+@pytest.mark.parametrize("function", [softmax, lambda x: x.exp() + 1, lambda x: x + x.t().contiguous().exp() * 2])
+def test_results_lie_as_they_would_without_fusion(function: Any) -> None:
+    compiled = opdsl.compile(function)
+    for x in (drawn(4, 4), drawn(4, 4).t(), drawn(4, 8)[:, ::2]):
+        assert compiled(x).stride() == function(x).stride()
+        numpy.testing.assert_allclose(compiled(x).numpy(), function(x).numpy(), rtol=1e-5)
+
+
 def test_one_program_serves_all_sizes() -> None:
     compiled = opdsl.compile(softmax)
     for size in range(2, 12):
