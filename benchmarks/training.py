@@ -1,11 +1,10 @@
 """What training costs: steps of networks against PyTorch eager, with equal weights, in one process.
 
-``--threads 2`` has both sides use two. First steps and memory are measured in fresh processes.
+First steps and memory are measured in fresh processes.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -25,8 +24,6 @@ from opdsl.testing.timing import shown
 
 ROUNDS = 5
 STEPS = 20
-# Of each kind one: a fresh process of each side, with and without kernels on disk.
-FIRST = (2, 3, 7)
 
 
 def operations(lib: Any) -> dict[str, Callable[[], Any]]:
@@ -60,8 +57,17 @@ def operations(lib: Any) -> dict[str, Callable[[], Any]]:
     return {name: there_and_back(name) for name in functions}
 
 
-def first_step(library: str, index: int, cache: str) -> tuple[float, float]:
-    """The seconds of a first step in a fresh process, and how much memory steps take, in MiB.
+class First(NamedTuple):
+    """What a fresh process says of its steps, see ``harness.first_step``: seconds of the first, and sizes in MiB."""
+
+    seconds: float
+    memory: float
+    later: float
+    process: float
+
+
+def first_step(library: str, index: int, cache: str) -> First:
+    """Take steps in a fresh process.
 
     Args:
         library: its name.
@@ -72,26 +78,25 @@ def first_step(library: str, index: int, cache: str) -> tuple[float, float]:
     environment = os.environ | {"OPDSL_CACHE_DIR": cache or os.environ.get("OPDSL_CACHE_DIR", "")}
     here = Path(__file__).parent
     done = subprocess.run(command, check=True, env=environment, cwd=here, capture_output=True, text=True)
-    seconds, memory = map(float, done.stdout.split())
-    return seconds, memory
+    return First(*map(float, done.stdout.split()))
 
 
-def run(threads: int) -> Report:
+def run() -> Report:
     """Measure everything."""
-    torch.set_num_threads(threads)
-    opdsl.set_num_threads(threads)
-    report = Report("Training", threads=threads)
-    clock = time.process_time if threads == 1 else time.perf_counter
+    report = Report("Training", threads=1)
+    use_threads(1)
     mine, its = operations(opdsl), operations(torch)
     cases = [Case(name, f"mine[{name!r}]()", f"its[{name!r}]()", 0.6) for name in mine]
-    rows = compare(cases, {"mine": mine, "its": its}, clock=clock)
+    rows = compare(cases, {"mine": mine, "its": its}, clock=time.process_time)
     report.comparison("One operation, forward and backward", rows, theirs="torch")
     models = [(each.make(opdsl), each.make(torch)) for each in MODELS]
     losses = [[[float(each.step().item()) for _ in range(STEPS)][-1] for each in pair] for pair in models]
     steps = [(f"models[{index}][0].step()", f"models[{index}][1].step()") for index in range(len(MODELS))]
-    cases = [Case(each.name, *pair, each.goal) for each, pair in zip(MODELS, steps, strict=True)]
-    rows = compare(cases, {"models": models}, rounds=ROUNDS, clock=clock)
-    report.comparison("A step", rows, theirs="torch")
+    for threads, clock in ((1, time.process_time), (2, time.perf_counter)):
+        use_threads(threads)
+        cases = [Case(each.name, *pair, each.goal) for each, pair in zip(MODELS, steps, strict=True)]
+        rows = compare(cases, {"models": models}, rounds=ROUNDS, clock=clock)
+        report.comparison(f"A step on {threads} thread{'s' * (threads != 1)}", rows, theirs="torch")
     report.write("", f"## Losses after {STEPS} steps", "", "| | opdsl | torch |", "|---|---:|---:|")
     for each, (ours, theirs) in zip(MODELS, losses, strict=True):
         report.write(f"| {each.name} | {ours:.6f} | {theirs:.6f} |")
@@ -99,22 +104,29 @@ def run(threads: int) -> Report:
     return report
 
 
+def use_threads(count: int) -> None:
+    """Have both sides use so many."""
+    torch.set_num_threads(count)
+    opdsl.set_num_threads(count)
+
+
 def first_steps(report: Report) -> None:
-    """Add the table of first steps and memory."""
-    report.write("", "## The first step of a process, and the memory of five steps", "")
-    report.write("| | cold | warm | torch | memory | torch |", "|---|---:|---:|---:|---:|---:|")
-    for index in FIRST:
+    """Add the tables of first steps and of memory."""
+    found = []
+    for index in range(len(MODELS)):
         with tempfile.TemporaryDirectory() as cache:
-            cold, _ = first_step("opdsl", index, cache)
-            warm, memory = first_step("opdsl", index, cache)
-        theirs, its_memory = first_step("torch", index, "")
-        times = " | ".join(map(shown, (cold, warm, theirs)))
-        report.write(f"| {MODELS[index].name} | {times} | {memory:.0f} MiB | {its_memory:.0f} MiB |")
+            found.append((first_step("opdsl", index, cache), first_step("opdsl", index, cache)))
+    theirs = [first_step("torch", index, "") for index in range(len(MODELS))]
+    report.write("", "## The first step of a process: without compiled kernels on disk, and with", "")
+    report.write("| | cold | warm | torch |", "|---|---:|---:|---:|")
+    for each, (cold, warm), its in zip(MODELS, found, theirs, strict=True):
+        report.write(f"| {each.name} | {' | '.join(shown(one.seconds) for one in (cold, warm, its))} |")
+    report.write("", "## Memory: of a later step, of five steps with all that the first loads, of the process", "")
+    report.write("| | later | torch | five | torch | process | torch |", f"|---|{'---:|' * 6}")
+    for each, (_, warm), its in zip(MODELS, found, theirs, strict=True):
+        sizes = (warm.later, its.later, warm.memory, its.memory, warm.process, its.process)
+        report.write(f"| {each.name} | {' | '.join(f'{one:.1f} MiB' for one in sizes)} |")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--threads", type=int, default=1)
-    chosen, sys.argv[1:] = parser.parse_known_args()
-    name = "training" if chosen.threads == 1 else f"training-{chosen.threads}-threads"
-    main(name, lambda: run(chosen.threads))
+    main("training", run)

@@ -99,6 +99,30 @@ def scaled_and_shifted_scalar(input, scale, shift):
     return input * scale + shift
 
 
+@lib.op(variants="function")
+def centred_product(grad: Tensor, input: Tensor, mean: Tensor) -> Tensor:
+    """``grad * (input - mean)``, all broadcast to the input."""
+    ...
+
+
+@centred_product.pointwise
+def centred_product_scalar(grad, input, mean):
+    return grad * (input - mean)
+
+
+@lib.op(variants="function")
+def gradient_through_statistics(
+    grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor, slope: Tensor, shift: Tensor
+) -> Tensor:
+    """``grad * scale - (input - mean) * slope - shift``, all broadcast to the input."""
+    ...
+
+
+@gradient_through_statistics.pointwise
+def gradient_through_statistics_scalar(grad, input, mean, scale, slope, shift):
+    return grad * scale - (input - mean) * slope - shift
+
+
 def normalized(input: Tensor, statistics: Statistics, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """The input with these statistics brought to 0 and 1, times ``weight`` plus ``bias``, in its own memory format."""
     mean, scale = statistics
@@ -192,18 +216,19 @@ def channel_gradients(
 
     training: whether these are the input's own, and so depend on it.
     """
-    dims = others(input)
+    dims, (mean, rstd) = others(input), statistics
     wide = precision_of(input.dtype)
-    grad_out, standardized = grad.to(wide), (input.to(wide) - statistics.mean) * statistics.rstd
-    weighted, total = (grad_out * standardized).sum(dims, True), grad_out.sum(dims, True)
+    weighted = centred_product(grad, input, mean).sum(dims, True) * rstd
+    total = grad.to(wide).sum(dims, True)
     found = None
     if mask[0]:
-        factor = statistics.rstd
-        if weight is not None:
-            factor = factor * by_channel(weight.to(wide), input.ndim)
-        count = input.numel() // max(input.size(1), 1)
-        through = grad_out - (total + standardized * weighted) / count if training else grad_out
-        found = (through * factor).to(input.dtype)
+        factor = rstd if weight is None else rstd * by_channel(weight.to(wide), input.ndim)
+        if training:
+            share = factor / (input.numel() // max(input.size(1), 1))
+            found = gradient_through_statistics(grad, input, mean, factor, share * rstd * weighted, share * total)
+        else:
+            found = grad * factor
+        found = found.to(input.dtype)
     kept = input.dtype if weight is None else weight.dtype
     to_weight, to_bias = (
         each.view((-1,)).to(kept) if wanted else None for each, wanted in zip((weighted, total), mask[1:], strict=True)

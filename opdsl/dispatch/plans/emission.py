@@ -45,7 +45,7 @@ class _Line:
 
     text: how it reads.
     name: what it only makes: where nothing uses that, it is left out; empty for what does more.
-    step: of a line that makes one array, what does.
+    step: of a line that runs one.
     native: of a line that makes a tensor with one function of a backend, that function and its arguments.
     """
 
@@ -90,6 +90,7 @@ class Emitter:
         self.returned = self._returned(result)
         self._add(f"return {self.returned}")
         self._leave_unused_out()
+        self._let_go()
         self.parts = {name: text for text, name in self.recorder.parts.items()}
         return [each.text for each in self.lines]
 
@@ -170,8 +171,8 @@ class Emitter:
         operands = ", ".join([self._operand(each) for each in step.operands])
         call = f"{self.recorder.constant(step.function)}({operands})"
         made = _Line(self.indent + (f"{', '.join(step.results)} = {call}" if step.results else call))
+        made.step = step
         if len(step.results) == 1:
-            made.step = step
             self.producers[step.results[0]] = made
             made.name = step.results[0] if step.results[0].startswith("view") else ""
         self.lines.append(made)
@@ -222,6 +223,22 @@ class Emitter:
             if line.name and line.name not in used:
                 continue
             used.update(_WORDS.findall(line.text))
+            kept.append(line)
+        self.lines = kept[::-1]
+
+    def _let_go(self) -> None:
+        """Drop what is made on the way behind the last line that uses it: later steps may lie in its memory."""
+        held = set(self.made.values())
+        held.update(name for each in self.recorder.steps if isinstance(each, Step) for name in each.results)
+        kept: list[_Line] = []
+        is_last = True
+        for line in reversed(self.lines):
+            words = held.intersection(_WORDS.findall(line.text))
+            if words and not is_last:
+                indent = line.text[: len(line.text) - len(line.text.lstrip())]
+                kept.append(_Line(f"{indent}del {', '.join(sorted(words))}"))
+            held -= words
+            is_last = is_last and line.step is None and line.native is None
             kept.append(line)
         self.lines = kept[::-1]
 

@@ -10,7 +10,8 @@ import numpy
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor
+from opdsl import Library, Tensor, traceable
+from opdsl.backends.cpu import memory
 from opdsl.dispatch.plans.call_cache import CallCache
 
 CALLS = {
@@ -203,3 +204,25 @@ def test_what_cannot_be_lowered_is_not_tried_again_for_each_size() -> None:
             for _ in range(2):
                 assert halved(opdsl.full((size,), 8.0)).tolist() == [1.0] * size
     assert runs == 8
+
+
+@pytest.mark.usefixtures("plans_at_once")
+def test_what_is_made_on_the_way_is_dropped_when_it_has_been_used() -> None:
+    lib = Library("passing")
+
+    @lib.op
+    @traceable
+    def chain(x: Tensor) -> Tensor:
+        for _ in range(6):
+            x = x.exp().neg()
+        return x
+
+    x = opdsl.zeros(1 << 18)  # of a size that is counted
+    chain(x)
+    memory.empty_cache()
+    before = memory.memory_stats()
+    chain(x)
+    after = memory.memory_stats()
+    assert after["allocations"] - before["allocations"] == 12
+    assert after["hits"] - before["hits"] == 10
+    lib.close()
