@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy
-
 from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op, traceable
 from opdsl.errors import ShapeError
@@ -20,8 +18,9 @@ from opdsl.runtime import (
     Tensor,
     become,
     forget_history,
-    from_numpy,
+    has_internal_overlap,
     infer_size,
+    int64,
     make_view,
     storage_size,
     view_of,
@@ -231,18 +230,16 @@ def as_strided_kernel(self, size, stride, storage_offset):
 @as_strided.derivative("self")
 def as_strided_derivative(grad, self, size, stride, storage_offset):
     """By way of the storage: what is shown several times gets the sum; where ``self`` overlaps, each a share."""
-    places = numpy.arange(storage_size(self) // self.itemsize)
+    count = storage_size(self) // self.itemsize
+    places = grad.new_ones((count,), dtype=int64).cumsum(0).sub(1)
     offset = self.storage_offset() if storage_offset is None else storage_offset
-    shown = as_strided(from_numpy(places), size, stride, offset).reshape(-1).to(grad.device)
-    summed = grad.new_zeros(places.shape).index_add(0, shown, grad.reshape(-1))
-    steps = [step * places.itemsize for step in self.strides]
-    own = numpy.ascontiguousarray(
-        numpy.lib.stride_tricks.as_strided(places[self.storage_offset() :], self.shape, steps)
-    ).reshape(-1)
-    found = summed.index_select(0, from_numpy(own).to(grad.device))
-    counts = numpy.bincount(own)
-    if counts.max(initial=0) > 1:
-        found = found / from_numpy(counts[own]).to(grad.device)
+    shown, own = (
+        as_strided(places, *each).reshape((-1,))
+        for each in ((size, stride, offset), (self.shape, self.strides, self.storage_offset()))
+    )
+    found = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
+    if has_internal_overlap(self.geometry):
+        found = found / grad.new_zeros((count,)).index_add(0, own, grad.new_ones(own.shape)).index_select(0, own)
     return found.view(self.shape)
 
 

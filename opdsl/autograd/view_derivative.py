@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy
-
 from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
@@ -20,7 +18,7 @@ from opdsl.dispatch import Operator, is_grad_enabled, no_grad
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.state import PLAN_LIMIT
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Device, Tensor, TensorMeta, from_numpy, has_internal_overlap
+from opdsl.runtime import Device, Tensor, TensorMeta, has_internal_overlap, int64
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import lowering
 from opdsl.schema import FunctionSchema
@@ -118,7 +116,7 @@ def _without_memory(form: TensorMeta) -> Tensor:
 def _summed(take: Take, whole: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """The sums of the gradients of elements that are shown several times."""
     count, shape = whole.numel(), whole.shape
-    numbered = from_numpy(numpy.arange(count)).view(shape).to(whole.device)
+    numbered = whole.new_ones((count,), dtype=int64).cumsum(0).sub(1).view(shape)
     total = whole.view((count,))
     for places, gradient in zip(_listed(take(numbered)), gradients, strict=True):
         total = total.index_add(0, places.reshape((-1,)), gradient.reshape((-1,)))

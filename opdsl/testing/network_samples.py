@@ -155,8 +155,12 @@ def _group_norm_gradients(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 4, 3), make(2, 4, 3), *given)
 
 
-def _channels(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(2, 4, 3), make(4, 1), make(4, 1))
+def _channels(of_input: int, of_channels: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        inputs, channels = [make(2, 4, 3) for _ in range(of_input)], [make(4, 1) for _ in range(of_channels)]
+        yield Sample(*inputs, *channels)
+
+    return samples
 
 
 def _largest(make: Maker) -> Iterator[Sample]:
@@ -243,7 +247,9 @@ TABLE: dict[str, Samples] = {
     **{f"aten::_adaptive_avg_pool{dims}d_backward": _divided_gradients(dims) for dims in (2, 3)},
     **{f"aten::adaptive_max_pool{dims}d_backward": _divided_gradients(dims, numbered=True) for dims in (2, 3)},
     "opdsl::largest_seen": _largest,
-    "opdsl::scaled_and_shifted": _channels,
+    "opdsl::scaled_and_shifted": _channels(1, 2),
+    "opdsl::centred_product": _channels(2, 1),
+    "opdsl::gradient_through_statistics": _channels(2, 4),
     "aten::native_batch_norm": _batch_norms(),
     "aten::batch_norm": _batch_norms(False),
     "aten::instance_norm": _instance_norms,

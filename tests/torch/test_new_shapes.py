@@ -48,6 +48,7 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "products of an expanded one": (lambda n: [values(1, 4), values(4, 3)], lambda lib, n, x, y: x.expand(n, 4) @ y),
     "joined": (square, lambda lib, n, x, y: (lib.cat([x, y], 0), lib.stack([x, y], 1))),
     "views": (square, lambda lib, n, x, y: (x.view(-1), x.t().reshape(-1), x.unsqueeze(1), x[1:], x[:, 2])),
+    "in order": (square, lambda lib, n, x, y: (*x.sort(1), x.sort(stable=True, dim=0)[0], x.topk(2, 1)[0], y.median())),
     "parts": (lambda n: [values(12, n)], lambda lib, n, x: x.split(4, 0)),
     "where": (square, lambda lib, n, x, y: lib.where(x > y, x, y)),
     "masked": (square, lambda lib, n, x, y: (x[x > 0], x.masked_fill(y > 0, 1.5))),

@@ -32,6 +32,7 @@ VALUES = (
     "lib.where({a} > 0, {a}, {b})", "{a}.clone()", "{a}.sum(0)", "{a}.sum(-1, keepdim=True)", "{a}.mean()",
     "{a}.softmax(-1)", "{a}.masked_fill({b} > 0, 0.25)", "{a}.amax(0)", "{a}.cumsum(0)",
     "lib.layer_norm({a}, {a}.shape[-1:])", "{a}.index_select(0, lib.tensor([0, 1, 0]))", "{a}[lib.tensor([1, 0, 1])]",
+    "{a}.sort(-1)[0]", "{a}.topk(2, 0)[0]", "{a}.median(-1)[0]", "{a}.as_strided((2, 2), (2, 1))",
 )  # fmt: skip
 PRODUCTS = (
     "{a} @ {b}", "{a} @ {b}.t()", "{a}.t() @ {b}", "lib.mm({a}, w)", "lib.addmm({a}, {b}, w)", "{a} @ w", "w @ {a}",

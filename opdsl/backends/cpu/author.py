@@ -30,6 +30,7 @@ from opdsl.backends.cpu.fingerprint import fingerprint
 from opdsl.dispatch.state import current
 from opdsl.errors import BoundsError, KernelError, MissingDependencyError, NumberError
 from opdsl.kernels.calls import ArraySpec
+from opdsl.runtime.lowering import Noted, sizes_are_symbols
 from opdsl.runtime.scopes import Setting
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def author(function: FunctionType, call: AuthorCall) -> Kernel:
         KernelCompileError: numba refuses the kernel; its error is the cause.
     """
     function = getattr(function, "py_func", function)
-    return _interpreted(function, call) if _is_interpreting() else _author(function, call, _is_checking_bounds())
+    made = _interpreted(function, call) if _is_interpreting() else _author(function, call, _is_checking_bounds())
+    return Noted(made, []) if sizes_are_symbols() else made  # it reads sizes from arrays
 
 
 @functools.lru_cache(maxsize=1024)

@@ -28,7 +28,7 @@ from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Noted, lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
-from opdsl.runtime.symbol import pinned
+from opdsl.runtime.symbol import Symbol, pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
@@ -305,7 +305,7 @@ def _spec(value: Any) -> Any:
         return _array_spec(value.geometry)
     if isinstance(value, (tuple, list)):
         return tuple(map(_spec, value))
-    return None if value is None else type(_handed(value))
+    return None if value is None else type(_handed(value.example if type(value) is Symbol else value))
 
 
 def _array_spec(form: TensorMeta) -> ArraySpec:
