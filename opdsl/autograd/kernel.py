@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from opdsl.autograd.derivative import FunctionalDerivative
+from opdsl.autograd.derived_operators import derivative_of_definition
 from opdsl.autograd.node_lines import NodeLines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Kernel, Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
-from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor
 from opdsl.runtime.lowering import Lines, Lowering, lowering
@@ -43,7 +43,7 @@ def _recorder(
 
 
 def derivative_of(operator: Operator) -> Any:
-    """The declared derivative; otherwise that of the operator's pointwise definition, or of a view.
+    """The declared derivative; otherwise that of the operator's definition, or of a view.
 
     It is the operator's, whatever computes a call: a mode, an override, another library's kernel.
     """
@@ -62,11 +62,9 @@ def derivative_of(operator: Operator) -> Any:
             return derivative_of(written)
     registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
     definitions = (each.definition for each in registered if isinstance(each, StructuredKernel))
-    pointwise = next((each for each in definitions if isinstance(each, PointwiseDefinition)), None)
-    if pointwise is not None:
-        from opdsl.autograd.pointwise import derivative_of_definition
-
-        return derivative_of_definition(pointwise)
+    derived = next((each for each in map(derivative_of_definition, definitions) if each is not None), None)
+    if derived is not None:
+        return derived
     viewing = _viewing(operator)
     if viewing is None:
         return None

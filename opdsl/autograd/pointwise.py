@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.autograd.derivative import Formula
-from opdsl.dispatch import DispatchKey, Operator, Registry
-from opdsl.errors import ScalarFunctionError
+from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.runtime.dtype import Category
 from opdsl.runtime.forking import held_across_fork
@@ -21,21 +20,9 @@ from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema, parse_schema
 from opdsl.schema.implementation import result_names
 
-__all__ = ["PointwiseDerivative", "derivative_of_definition"]
+__all__ = ["PointwiseDerivative"]
 
-# Derived operators are nobody's to call by name, so they stand in a registry of their own.
-_registry = Registry()
 _lock = held_across_fork(threading.RLock())
-
-
-def derivative_of_definition(definition: PointwiseDefinition) -> PointwiseDerivative:
-    """The derivative of a pointwise definition."""
-    with _lock:
-        found: PointwiseDerivative | None = definition.derivative
-        if found is None:
-            found = definition.derivative = PointwiseDerivative(definition)
-        return found
-
 
 # What formulas call the only result.
 RESULT = "result"
@@ -54,7 +41,7 @@ class Differentiated(NamedTuple):
     @property
     def result(self) -> str:
         """What the result is called among the function's parameters, if it is there."""
-        return _free(RESULT, self.formula.function.parameters)
+        return free_name(RESULT, self.formula.function.parameters)
 
     @property
     def reads_result(self) -> bool:
@@ -96,7 +83,7 @@ class PointwiseDerivative:
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivative's scalar functions, to read."""
         names = tuple(required or self._tensor_names())
-        return "\n\n".join(_shown(each) for each in self._differentiated(names, False))
+        return "\n\n".join(shown(each.function) for each in self._differentiated(names, False))
 
     def _tensor_names(self) -> list[str]:
         return [each.name for each in self.definition.parameters if each.role.name == "TENSOR"]
@@ -123,7 +110,7 @@ class PointwiseDerivative:
             names = [self.definition.parameters[at].name for at in formula.places]
             renamed = dict(zip(names, formula.function.parameters, strict=True))
             present = [renamed[name] for name in wanted if name in renamed]
-            result = _free(RESULT, formula.function.parameters) if of_result else ""
+            result = free_name(RESULT, formula.function.parameters) if of_result else ""
             function = differentiate(formula.function, present, is_complex=is_complex, result=result)
             found.append(Differentiated(formula, function))
         return found
@@ -162,19 +149,15 @@ class PointwiseDerivative:
         names = tuple(each.name for each in self.definition.parameters if each.name in needed)
         names += (RESULT,) if any(each.reads_result for each in differentiated) else ()
         gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
-        gradients = [_free(each, names) for each in gradients]
+        gradients = [free_name(each, names) for each in gradients]
         schema = parse_schema(self._schema_text(wanted, gradients, names, differentiated))
-        known = _registry.operators.get(schema.name.qualified)
-        if known is not None:  # other arguments were wanted, or the operator was declared before
-            return _registry.packets[known.packet_name].operator_function(known), names
-        operator = Operator(schema, _registry.fallbacks, accepts_numbers=True, location=self.name)
+        known = known_operator(schema)
+        if known is not None:
+            return known, names
         definition = PointwiseDefinition(schema, self.name)
         for each in differentiated:
             self._add(definition, each, gradients, names)
-        for key in ("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"):  # wherever the operator itself runs
-            operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
-        packet = _registry.define(operator, __name__)
-        return packet.operator_function(operator), names
+        return defined(schema, definition, self.name, accepts_numbers=True), names
 
     def _schema_text(
         self,
@@ -185,7 +168,7 @@ class PointwiseDerivative:
     ) -> str:
         types = {each.python_name: str(each.type) for each in self.definition.schema.arguments}
         # It has a result of its own.
-        output = _free("output", names)
+        output = free_name("output", names)
         arguments = [f"Tensor {each}" for each in gradients]
         arguments += [f"{types[each]} {each}" if each != RESULT else f"Tensor {output}" for each in names]
         returns = ", ".join(["Tensor"] * len(wanted))
@@ -272,18 +255,3 @@ def _runner(
         return [next(results) if name in computed else gradients[0] for name in wanted]
 
     return run
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _shown(each: Differentiated) -> str:
-    function = each.function
-    types = dict.fromkeys(function.parameters, "float64")
-    try:
-        return str(function.specialise(types, default_float="float64"))
-    except ScalarFunctionError as error:
-        return str(error)

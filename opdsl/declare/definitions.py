@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from types import FunctionType
@@ -13,11 +14,10 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
-from opdsl.runtime import Category
 from opdsl.schema.kinds import Kind, Meta
 
 if TYPE_CHECKING:
-    from opdsl.kernels.definitions.pointwise import Formula
+    from opdsl.scalar import ScalarFunction
 
 # What scalar functions are compiled for; Meta runs its shape function alone.
 COMPILED_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
@@ -44,8 +44,8 @@ def attach_definition(given: Attachment) -> None:
     definition: Any = declaration.definition if is_further else _made(kind, declaration)
     definition.add(function, **shape, **options)
     declaration.claim(what, function)
-    if kind.is_derived:
-        _tell_underived(declaration, definition.formulas[-1])
+    if kind.derivative:
+        _tell_underived(declaration, definition.latest())
     if is_further:
         return
     if kind.meta is Meta.CHECK and "meta" in declaration.attached:
@@ -95,12 +95,14 @@ def _class_of(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _tell_underived(declaration: Declaration, formula: Formula) -> None:
+def _tell_underived(declaration: Declaration, functions: Sequence[ScalarFunction]) -> None:
     """Warn of a scalar function of floating-point numbers that gives no derivative, unless one has been declared."""
-    is_discrete = bool(formula.dtypes) and all(each.category <= Category.INT for each in formula.dtypes or ())
-    error = None if declaration.main.derivative is not None or is_discrete else formula.function.underived()
-    if error is not None:
-        written = formula.function.source.function
+    if declaration.main.derivative is not None:
+        return
+    function, error = next(((each, each.underived()) for each in functions if each.underived()), (None, None))
+    if function is not None:
         message = f"{declaration.name}: no gradient can be derived. {error}"
-        code = written.__code__
-        warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno, written.__module__)
+        code = function.source.function.__code__
+        warnings.warn_explicit(
+            message, UserWarning, code.co_filename, code.co_firstlineno, function.source.function.__module__
+        )

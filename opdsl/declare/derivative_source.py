@@ -18,17 +18,19 @@ def derivative_source(operator: Operator) -> str:
         inspect = importlib.import_module("inspect")
         functions = [each.function for each in operator.derivative.declared]
         return "\n\n".join(inspect.getsource(each).rstrip() for each in functions)
-    definition = _pointwise_definition(operator)
-    if definition is not None:
-        derivative = importlib.import_module("opdsl.autograd.pointwise").derivative_of_definition(definition)
+    derivative = _derived(operator)
+    if derivative is not None:
         return str(derivative.source())
     if _COMPOSITE in operator.registrations:
         return f"# {operator.name} is composite: it is differentiated through the operators that it calls."
     return f"# {operator.name} has no derivative."
 
 
-def _pointwise_definition(operator: Operator) -> Any:
+def _derived(operator: Operator) -> Any:
+    """What is derived of the definition that computes an operator."""
     for kernels in operator.registrations.values():
-        if getattr(kernels[0], "kind", None) == "pointwise":
-            return getattr(kernels[0], "definition", None)
+        definition = getattr(kernels[0], "definition", None)
+        if definition is not None:
+            derived = importlib.import_module("opdsl.autograd.derived_operators")
+            return derived.derivative_of_definition(definition)
     return None

@@ -258,6 +258,8 @@ class Operator(Protocol, Generic[P, R_co]):
     def row(self, *args: object, **kwargs: object) -> object:
         """Attach a row function beneath ``.meta``: it sees one element, and folds the row with ``row_sum`` and kin.
 
+        Its gradients are derived, of every order, as row functions again.
+
         Args:
             function: the row function.
             promote: ``default``: tensors are taken as they are; a function that would round floating-point results of

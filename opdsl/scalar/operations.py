@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["LIBM", "OPERATIONS", "ROW_FOLDS", "Operation"]
+__all__ = ["LIBM", "OPERATIONS", "ROW_FOLDS", "ROW_VALUES", "Operation"]
 
 
 class Operation(NamedTuple):
@@ -96,6 +96,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("row_mean", 1, "row_mean", "row_mean"),
     ("row_max", 1, "row", "row_max"),
     ("row_min", 1, "row", "row_min"),
+    ("row_count", 1, "row_count", "row_count"),
     # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers, `rare` is a select
     # (condition, slow, fast) whose condition seldom holds
     ("rare", 3, "lowered", "rare"),
@@ -112,6 +113,9 @@ WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma", "loop"
 
 # What folds a row.
 ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})
+
+# What a row has one of, whatever its elements are.
+ROW_VALUES: Final[frozenset[str]] = ROW_FOLDS | {"row_count"}
 
 # What a math library calls each operation; the float32 function's name ends in "f".
 LIBM: Final[dict[str, str]] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from opdsl.scalar.calls import parameter_defaults, parameter_names, plain_function
 from opdsl.scalar.function import ScalarFunction
-from opdsl.scalar.operations import ROW_FOLDS
+from opdsl.scalar.operations import ROW_VALUES
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.statements import run_function
 from opdsl.scalar.symbols import Graph, describe, is_value
@@ -82,7 +82,7 @@ def _check_folds(nodes: Sequence[UntypedNode], places: Sequence[Place], advice: 
     for node, index in zip(nodes, places, strict=True):
         if isinstance(node.value, UntypedLoop):
             _check_folds(node.value.nodes, node.value.places, advice or "Fold before the loop.")
-        if node.op in ROW_FOLDS and advice is not None:
+        if node.op in ROW_VALUES and advice is not None:
             problem = f"{node.op} folds a row, and this sees single elements"
             raise index.source.error(index.node, problem, advice)
 

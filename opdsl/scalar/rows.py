@@ -84,6 +84,8 @@ class _Cutter:
         self.kept = self._kept(count) if keep else [[] for _ in range(count)]
 
     def _place(self, position: int, node: Node, elements: int) -> None:
+        if node.op == "row_count":  # which is known before the row is, whatever it is asked of
+            node = node._replace(arguments=())
         folds = node.op in ROW_FOLDS
         stage = max((self.stage[at] for at in node.arguments), default=0)
         self.stage.append(stage + 1 if folds else stage)
@@ -157,6 +159,9 @@ class _Cutter:
         for kind, positions in (("fold", folds), ("kept", kept)):
             for index, position in enumerate(positions):
                 places[position] = builder.parameter(f"{kind}{index}", self.graph.nodes[position].type)
+        for position, node in enumerate(self.graph.nodes):
+            if node.op == "row_count":
+                places[position] = builder.cast(count, node.type)
         for position in folds:
             node = self.graph.nodes[position]
             if node.op == "row_mean":

@@ -476,6 +476,11 @@ def _row_mean(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return _row(typer, op, [value])
 
 
+def _row_count(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    values, kind = typer.together(operands, FLOAT)
+    return typer.node(op, values, kind)
+
+
 def _lowered(typer: Typer, op: str, operands: list[Operand]) -> Value:
     raise AssertionError(f"{op} is made by lowering only")
 
@@ -507,5 +512,6 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "rounding": _rounding,
     "row": _row,
     "row_mean": _row_mean,
+    "row_count": _row_count,
     "lowered": _lowered,
 }

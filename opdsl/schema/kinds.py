@@ -82,7 +82,7 @@ class Kind(NamedTuple):
     meta: what ``.meta`` is to it.
     is_way: whether it computes the operator for all variants, so that no other way stands beside it.
     shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
-    is_derived: whether gradients are derived of the decorated function.
+    derivative: the class (``module:Class``) that derives gradients from a definition; empty where none are derived.
     fault: what is wrong with the parameters of a scalar function whose results are the operator's: takes the schema,
         the parameters, and the arguments whose values choose the function (``when=``). None for one of accumulators.
     tag: of the operator, unless its declaration names tags; empty for none.
@@ -98,7 +98,7 @@ class Kind(NamedTuple):
     meta: Meta = Meta.CHECK
     is_way: bool = False
     shares_plans: bool = False
-    is_derived: bool = False
+    derivative: str = ""
     fault: Callable[[FunctionSchema, Sequence[str], Collection[str]], Fault | None] | None = None
     tag: str = ""
     entry: Mapping[str, object] = MappingProxyType({})
@@ -127,7 +127,7 @@ _KINDS = (
         definition="opdsl.kernels.definitions.pointwise:PointwiseDefinition",
         is_way=True,
         shares_plans=True,
-        is_derived=True,
+        derivative="opdsl.autograd.pointwise:PointwiseDerivative",
         fault=scalar_fault,
         tag="pointwise",
         entry={"device_check": "NoCheck"},
@@ -144,6 +144,7 @@ _KINDS = (
         },
         definition="opdsl.kernels.definitions.reduction:ReductionDefinition",
         is_way=True,
+        derivative="opdsl.autograd.reduction:ReductionDerivative",
         tag="reduction",
     ),
     Kind(
@@ -162,6 +163,7 @@ _KINDS = (
         definition="opdsl.kernels.definitions.row:RowDefinition",
         meta=Meta.SHAPE,
         is_way=True,
+        derivative="opdsl.autograd.row:RowDerivative",
         fault=lambda schema, names, condition: row_fault(schema, names),
     ),
     Kind("meta", Function.CONTEXT, options={"reads_numbers": ANY}),

@@ -105,17 +105,15 @@ class PointwiseDefinition(Definition):
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
     check_reads_numbers: whether it looks at values of Scalar and float arguments, and not at their types alone; a plan
         then holds for the same values only.
-    derivative: what autograd has derived of it, once it has.
     """
 
-    __slots__ = ("check", "check_reads_numbers", "derivative", "formulas")
+    __slots__ = ("check", "check_reads_numbers", "formulas")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
         self.check_reads_numbers = True
         self.formulas: list[Formula] = []
-        self.derivative: Any = None
 
     def add(
         self,
@@ -238,6 +236,12 @@ class PointwiseDefinition(Definition):
     def may_resize_inputs(self) -> bool:
         """See ``Definition.may_resize_inputs``."""
         return False
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``; integers have no gradients."""
+        formula = self.formulas[-1]
+        is_discrete = bool(formula.dtypes) and all(each.category <= Category.INT for each in formula.dtypes or ())
+        return () if is_discrete else (formula.function,)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

@@ -114,6 +114,14 @@ class RowDefinition(RowwiseDefinition):
         """See ``Definition.kind``."""
         return "row"
 
+    def scalar_function(self, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
+        """The row function, of some of its parameters; defaults stand for the others."""
+        return _read(self.function, parameters)
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``."""
+        return (self.scalar_function(),)
+
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
         function = self.function

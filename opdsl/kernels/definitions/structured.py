@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import OpdslError, ShapeError
@@ -31,6 +31,9 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.parameters import Parameter, parameters_of
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
 
 Arguments = tuple[Any, ...]
 
@@ -78,9 +81,10 @@ class Definition:
     name: of the operator, for messages.
     parameters: the arguments that are no outputs.
     results: how many outputs there are.
+    derivative: what autograd has derived of it, once it has.
     """
 
-    __slots__ = ("__weakref__", "name", "parameters", "results", "schema")
+    __slots__ = ("__weakref__", "derivative", "name", "parameters", "results", "schema")
 
     # Whether a backend has to compile for it.
     is_compiled = True
@@ -90,6 +94,7 @@ class Definition:
         self.name = name
         self.parameters: tuple[Parameter, ...] = parameters_of(schema)
         self.results = len(schema.returns)
+        self.derivative: Any = None
 
     def kernel(self, variant: str, operator: OperatorLike, key: str) -> StructuredKernel:
         """The kernel of a variant.
@@ -114,6 +119,10 @@ class Definition:
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """The author's functions in the kernel of a backend."""
         raise NotImplementedError
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """The scalar functions that were added last, of which gradients are derived."""
+        return ()
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """What the outputs of a call have to be.

@@ -192,6 +192,17 @@ def test_rows_of_any_shape(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong_ones(recorder.found) == []
 
 
+def test_derived_gradients_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(["row"])
+    with recorder.installed(monkeypatch):
+        for shape in [(1,), (3, 33), (2, 4097), (300, 7)]:
+            recorder.operator = f"gradients of rows of {shape}"
+            x = whole_numbers(*shape).requires_grad_()
+            opdsl.autograd.grad([each.sum() for each in spread(x, 0.5)], [x])
+    assert {len(each.call.outputs) for each in recorder.found} == {1, 2}
+    assert wrong_ones(recorder.found) == []
+
+
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "bfloat16", "float32", "int64", "complex128"])
 def test_updates_that_meet_in_one_place(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(["indirect"])

@@ -1,0 +1,115 @@
+"""The graph of a derivative while it grows: a function's own nodes, then what the rules add."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from opdsl.scalar.function import ScalarFunction
+from opdsl.scalar.graph import Number, constant_key
+from opdsl.scalar.operations import ROW_VALUES
+from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
+
+__all__ = ["GrowingGraph", "varying"]
+
+
+class GrowingGraph:
+    """A graph whose equal nodes are one.
+
+    Args:
+        function: whose nodes come first.
+        is_complex: whether complex numbers take part; otherwise conjugates are left out.
+        elements: of a row function, the parameters that differ from element to element; None of one of single elements.
+
+    place: what the node that is being differentiated was written as, for errors about what its rule adds.
+    varies: the function's nodes whose values differ from element to element.
+    """
+
+    def __init__(self, function: ScalarFunction, *, is_complex: bool, elements: Collection[str] | None) -> None:
+        self.function = function
+        self.is_complex = is_complex
+        self.nodes: list[UntypedNode] = list(function.nodes)
+        self.places: list[Place] = list(function.places)
+        self.place = Place(function.source, function.source.tree)
+        self.varies = varying(function, elements)
+        self._positions = {_key(node): at for at, node in enumerate(self.nodes)}
+
+    def add(self, op: str, *arguments: int, value: Number | str | None = None) -> int:
+        """A node, shared with an equal one."""
+        node = UntypedNode(op, arguments, value)
+        key = _key(node)
+        found = self._positions.get(key)
+        if found is None:
+            found = self._positions[key] = len(self.nodes)
+            self.nodes.append(node)
+            self.places.append(self.place)
+        return found
+
+    def number(self, value: Number) -> int:
+        """A literal."""
+        return self.add("constant", value=value)
+
+    def value(self, position: int) -> Number | None:
+        """The number at a position, where it is a literal."""
+        node = self.nodes[position]
+        return node.value if node.op == "constant" and not isinstance(node.value, (str, UntypedLoop)) else None
+
+    def multiply(self, first: int, second: int) -> int:
+        """A product; literals 1 and -1 are left out."""
+        for one, other in ((first, second), (second, first)):
+            if self.value(one) == 1:
+                return other
+            if self.value(one) == -1:
+                return self.add("negative", other)
+        return self.add("multiply", first, second)
+
+    def divide(self, first: int, second: int) -> int:
+        """A quotient."""
+        return first if self.value(second) == 1 else self.add("divide", first, second)
+
+    def square(self, value: int) -> int:
+        """``value * value``"""
+        return self.add("multiply", value, value)
+
+    def negative(self, value: int) -> int:
+        """``-value``"""
+        node = self.nodes[value]
+        return node.arguments[0] if node.op == "negative" else self.add("negative", value)
+
+    def complex(self, real: int, imaginary: int) -> int:
+        """A complex number of real parts; where numbers are real, its real part."""
+        # Gradients of real parts arrive as complex numbers beside complex operands.
+        parts = [self.add("real", each) for each in (real, imaginary)]
+        return self.add("complex", *parts) if self.is_complex else real
+
+    def conjugate(self, value: int) -> int:
+        """The conjugate, where numbers are complex."""
+        return self.add("conjugate", value) if self.is_complex and self.value(value) is None else value
+
+    def select(self, condition: int, chosen: int, other: int) -> int:
+        """``chosen if condition else other``"""
+        return chosen if chosen == other else self.add("select", condition, chosen, other)
+
+    def parameter(self, name: str) -> int | None:
+        """Where a parameter of the function stands; None for one that it does not use."""
+        return self._positions.get(_key(UntypedNode("parameter", (), name)))
+
+
+def varying(function: ScalarFunction, elements: Collection[str] | None) -> frozenset[int]:
+    """The nodes of a function whose values differ from element to element.
+
+    Args:
+        function: the function.
+        elements: the parameters that do; None for all nodes.
+    """
+    if elements is None:
+        return frozenset(range(len(function.nodes)))
+    found: set[int] = set()
+    for at, node in enumerate(function.nodes):
+        differs = node.value in elements if node.op == "parameter" else not found.isdisjoint(node.arguments)
+        if differs and node.op not in ROW_VALUES:
+            found.add(at)
+    return frozenset(found)
+
+
+def _key(node: UntypedNode) -> object:
+    return node.op, node.arguments, type(node.value), constant_key(node.value)
