@@ -24,6 +24,8 @@ from opdsl.testing.timing import shown
 
 ROUNDS = 5
 STEPS = 20
+# Training is one step after another of the same network.
+SECONDS_OF_A_TURN = 0.1
 
 
 def operations(lib: Any) -> dict[str, Callable[[], Any]]:
@@ -95,7 +97,7 @@ def run() -> Report:
     for threads, clock in ((1, time.process_time), (2, time.perf_counter)):
         use_threads(threads)
         cases = [Case(each.name, *pair, each.goal) for each, pair in zip(MODELS, steps, strict=True)]
-        rows = compare(cases, {"models": models}, rounds=ROUNDS, clock=clock)
+        rows = compare(cases, {"models": models}, rounds=ROUNDS, clock=clock, seconds=SECONDS_OF_A_TURN)
         report.comparison(f"A step on {threads} thread{'s' * (threads != 1)}", rows, theirs="torch")
     report.write("", f"## Losses after {STEPS} steps", "", "| | opdsl | torch |", "|---|---:|---:|")
     for each, (ours, theirs) in zip(MODELS, losses, strict=True):

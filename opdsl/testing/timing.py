@@ -47,6 +47,7 @@ def compare(
     *,
     rounds: int = ROUNDS,
     clock: Callable[[], float] = time.perf_counter,
+    seconds: float = SECONDS_OF_A_TURN,
 ) -> list[Measured]:
     """Time both sides of every case.
 
@@ -55,12 +56,13 @@ def compare(
         names: the global names of the statements.
         rounds: how often each case has its turn; all cases go through a round before the next one begins.
         clock: seconds; ``time.process_time`` is for what runs on one thread of a machine that others use, too.
+        seconds: how long a turn takes: more where a program would make the same call again and again.
     """
     timers = [
         (Timer(each.ours, timer=clock, globals=dict(names)), Timer(each.theirs, timer=clock, globals=dict(names)))
         for each in cases
     ]
-    loops = [(_loops(ours), _loops(theirs)) for ours, theirs in timers]
+    loops = [(_loops(ours, seconds), _loops(theirs, seconds)) for ours, theirs in timers]
     turns: list[list[tuple[float, float]]] = [[] for _ in cases]
     for turn in range(rounds):
         for index, (ours, theirs) in enumerate(timers):
@@ -108,10 +110,10 @@ def shown(seconds: float) -> str:
     return f"{value:.{digits}f} {unit}"
 
 
-def _loops(timer: Timer) -> int:
+def _loops(timer: Timer, seconds: float = SECONDS_OF_A_TURN) -> int:
     """How many calls fill a turn."""
     timer.timeit(_FIRST_CALLS)  # which compile, and make plans
     loops = 1
-    while (taken := timer.timeit(loops)) < SECONDS_OF_A_TURN / 2:
-        loops = max(loops + 1, min(loops * 10, int(loops * SECONDS_OF_A_TURN / max(taken, 1e-9))))
+    while (taken := timer.timeit(loops)) < seconds / 2:
+        loops = max(loops + 1, min(loops * 10, int(loops * seconds / max(taken, 1e-9))))
     return loops
