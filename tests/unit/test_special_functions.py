@@ -52,6 +52,7 @@ WAVES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "special_bessel_y1": (of_order(mpmath.bessely, 1), POSITIVE[1:23]),
     "special_airy_ai": (mpmath.airyai, BOTH[abs(BOTH) < 10]),
     "digamma": (mpmath.digamma, POSITIVE),
+    "lgamma": (lambda x: mpmath.loggamma(x).real, -numpy.linspace(0.01, 12.0, 97)[:-1]),
 }
 
 

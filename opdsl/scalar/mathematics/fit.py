@@ -22,11 +22,13 @@ from mpmath import (
     exp,
     log,
     log1p,
+    loggamma,
     lu_solve,
     matrix,
     mp,
     mpf,
     pi,
+    psi,
     sin,
     sinh,
     sqrt,
@@ -75,6 +77,21 @@ def scaled_erfc(center: int) -> Function:
         return erfc(a) * exp(a * a) * (1 + 2 * a) - 1
 
     return run
+
+
+def gamma_ratio(t: Any) -> Any:
+    """``lgamma(y) / ((y - 1) * (y - 2))`` as a function of ``(y - 2) / (y + 2)``."""
+    y = 2 * (1 + t) / (1 - t)
+    for root in (1, 2):
+        if abs(y - root) < mpf("1e-30"):
+            return psi(0, root) * (1 if root == 2 else -1)
+    return loggamma(y) / ((y - 1) * (y - 2))
+
+
+def stirling_rest(square: Any) -> Any:
+    """What ``lgamma(x)`` is beyond ``(x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2``, times x, of ``1/x**2``."""
+    x = 1 / sqrt(square)
+    return (loggamma(x) - (x - mpf(1) / 2) * (log(x) - 1) - (log(2 * pi) - 1) / 2) * x
 
 
 mp.dps = 60
@@ -131,6 +148,10 @@ TARGETS: dict[str, Target] = {
                    mpf("-1.66") / mpf("2.34"), mpf("8.1") / mpf("12.1"), 11, 0),
     "erfc_double": Target(scaled_erfc(4), lambda t: 1 / (1 + scaled_erfc(4)(t)),
                           mpf("-3.66") / mpf("4.34"), mpf("23.3") / mpf("31.3"), 0, 25),
+    # lgamma(y) = (y - 1)*(y - 2)*P((y - 2)/(y + 2)), y from 1/2 to 8
+    "lgamma": Target(gamma_ratio, lambda t: 1 / gamma_ratio(t), mpf("-0.6001"), mpf("0.6001"), 15, 34),
+    # lgamma(x) = (x - 1/2)*(log(x) - 1) + (log(2*pi) - 1)/2 + P(1/x**2)/x beyond
+    "lgamma_tail": Target(taylor_safe(stirling_rest, mpf(1) / 12, 1), one, mpf(0), mpf(1) / 64, 3, 6),
     # sinh(x) = x + x**3*P(x*x): over a reduced argument, and up to 1
     "sinh_reduced": Target(taylor_safe(lambda u: (sinh(sqrt(u)) / sqrt(u) - 1) / u, mpf(1) / 6, 2),
                            lambda u: u + mpf("1e-9"), mpf(0), HALF_LOG2**2, 3, 6),

@@ -1,0 +1,51 @@
+"""lgamma: a polynomial from 1/2 to 8, Stirling's formula beyond, reflection below -1/2 (DLMF 5.5.1, 5.5.3, 5.11.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, log as number_log, pi
+from typing import Final
+
+from opdsl.scalar.mathematics.exponential import table
+from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
+from opdsl.scalar.mathematics.logarithm import log
+
+__all__ = ["FLOATING"]
+
+STIRLING_FROM: Final = 8.0
+LOG_PI: Final = number_log(pi)
+
+
+def lgamma(x: Expression) -> Expression:
+    """The logarithm of the gamma function's magnitude.
+
+    Near its zeros at 1 and 2 it is as accurate as elsewhere, near those at negative numbers what is cancelled counts.
+    """
+    a = abs(x)
+    near = a < 0.5
+    logarithm = log(a)
+    y = select(near, x + 1.0, a)
+    ratio = polynomial((y - 2.0) / (y + 2.0), table("lgamma", x))
+    moderate = fma(ratio, (y - 1.0) * (y - 2.0), 0.0)  # no negative zero
+    found = select(near, moderate - logarithm, select(a < STIRLING_FROM, moderate, _stirling(a, logarithm)))
+    found = select(x <= -0.5, _reflected(x, a, found), found)
+    return select(a < inf, found, a)
+
+
+def _stirling(a: Expression, logarithm: Expression) -> Expression:
+    inverse = 1.0 / a
+    rest = fma(polynomial(inverse * inverse, table("lgamma_tail", a)), inverse, (number_log(2 * pi) - 1) / 2)
+    return fma(a - 0.5, logarithm - 1.0, rest)
+
+
+def _reflected(x: Expression, a: Expression, positive: Expression) -> Expression:
+    """Of ``-a``, by what it is of ``a``: ``log(pi / (a * |sin(pi*a)|))`` less that."""
+    r = (x - x.apply("round")) * (pi / 2)  # the sine is that of twice this angle, at most pi/4
+    u = r * r
+    sine = fma(polynomial(u, table("sin", x)), u * r, r)
+    cosine = fma(polynomial(u, table("cos", x)), u * u, fma(u, -0.5, 1.0))
+    found = LOG_PI - log(a * abs(2.0 * sine * cosine)) - positive
+    return select(u.equals(0.0), inf, found)
+
+
+FLOATING: Final[dict[str, Callable[..., Expression]]] = {"lgamma": lgamma}
