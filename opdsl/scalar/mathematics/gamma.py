@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, log as number_log, pi
+from math import inf, pi
+from math import log as number_log
 from typing import Final
 
 from opdsl.scalar.mathematics.exponential import table

@@ -247,8 +247,8 @@ def test_library_calls_are_declared():
 
 @pytest.mark.parametrize(
     "function",
-    [lambda x: x + 1, lambda x: math.exp(x), lambda x: math.tanh(x), lambda x: math.log1p(x), lambda x: math.erf(x), lambda x: math.lgamma(x),
-     lambda x: max(x, 0.0), lambda x: x if x > 0 else 0.01 * x],
+    [lambda x: x + 1, lambda x: math.exp(x), lambda x: math.tanh(x), lambda x: math.log1p(x), lambda x: math.erf(x),
+     lambda x: math.lgamma(x), lambda x: max(x, 0.0), lambda x: x if x > 0 else 0.01 * x],
     ids=["add", "exp", "tanh", "log1p", "erf", "lgamma", "relu", "leaky"],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", FLOATS)
