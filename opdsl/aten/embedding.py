@@ -48,7 +48,7 @@ def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq)
     numbers, grads = indices.reshape((indices.numel(),)), grad.reshape((indices.numel(), weight.shape[1]))
     if padding_idx >= 0:
         grads = where((numbers != padding_idx).unsqueeze(1), grads, 0)
-    return grad.new_zeros(weight.shape).index_add(0, numbers, grads)
+    return grad.new_zeros(weight.shape).index_add_(0, numbers, grads)
 
 
 @op("aten::embedding_dense_backward", tags="core", autogen="embedding_dense_backward.out")

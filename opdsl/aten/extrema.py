@@ -237,7 +237,7 @@ max_dim.reduction(
 @max_dim.derivative("self")
 def selected_derivative(grad, self, indices, dim, keepdim):
     spread, places = (restore_dims(each, self.ndim, (dim,), keepdim) for each in (grad, indices))
-    return grad.new_zeros(self.shape).scatter(dim, places, spread)
+    return grad.new_zeros(self.shape).scatter_(dim, places, spread)
 
 
 @max_dim.overload(

@@ -48,7 +48,7 @@ def gather_cpu(self, dim, index, sparse_grad, out):
 
 @gather_along.derivative("self")
 def gather_derivative(grad, self, dim, index):
-    return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
+    return grad.new_zeros(self.shape).scatter_add_(dim, index, grad)
 
 
 def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *read: Tensor) -> None:
@@ -119,7 +119,7 @@ def index_select_cpu(self, dim, index, out):
 
 @index_select.derivative("self")
 def index_select_derivative(grad, self, dim, index):
-    return grad.new_zeros(self.shape).index_add(dim, index, grad)
+    return grad.new_zeros(self.shape).index_add_(dim, index, grad)
 
 
 # ---------------------------------------------------------------------------------------------------------------- take
@@ -155,7 +155,7 @@ def take_cpu(self, index, out):
 
 @take.derivative("self")
 def take_derivative(grad, self, index):
-    return grad.new_zeros(self.shape).put(index, grad, True)
+    return grad.new_zeros(self.shape).put_(index, grad, True)
 
 
 @op("aten::take_along_dim", variants="method, function")

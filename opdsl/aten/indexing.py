@@ -229,7 +229,7 @@ def index_cpu(self, sizes, strides, out):
 
 @index_tensor.derivative("self")
 def index_derivative(grad, self, indices):
-    return grad.new_zeros(self.shape).index_put(indices, grad, True)
+    return grad.new_zeros(self.shape).index_put_(indices, grad, True)
 
 
 @op("aten::_unsafe_index.Tensor")

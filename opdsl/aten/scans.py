@@ -135,7 +135,7 @@ def cummax_combine(a, at, b, later):
 
 @cummax.derivative("self")
 def extrema_derivative(grad, self, indices, dim):
-    return grad.new_zeros(self.shape).scatter_add(dim, indices, grad)
+    return grad.new_zeros(self.shape).scatter_add_(dim, indices, grad)
 
 
 @op("aten::_cummax_helper")

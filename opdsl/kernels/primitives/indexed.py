@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy
 
@@ -15,20 +15,34 @@ from opdsl.kernels.iteration.tensor_iterator import pointwise_call
 from opdsl.kernels.outputs import array_of, check_written, new_tensor
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.kernels.primitives.host import is_beyond, through_host
-from opdsl.runtime.device import meta
+from opdsl.kernels.steps import step
+from opdsl.runtime.device import cpu, meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import SymbolicArray, lowering, made_once
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
-from opdsl.runtime.viewing import make_view
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_WIDTH = 1 << 12
+
+class Together(NamedTuple):
+    """A scalar function that gives several elements at once, since they share most of their work.
+
+    Rows of ``ROW`` elements, which begin at multiples of it, fall into as many runs as it has results. It is called
+    with the indices of a row's first element and of one within the first run, and gives that and its like of the
+    other runs: bit for bit what the function that it stands for gives for each.
+    """
+
+    function: Callable[..., Any]
+    runs: int
+
+
+ROW = 1 << 12
 _WORD = 1 << 64
-_COLUMNS = numpy.arange(_WIDTH, dtype=numpy.int64)
+_COLUMNS = numpy.arange(ROW, dtype=numpy.int64)
 _IN_SINGLE_PRECISION: set[Callable[..., Any]] = set()
+_TOGETHER: dict[Callable[..., Any], Together] = {}
 _NUMBERS: dict[type, DType] = {int: int64, float: float64, bool: bool_, complex: complex128}
 
 
@@ -36,6 +50,16 @@ def in_single_precision(function: _Function) -> _Function:
     """Have a scalar function computed in float32: numbers that it gets, and integers that become floating point."""
     _IN_SINGLE_PRECISION.add(function)
     return function
+
+
+def together(single: Callable[..., Any], runs: int) -> Callable[[_Function], _Function]:
+    """Have a scalar function fill long tensors in place of ``single``; see ``Together``."""
+
+    def register(function: _Function) -> _Function:
+        _TOGETHER[single] = Together(function, runs)
+        return function
+
+    return register
 
 
 def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int = 0) -> Tensor:
@@ -66,10 +90,12 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
 
 def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
     dense = target if target.is_contiguous() else _dense_like(target)
-    if dense.geometry.numel <= _WIDTH or counts(dense.device.type):
+    if dense.geometry.numel <= ROW or counts(dense.device.type):
         _fill_at_once(dense, function, given, first)
     else:
-        _fill_in_rows(dense, function, given, first)
+        values = tuple([_contiguous(each) if isinstance(each, Tensor) else each for each in given])
+        kinds = tuple([each.dtype if isinstance(each, Tensor) else each.__class__ for each in values])
+        _fill_in_rows(dense, function, dense.dtype, kinds, first, values)
     if dense is not target:
         copy_elements(target, dense)
 
@@ -103,14 +129,63 @@ def _first_columns(shape: tuple[int, ...]) -> Any:
     return columns if len(shape) == 1 else columns.reshape(shape)
 
 
-def _fill_in_rows(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
-    """Fill as many whole rows as there are, then the rest: no array of all indices is needed."""
-    flat = _flat(dense)
-    values = [_flat(each) if isinstance(each, Tensor) else each for each in given]
-    whole, rest = divmod(flat.geometry.numel, _WIDTH)
-    for part in ((0, whole, _WIDTH), (whole * _WIDTH, 1, rest)):
-        if part[1] and part[2]:
-            _fill_rows(flat, function, values, part, first)
+@step
+def _fill_in_rows(
+    dense: Any, function: Callable[..., Any], dtype: DType, kinds: tuple[DType | type, ...], first: int, given: Any
+) -> None:
+    """Fill as many whole rows as there are, then the rest: no array of all indices is needed.
+
+    Args:
+        dtype: of the elements of ``dense``, which is contiguous as all tensors of ``given`` are.
+        kinds: for each of ``given`` its dtype, or the class of a number.
+    """
+    flat = dense.reshape(-1)
+    values = [each.reshape(-1) if isinstance(each, numpy.ndarray) else each for each in given]
+    together = None if any(isinstance(each, numpy.ndarray) for each in values) else _TOGETHER.get(function)
+    if together is not None:
+        _fill_in_runs(flat, together, dtype, kinds, first, values)
+        return
+    whole, rest = divmod(flat.size, ROW)
+    for start, rows, columns in ((0, whole, ROW), (whole * ROW, 1, rest)):
+        if rows and columns:
+            parts = [
+                each[start : start + rows * columns].reshape(rows, columns) if isinstance(each, numpy.ndarray) else each
+                for each in [*values, flat]
+            ]
+            loop = _loop(function, dtype, (rows, columns), kinds)
+            loop(_beginnings(first + start, rows, columns), _COLUMNS[None, :columns], *parts)
+
+
+def _fill_in_runs(
+    flat: Any, together: Together, dtype: DType, kinds: tuple[DType | type, ...], first: int, values: Sequence[Any]
+) -> None:
+    """Fill whole rows by a function that gives an element of each of their parts; the first and last may be cut."""
+    columns = ROW // together.runs
+
+    def fill(start: int, target: Any) -> None:
+        """Fill whole rows from an index on."""
+        rows = target.reshape(-1, together.runs, columns)
+        loop = _loop(together, dtype, (len(rows), columns), kinds)
+        parts = [rows[:, part] for part in range(together.runs)]
+        loop(_beginnings(start, len(rows), ROW), _COLUMNS[None, :columns], *values, *parts)
+
+    before = -first % ROW
+    after = (flat.size - before) % ROW
+    if flat.size > before + after:
+        fill(first + before, flat[before : flat.size - after])
+    row = numpy.empty(ROW, flat.dtype)
+    if before:
+        fill(first + before - ROW, row)
+        flat[:before] = row[ROW - before :]
+    if after:
+        fill(first + flat.size - after, row)
+        flat[flat.size - after :] = row[:after]
+
+
+def _beginnings(first: int, rows: int, columns: int) -> Any:
+    """The indices of the first elements of rows, as a column."""
+    found = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64(first % _WORD)
+    return found.view(numpy.int64)[:, None]
 
 
 def _contiguous(tensor: Tensor) -> Tensor:
@@ -126,35 +201,17 @@ def _dense_like(tensor: Tensor) -> Tensor:
     return new_tensor(geometry(form.dtype, form.device, form.shape, contiguous_strides(form.shape)))
 
 
-def _flat(tensor: Tensor) -> Tensor:
-    """The elements in one dimension, in row-major order."""
-    tensor = _contiguous(tensor)
-    return make_view(tensor, (tensor.geometry.numel,), (1,))
-
-
-def _fill_rows(
-    flat: Tensor, function: Callable[..., Any], given: Sequence[Any], part: tuple[int, int, int], first: int
-) -> None:
-    start, rows, columns = part
-    beginnings = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64((first + start) % _WORD)
-    target = _rows(flat, part)
-    values = [_rows(each, part) if isinstance(each, Tensor) else each for each in given]
-    forms = tuple(each.geometry if isinstance(each, Tensor) else each.__class__ for each in values)
-    arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
-    index = beginnings.view(numpy.int64)[:, None], _COLUMNS[None, :columns]
-    _loop(function, target.geometry, forms)(*index, *arrays, array_of(target))
-
-
-def _rows(flat: Tensor, part: tuple[int, int, int]) -> Tensor:
-    start, rows, columns = part
-    return make_view(flat, (rows, columns), (columns, 1), flat.storage_offset() + start)
-
-
 @made_once(512)
-def _loop(function: Callable[..., Any], target: TensorMeta, given: tuple[TensorMeta | type, ...]) -> Compiled:
-    rows, columns = target.shape
-    row = geometry(int64, target.device, (rows, 1), (1, 1))
-    return _compiled(function, target, row, geometry(int64, target.device, (1, columns), (columns, 1)), given)
+def _loop(
+    function: Callable[..., Any] | Together, dtype: DType, shape: tuple[int, int], given: tuple[DType | type, ...]
+) -> Compiled:
+    """The loop over rows: of the indices of their beginnings, those of columns, and of what is given."""
+    rows, columns = shape
+    row, column = geometry(int64, cpu, (rows, 1), (1, 1)), geometry(int64, cpu, (1, columns), (columns, 1))
+    runs = function.runs if isinstance(function, Together) else 1
+    target = geometry(dtype, cpu, shape, (runs * columns, 1))
+    forms = [geometry(each, cpu, shape) if isinstance(each, DType) else each for each in given]
+    return _compiled(function, target, row, column, forms, runs)
 
 
 @made_once(512)
@@ -164,12 +221,15 @@ def _short_loop(function: Callable[..., Any], target: TensorMeta, given: tuple[T
 
 
 def _compiled(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | Together,
     target: TensorMeta,
     row: TensorMeta | DType,
     column: TensorMeta,
     given: Sequence[TensorMeta | type],
+    results: int = 1,
 ) -> Compiled:
+    if isinstance(function, Together):
+        function = function.function
     scalar = _read(function)
     device = target.device.type
     numbers = {**_NUMBERS, float: float32} if function in _IN_SINGLE_PRECISION else _NUMBERS
@@ -177,8 +237,8 @@ def _compiled(
     dtypes = [each.dtype if isinstance(each, TensorMeta) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name
-    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float=precision)
-    call = pointwise_call(target.shape, inputs, [target])
+    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,) * results, default_float=precision)
+    call = pointwise_call(target.shape, inputs, [target] * results)
     if counts(device):
         start, index, *others = call.inputs
         call = call._replace(inputs=(start, index._replace(counts=True), *others))

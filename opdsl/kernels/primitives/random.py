@@ -1,7 +1,8 @@
 """Random numbers: Philox4x32-10 as scalar functions of a seed and a place, and tensors that are filled with them.
 
-Element ``k`` of a tensor, in row-major order, is made of the block at ``place + k`` of the generator's sequence. So it
-depends neither on threads nor on strides, and every backend that compiles scalar graphs gives the same bits.
+Element ``k`` of a tensor, in row-major order, is a function of ``place + k``, mostly of the block there in the
+generator's sequence. So it depends neither on threads nor on strides, nor on the tensor that it is drawn for, and every
+backend that compiles scalar graphs gives the same bits.
 
 Sources: J. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011); distributions as in
 ATen/core/TransformationHelper.h.
@@ -19,7 +20,7 @@ from typing import Any
 from opdsl.errors import DeviceError, ShardingError, UnsupportedDTypeError
 from opdsl.kernels.outputs import check_written
 from opdsl.kernels.primitives.copying import cast, real_and_imaginary
-from opdsl.kernels.primitives.indexed import fill_by_index, in_single_precision
+from opdsl.kernels.primitives.indexed import ROW, fill_by_index, in_single_precision, together
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, float16, float32, float64
 from opdsl.runtime.generator import Generator, generator_for
@@ -77,20 +78,57 @@ def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
     return mean + std * (math.sqrt(-2.0 * math.log(inner(a, b))) * math.cos(2.0 * math.pi * unit(c, d)))
 
 
+_RUN_BITS = ROW.bit_length() - 3  # of the index within a run: a quarter of a row
+
+
 @in_single_precision
 def normal_single(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
-    """``normal`` of float32 and narrower numbers: words of 32 bits, of which as many count as float32 holds."""
-    a, _, c, _ = block(row + column, seed)
-    radius = math.sqrt(-2.0 * math.log((float(a) + 0.5) * 2.0**-32))
-    # The cosine of so many turns: 1 - 2 sin(half of them)**2. Unlike that of any angle it has no rare, slow case.
-    turns = float(c) * 2.0**-32 - 0.5
-    square = turns * turns
+    """``normal`` of float32 and narrower numbers: words of 32 bits, of which as many count as float32 holds.
+
+    Four runs of each row of elements share their blocks: two words give two normal numbers, which lie at right angles.
+    """
+    index = row + column
+    run = (index >> _RUN_BITS) & 3
+    a, b, c, d = block(index & ~(3 << _RUN_BITS), seed)
+    second = run > 1
+    turns = _turns(d if second else c) - (0.25 if (run & 1) == 1 else 0.0)
+    return mean + std * (_radius(b if second else a) * _cosine(turns))
+
+
+@together(normal_single, runs=4)
+@in_single_precision
+def four_normal_single(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
+    """The elements of all four runs."""
+    a, b, c, d = block(row + column, seed)
+    one, two = _radius(a), _radius(b)
+    first, second = _turns(c), _turns(d)
+    return (
+        mean + std * (one * _cosine(first)),
+        mean + std * (one * _cosine(first - 0.25)),
+        mean + std * (two * _cosine(second)),
+        mean + std * (two * _cosine(second - 0.25)),
+    )
+
+
+def _radius(word: Any) -> Any:
+    return math.sqrt(-2.0 * math.log((float(word) + 0.5) * 2.0**-32))
+
+
+def _turns(word: Any) -> Any:
+    """From -1/2 to 1/2."""
+    return float(word) * 2.0**-32 - 0.5
+
+
+def _cosine(turns: Any) -> Any:
+    """The cosine of so many turns, from -3/4 to 1/2: 1 - 2 sin(half of them)**2, without a rare, slow case."""
+    near = turns + 1.0 if turns < -0.5 else turns
+    square = near * near
     sine = -0.0070283038552 * square + 0.0820503502015
     sine = sine * square - 0.599252186532
     sine = sine * square + 2.55016331794
     sine = sine * square - 5.16771276459
-    sine = (sine * square + 3.14159265354) * turns
-    return mean + std * (radius * (1.0 - 2.0 * sine * sine))
+    sine = (sine * square + 3.14159265354) * near
+    return 1.0 - 2.0 * sine * sine
 
 
 def log_normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
