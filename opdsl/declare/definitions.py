@@ -35,7 +35,9 @@ def attach_definition(given: Attachment) -> None:
     what = _name_of(given)
     declaration.require_one_way(kind, function)
     declaration.require_free(what, function)
-    shape = {"meta": _shape_function(given)} if kind.meta is Meta.SHAPE else {}
+    shape = {}
+    if kind.meta is Meta.SHAPE or (kind.meta is Meta.PERHAPS and "meta" in declaration.attached):
+        shape["meta"] = _shape_function(given)
     keys = given.keys()
     for each in (function, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
         if isinstance(each, FunctionType):

@@ -332,6 +332,52 @@ class Operator(Protocol, Generic[P, R_co]):
         tensor([1, 3, 3])
         """
 
+    def indexed(
+        self,
+        *,
+        at: Iterable[str],
+        over: Iterable[str] = (),
+        fold: str | None = None,
+        margin: object = None,
+        finish: Callable[..., object] | None = None,
+    ) -> Callable[[F], F]:
+        """Attach a scalar function of an element's place, which reads tensors at index expressions.
+
+        The function takes indices, tensors and numbers by name: ``self[n, i + 1]`` is an element, ``self.shape[0]`` a
+        size. The range of an index is the size of a dimension that is read at that index alone; others, and further
+        numbers, are those of the dict that ``.meta`` above it returns. Where positions of a tensor come from another
+        tensor, that one is looked at first. Gradients are derived.
+
+        Args:
+            at: the indices of the result, one for each of its dimensions; ``"..."`` first for others before them, which
+                ``self[..., i]`` reads at the same places.
+            over: the indices that are folded.
+            fold: ``sum``, ``max`` or ``min`` of what the function gives for all of them. An operator with a result more
+                gets the place of the largest or smallest value, counted in row-major order of the folded indices.
+            margin: what is read outside of a tensor: a number, ``replicate`` (the nearest element), ``reflect``,
+                ``circular``, or ``skip``, by which a turn of the fold is left out; a dict by tensor. Without one
+                nothing may lie outside, which is looked at before anything is computed.
+            finish: from what is folded, then indices of the result and numbers by name, to results.
+
+        Returns:
+            A decorator that gives the function as it is.
+
+        Raises:
+            ScalarFunctionError: the function holds what it cannot; the text is underlined.
+            KernelSignatureError: the function does not fit, or an option is unknown.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def picked(self: opdsl.Tensor, places: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @picked.indexed(at=("i", "j"))
+        ...     def element(self, places, i, j):
+        ...         return self[i, places[j]]
+        ...     picked(opdsl.tensor([[1, 2, 3], [4, 5, 6]]), opdsl.tensor([2, 0]))
+        tensor([[3, 1],
+                [6, 4]])
+        """
+
     def view_kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
 

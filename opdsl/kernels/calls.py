@@ -138,6 +138,86 @@ class RowCall(NamedTuple):
     allocate: tuple[NewArray | None, ...]
 
 
+class IndexedAccess(NamedTuple):
+    """An element that is read or written at positions.
+
+    array: which input it is of; of one that is written, which result.
+    first, count: which results of the graph its positions are.
+    leads: whether the leading dimensions come before these.
+    margin: what lies outside: a number, or a name of ``opdsl.scalar.indexed``; None where nothing does.
+    """
+
+    array: int
+    first: int
+    count: int
+    leads: bool
+    margin: str | bool | int | float | complex | None
+
+
+class IndexedLoop(NamedTuple):
+    """What is computed at each place, see ``opdsl.scalar.indexed.IndexedFunction``.
+
+    graph: its parameters are the indices of the result, those that are folded, whole numbers, other numbers, and what is
+        read; its results the positions of all reads, those of all writes, and values.
+    at, over, words, numbers: how many parameters of each there are.
+    reads: in the order of their parameters. The positions of one may depend on those before it.
+    writes: where values are added, one for each; none where they are the results of their place.
+    fold: how the values of all turns become one: ``sum``, ``max``, ``min``, or empty.
+    with_place: whether the number of the turn in which a largest or smallest value was found is a result, the last.
+    finish: values, indices of the result, whole and other numbers -> results; None where these are the values.
+    """
+
+    graph: TypedGraph
+    at: int
+    over: int
+    words: int
+    numbers: int
+    reads: tuple[IndexedAccess, ...]
+    writes: tuple[IndexedAccess, ...]
+    fold: str
+    with_place: bool
+    finish: TypedGraph | None
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self.graph.name
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The types of what each turn gives."""
+        count = sum(each.count for each in (*self.reads, *self.writes))
+        return tuple(str(kind) for kind in self.graph.result_types[count:])
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The types of what is written."""
+        made = self.values if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
+        return (*made, "int64") if self.with_place else made
+
+
+class IndexedCall(NamedTuple):
+    """A loop over places.
+
+    leading: sizes of the dimensions before those that have indices.
+    sizes: of the indices of the result, then of those that are folded.
+    words: whole numbers that the function takes.
+    inputs: arrays, with strides for the leading dimensions and for their own, then other numbers.
+    dimensions: the own sizes of each array.
+    outputs: strides for the leading dimensions and for the indices of the result; of one that is added to, for its own.
+    written: the own sizes of an output that is added to; () otherwise.
+    """
+
+    leading: tuple[int, ...]
+    sizes: tuple[int, ...]
+    words: tuple[int, ...]
+    inputs: tuple[OperandSpec, ...]
+    dimensions: tuple[tuple[int, ...], ...]
+    outputs: tuple[OperandSpec, ...]
+    written: tuple[int, ...]
+    allocate: tuple[NewArray | None, ...]
+
+
 class Ordering(NamedTuple):
     """What is wanted of the order of a row.
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         AuthorCall,
         ConvolutionCall,
         Folding,
+        IndexedCall,
+        IndexedLoop,
         IndirectCall,
         Ordering,
         PointwiseCall,
@@ -56,6 +58,12 @@ class Compiler(Protocol):
 
     def scan(self, scanning: Scanning, call: RowCall) -> Compiled:
         """A scan along rows: the input array, then given outputs -> the output, or a tuple of several."""
+
+    def indexed(self, loop: IndexedLoop, call: IndexedCall) -> Compiled:
+        """A loop over places: arrays and numbers, then given outputs -> as for pointwise.
+
+        Outputs that are added to are given, and hold what is added to.
+        """
 
     def product(self, call: ProductCall) -> Compiled:
         """Matrix products: the factors' arrays, ``alpha``, ``beta``, then the output -> None.

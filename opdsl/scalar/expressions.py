@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from opdsl.scalar.calls import bind, callee, plain_function
 from opdsl.scalar.functions import FUNCTIONS, STATIC, Fold
 from opdsl.scalar.source import FunctionSource
-from opdsl.scalar.symbols import Graph, Symbol, describe, is_value
+from opdsl.scalar.symbols import Graph, Indexable, Sizes, Symbol, describe, is_value
 from opdsl.scalar.untyped import Place
 
 __all__ = ["Evaluation", "Unusable"]
@@ -160,6 +160,8 @@ def _attribute(evaluation: Evaluation, node: ast.Attribute) -> Any:
         if node.attr in ("real", "imag"):
             return evaluation.add(node.attr, (value,), node)
         raise evaluation.source.error(node, f"a number has no attribute {node.attr!r} here")
+    if isinstance(value, Indexable) and node.attr == "shape":
+        return value.shape
     found = getattr(value, node.attr, evaluation)
     if found is evaluation or not isinstance(value, (ModuleType, type, bool, int, float, complex)):
         raise evaluation.source.error(
@@ -242,6 +244,8 @@ def _tuple(evaluation: Evaluation, node: ast.Tuple | ast.List) -> tuple[Any, ...
 
 def _subscript(evaluation: Evaluation, node: ast.Subscript) -> Any:
     value, index = evaluation.evaluate(node.value), evaluation.evaluate(node.slice)
+    if isinstance(value, Sizes):
+        return value.read(evaluation.graph, index, Place(evaluation.source, node))
     if isinstance(value, Symbol) or isinstance(index, Symbol):
         raise evaluation.source.error(node, "a scalar function sees one element, and cannot index")
     return _plain(evaluation.compute(operator.getitem, (value, index), node))

@@ -8,7 +8,7 @@ from typing import Any
 from opdsl.scalar.graph import Number, constant_key
 from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
-__all__ = ["Graph", "Symbol", "describe", "is_value"]
+__all__ = ["Graph", "Indexable", "Sizes", "Symbol", "describe", "is_value"]
 
 
 class Symbol:
@@ -19,6 +19,23 @@ class Symbol:
     def __init__(self, graph: Graph, position: int) -> None:
         self.graph = graph
         self.position = position
+
+
+class Sizes:
+    """What a function of places indexes by numbers that are known: the sizes of a tensor."""
+
+    def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
+        """What stands for one of them."""
+        raise NotImplementedError
+
+
+class Indexable(Sizes):
+    """What a function of places indexes: a tensor.
+
+    shape: its sizes.
+    """
+
+    shape: Sizes
 
 
 class Graph:

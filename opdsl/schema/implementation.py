@@ -174,6 +174,21 @@ def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
     return None
 
 
+def indexed_fault(schema: FunctionSchema, names: Sequence[str], indices: Sequence[str], *, has_meta: bool) -> Fault | None:
+    """What is wrong with the parameters of a function of places, which takes indices, tensors and numbers by name."""
+    known = {each.name for each in parameters_of(schema)}
+    own = [each for each in indices if each != "..."]
+    for place, name in enumerate(own):
+        if not name.isidentifier() or name in known or name in own[:place]:
+            return Fault(f"{name!r} is no name for an index", "Indices have names of their own")
+        if name not in names:
+            return Fault(f"the index {name!r} is no parameter", "Take all indices, by name")
+    for name in names:
+        if name not in known and name not in own and not has_meta:
+            return Fault(f"{name!r} is no argument of {schema}, and no index", "Name indices in at= and over=")
+    return None
+
+
 # ---------------------------------------------------------------------------------------------------------- derivatives
 
 

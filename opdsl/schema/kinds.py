@@ -12,7 +12,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opdsl.schema.implementation import Fault, row_fault, scalar_fault
+from opdsl.schema.implementation import Fault, indexed_fault, row_fault, scalar_fault
 from opdsl.schema.model import FunctionSchema
 
 
@@ -42,6 +42,7 @@ class Meta(Enum):
     NONE = "nothing: the result has the shape of the input"
     CHECK = "a check of the arguments"
     SHAPE = "what sets the outputs: it is attached first"
+    PERHAPS = "what sets the outputs, where these do not follow from arguments: it is attached first"
 
 
 class Option(NamedTuple):
@@ -165,6 +166,20 @@ _KINDS = (
         is_way=True,
         derivative="opdsl.autograd.row:RowDerivative",
         fault=lambda schema, names, condition: row_fault(schema, names),
+    ),
+    Kind(
+        "indexed",
+        Function.NUMBERS,
+        options={
+            "at": NAMES._replace(required="the indices of the result"),
+            "over": NAMES,
+            "fold": Option(str, is_optional=True),
+            "margin": ANY,
+            "finish": FUNCTION._replace(is_optional=True),
+        },
+        definition="opdsl.kernels.definitions.indexed:IndexedDefinition",
+        meta=Meta.PERHAPS,
+        is_way=True,
     ),
     Kind("meta", Function.CONTEXT, options={"reads_numbers": ANY}),
     Kind(

@@ -1,0 +1,102 @@
+"""Loops over places: where the operands of a call lie, as the words that ``indexed_text`` reads."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+from opdsl.backends.cpu import builtin, engine
+from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.indexed_text import SYMBOL, TILE, IndexedForm, module_ir, own_units
+from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
+from opdsl.runtime.symbol import largest
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import IndexedCall, IndexedLoop, OperandSpec
+
+
+def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
+    """Compile (or find) the kernel of a function of places for a call's dtypes and layout, and plan its geometry.
+
+    Args:
+        loop: what is computed.
+        call: where the operands lie.
+
+    Returns:
+        A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
+        a tuple.
+    """
+    form = _form(loop, call)
+    code = _code(form)
+    sizes = (*(call.leading if form.leading else ()), *call.sizes)
+    sizes = sizes if form.leading == len(call.leading) else (1, *sizes)
+    units = math.prod(sizes[each] for each in form.units)
+    if not loop.writes:
+        units *= (sizes[form.lane] + TILE - 1) // TILE
+    total = math.prod(sizes)
+    cost = largest(1, total * graph_cost(loop.graph))
+    work = Work(
+        loop=code.address(SYMBOL),
+        elements=units,
+        grain=largest(1, SHARE_OF_A_THREAD * units // cost) if cost >= PARALLEL_FROM and units > 1 else 0,
+        details=_words(form, sizes, call),
+    )
+    inputs = [builtin.ARRAY] * len(call.dimensions)
+    kinds = [str(kind) for _, kind in loop.graph.parameters]
+    first = loop.at + loop.over + loop.words
+    inputs += [number_input(kind) for kind in kinds[first : first + loop.numbers]]
+    return builtin.builtin(f"{loop.name}_cpu", work, inputs, planned_outputs(call), [code])
+
+
+def _words(form: IndexedForm, sizes: tuple[int, ...], call: IndexedCall) -> list[int]:
+    """What the kernel reads of its plan: sizes, whole numbers, then strides and sizes of each array and output."""
+    found = [*sizes, *call.words]
+    pad = form.leading - len(call.leading)
+    for spec, own in zip(call.inputs, call.dimensions, strict=False):
+        found += [*(0,) * pad, *(spec.strides or ()), *own]
+    for spec in call.outputs:
+        found += [*(0,) * pad, *(spec.strides or ()), *call.written]
+    return found
+
+
+def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
+    leading = len(call.leading)
+    if not leading and not loop.at:
+        leading = 1  # a single place
+    pad = leading - len(call.leading)
+    arrays = call.inputs[: len(call.dimensions)]
+    kinds = dict(zip((each.array for each in loop.reads), _read_kinds(loop), strict=True))
+    operands = tuple(
+        Operand(spec.dtype.name, kinds.get(k, spec.dtype.name)) for k, spec in enumerate(arrays)
+    )
+    outputs = tuple(Operand(spec.dtype.name, kind) for spec, kind in zip(call.outputs, _stored(loop, call), strict=True))
+    dense = tuple(_dense(spec, pad) for spec in (*arrays, *call.outputs))
+    dims = leading + loop.at
+    lane = dims - 1
+    if not loop.writes:
+        strides = [(*(0,) * pad, *(each.strides or ())) for each in call.outputs]
+        lane = next((d for d in reversed(range(dims)) if strides[0][d] == call.outputs[0].dtype.itemsize), dims - 1)
+    units = tuple(each for each in range(dims) if each != lane) if not loop.writes else own_units(loop, leading, lane)
+    return IndexedForm(loop, leading, operands, outputs, tuple(len(each) for each in call.dimensions), dense, lane, units)
+
+
+def _read_kinds(loop: IndexedLoop) -> list[str]:
+    kinds = [str(kind) for _, kind in loop.graph.parameters]
+    return kinds[len(kinds) - len(loop.reads) :]
+
+
+def _stored(loop: IndexedLoop, call: IndexedCall) -> list[str]:
+    return [loop.values[0]] if loop.writes else list(loop.results)
+
+
+def _dense(spec: OperandSpec, pad: int) -> int:
+    """The dimension along which elements lie side by side; -1 for none."""
+    strides = (*(0,) * pad, *(spec.strides or ()))
+    return next((d for d in reversed(range(len(strides))) if strides[d] == spec.dtype.itemsize), -1)
+
+
+@functools.lru_cache(maxsize=4096)
+def _code(form: IndexedForm) -> engine.Code:
+    return engine.compile_ir(str(form), lambda: module_ir(form), [SYMBOL])

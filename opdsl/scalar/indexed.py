@@ -1,0 +1,484 @@
+"""Functions of an element's place: what they read of tensors at index expressions, and what becomes of it.
+
+A read is a parameter more, with expressions for the place that it stands for. Everything else about such a function is
+that of a scalar function: it is typed, printed and differentiated as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from opdsl.scalar.calls import parameter_names, plain_function
+from opdsl.scalar.derivative import differentiate
+from opdsl.scalar.function import ScalarFunction
+from opdsl.scalar.graph import TypedGraph, constant_key
+from opdsl.scalar.source import FunctionSource, function_source
+from opdsl.scalar.statements import run_function
+from opdsl.scalar.symbols import Graph, Indexable, Sizes, Symbol, describe, is_value
+from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
+from opdsl.scalar.untyped import Place, UntypedNode
+
+__all__ = ["FOLDS", "MARGINS", "SKIP", "Access", "IndexedFunction", "adjoint", "read_indexed", "size_name"]
+
+MARGINS: Final = ("replicate", "reflect", "circular")
+"""Margins that repeat what is inside, by the names of ``torch.nn.functional.pad``."""
+
+SKIP: Final = "skip"
+"""The margin whose elements are left out of a fold."""
+
+FOLDS: Final = ("sum", "max", "min")
+"""What is made of the values of all turns."""
+
+Margin: TypeAlias = str | bool | int | float | complex | None
+
+# What a fold over places calls where its value was found, counted in row-major order of the ranges.
+PLACE: Final = "place"
+
+
+class Access(NamedTuple):
+    """An element of a tensor that is read, or written.
+
+    name: of what is read among the function's parameters; of what is written, the place of its value.
+    array: which tensor.
+    positions: for each of the tensor's own dimensions the node that says where.
+    leads: whether the tensor has the leading dimensions of the result, before its own.
+    margin: what lies outside; None where nothing may.
+    """
+
+    name: str
+    array: str
+    positions: tuple[int, ...]
+    leads: bool
+    margin: Margin
+
+
+class IndexedFunction(NamedTuple):
+    """A function of places.
+
+    function: from indices, numbers and what is read to values.
+    at: the indices of the result's dimensions. leads: whether it has others before them.
+    over: the indices that are folded.
+    reads: in the order in which they are read.
+    writes: where values are added; none where they are those of the result's own place.
+    fold: one of ``FOLDS``; empty where nothing is folded.
+    with_place: whether the place of a largest or smallest value is a result, after it.
+    finish: from what is folded, indices and numbers to results; None where these are the same.
+    """
+
+    function: ScalarFunction
+    at: tuple[str, ...]
+    leads: bool
+    over: tuple[str, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...] = ()
+    fold: str = ""
+    with_place: bool = False
+    finish: ScalarFunction | None = None
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """All indices."""
+        return self.at + self.over
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The parameters that are no indices and not read."""
+        known = {*self.indices, *(each.name for each in self.reads)}
+        of_finish = () if self.finish is None else self.finish.parameters[len(self.function.results) :]
+        names = [each for each in (*self.function.parameters, *of_finish) if each not in known]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The tensors that are read, each once."""
+        return tuple(dict.fromkeys(each.array for each in self.reads))
+
+    def typed(self, types: Mapping[str, str], numbers: Sequence[str], values: Sequence[str]) -> TypedGraph:
+        """All that is computed, as one graph.
+
+        Args:
+            types: of numbers and of what is read.
+            numbers: in the order in which they are parameters.
+            values: of the values.
+
+        Returns:
+            A graph whose parameters are the indices, the numbers, and what is read, and whose results are the positions
+            of all reads, those of all writes, and the values.
+
+        Raises:
+            ScalarFunctionError: a position is no integer, or an operation does not exist for the types.
+        """
+        function = self.function
+        accesses = (*self.reads, *self.writes)
+        positions = [each for access in accesses for each in access.positions]
+        names = (*self.indices, *numbers, *(each.name for each in self.reads))
+        whole = ScalarFunction(
+            function.name, names, {}, function.nodes, function.places, (*positions, *function.results), function.source
+        )
+        given = {**types, **dict.fromkeys(self.indices, "int64")}
+        found = whole.specialise(given).result_types
+        for node, kind in zip(positions, found, strict=False):
+            if kind.category != INTEGER:
+                place = function.places[node]
+                advice = "Round it: int(...)." if kind.category == FLOAT else "Convert it: int(...)."
+                raise place.source.error(place.node, f"a position is an integer, and this is {kind.value}", advice)
+        return whole.specialise(given, results=(*["int64"] * len(positions), *values))
+
+    def value_types(self, types: Mapping[str, str]) -> tuple[ScalarType, ...]:
+        """The types that the values have by themselves."""
+        return self.function.specialise({**types, **dict.fromkeys(self.indices, "int64")}).result_types
+
+
+def size_name(array: str, dimension: int) -> str:
+    """What the size of a tensor's dimension is called among the numbers."""
+    return f"{array}.shape[{dimension}]"
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+class _Array(Indexable):
+    """A tensor while the function is read: its reads are noted."""
+
+    def __init__(self, name: str, margin: Margin, reader: _Reader) -> None:
+        self.name, self.margin, self.reader = name, margin, reader
+        self.shape = _Shape(self)
+
+    def __repr__(self) -> str:
+        return f"the tensor {self.name}"
+
+    def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
+        """The parameter that stands for an element."""
+        reader = self.reader
+        if graph is not reader.graph:
+            problem = f"{self.name} is read in a loop that counts while it runs"
+            raise place.source.error(place.node, problem, "Name the index in over=, and fold.")
+        given = index if isinstance(index, tuple) else (index,)
+        leads = bool(given) and given[0] is Ellipsis
+        for each in given[leads:]:
+            if not is_value(each) or isinstance(each, (float, complex)):
+                raise place.source.error(place.node, f"{_spoken(each)} is no position", "Give an integer for each.")
+        if leads and not reader.leads:
+            raise place.source.error(
+                place.node, "`...` stands for dimensions that the result does not have", 'Begin at= with "...".'
+            )
+        return reader.noted(self, tuple(graph.position(each, place) for each in given[leads:]), leads, place)
+
+
+class _Shape(Sizes):
+    """The sizes of a tensor while the function is read: numbers of the function."""
+
+    def __init__(self, array: _Array) -> None:
+        self.array = array
+
+    def __repr__(self) -> str:
+        return f"the shape of {self.array.name}"
+
+    def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
+        """The parameter that stands for a size."""
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise place.source.error(place.node, f"{_spoken(index)} is no dimension", "Give a number.")
+        return graph.parameter(size_name(self.array.name, index), place)
+
+
+def _spoken(value: Any) -> str:
+    return {slice: "a slice", type(Ellipsis): "`...`"}.get(type(value)) or describe(value)
+
+
+class _Reader:
+    """What is noted while a function is read."""
+
+    def __init__(self, leads: bool) -> None:
+        self.graph = Graph()
+        self.leads = leads
+        self.reads: dict[tuple[str, tuple[int, ...], bool], Access] = {}
+
+    def noted(self, array: _Array, positions: tuple[int, ...], leads: bool, place: Place) -> Symbol:
+        """A read, which is the same one where it stood before."""
+        for each in self.reads.values():
+            if each.array == array.name and (len(each.positions), each.leads) != (len(positions), leads):
+                problem = f"{array.name} is read with other dimensions before"
+                raise place.source.error(place.node, problem, "Give a position for each dimension.")
+        key = (array.name, positions, leads)
+        if key not in self.reads:
+            count = sum(each.array == array.name for each in self.reads.values())
+            self.reads[key] = Access(f"{array.name}@{count}", array.name, positions, leads, array.margin)
+        return self.graph.parameter(self.reads[key].name, place)
+
+
+def read_indexed(
+    function: Callable[..., Any],
+    at: Sequence[str],
+    over: Sequence[str],
+    *,
+    tensors: Mapping[str, Margin],
+    numbers: Mapping[str, int | None],
+    constants: Mapping[str, object],
+    fold: str = "",
+    finish: Callable[..., Any] | None = None,
+) -> IndexedFunction:
+    """Read a function of places.
+
+    Args:
+        function: in the scalar subset of Python; reads tensors by ``x[i, j + 1]``.
+        at: the indices of the result, ``...`` first where it has others before them.
+        over: the indices that are folded.
+        tensors: the parameters that are tensors, with what lies outside of each.
+        numbers: the parameters that are numbers; a count for a tuple of so many.
+        constants: the parameters that are known while reading.
+        fold: how the values of all turns become one.
+        finish: from what is folded, and from indices and numbers by name, to results.
+
+    Raises:
+        ScalarFunctionError: the function holds what it cannot, which is underlined.
+    """
+    leads = bool(at) and at[0] == "..."
+    own = tuple(at[leads:])
+    reader = _Reader(leads)
+    values: dict[str, Any] = dict(constants)
+    source = function_source(plain_function(function) or function)
+    for name, margin in tensors.items():
+        values[name] = _Array(name, margin, reader)
+    known = _with_numbers(values, source, reader.graph, (*own, *over), numbers)
+    names = parameter_names(source)
+    results = _results(reader.graph, source, {name: known[name] for name in names if name in known})
+    read = tuple(reader.reads.values())
+    taken = _parameters(reader.graph, (*own, *over), read)
+    made = ScalarFunction(
+        source.name, taken, {}, tuple(reader.graph.nodes), tuple(reader.graph.places), results, source
+    )
+    finished = None if finish is None else _read_finish(finish, len(results), (*own, *over), numbers, constants)
+    return IndexedFunction(made, own, leads, tuple(over), read, (), fold, False, finished)
+
+
+def _with_numbers(
+    values: Mapping[str, Any],
+    source: FunctionSource,
+    graph: Graph,
+    indices: Sequence[str],
+    numbers: Mapping[str, int | None],
+) -> dict[str, Any]:
+    """What parameters hold: indices and numbers as parameters of the graph, lists as tuples of these."""
+    place, found = Place(source, source.tree), dict(values)
+    wanted = parameter_names(source)
+    for name in (each for each in indices if each in wanted):
+        found[name] = graph.parameter(name, place)
+    for name, count in numbers.items():
+        if name in wanted:
+            parts = [graph.parameter(f"{name}[{part}]", place) for part in range(count or 0)]
+            found[name] = graph.parameter(name, place) if count is None else tuple(parts)
+    for name in wanted:
+        if name not in found:
+            known = ", ".join([*values, *indices, *numbers])
+            raise source.error(source.tree.args, f"it has a parameter {name!r}, which is nothing here", f"Known: {known}.")
+    return found
+
+
+def _results(graph: Graph, source: FunctionSource, values: Mapping[str, Any]) -> tuple[int, ...]:
+    returned = run_function(graph, source, values, 0)
+    found = returned if isinstance(returned, tuple) else (returned,)
+    for each in found:
+        if not is_value(each):
+            raise source.error(source.tree, f"it returns {describe(each)}, not a number", "Return a number, or several.")
+    return tuple(graph.position(each, Place(source, source.tree)) for each in found)
+
+
+def _parameters(graph: Graph, first: Sequence[str], reads: Sequence[Access]) -> tuple[str, ...]:
+    """The names of a graph's parameters: indices first, what is read last."""
+    present = [str(node.value) for node in graph.nodes if node.op == "parameter"]
+    read = [each.name for each in reads]
+    between = [name for name in present if name not in first and name not in read]
+    return (*first, *between, *read)
+
+
+def _read_finish(
+    finish: Callable[..., Any],
+    results: int,
+    indices: Sequence[str],
+    numbers: Mapping[str, int | None],
+    constants: Mapping[str, object],
+) -> ScalarFunction:
+    """The function that makes results of what was folded, its first parameters."""
+    source = function_source(plain_function(finish) or finish)
+    graph, place = Graph(), Place(source, source.tree)
+    names = parameter_names(source)
+    values: dict[str, Any] = {name: graph.parameter(name, place) for name in names[:results]}
+    known = _with_numbers({**constants, **values}, source, graph, indices, numbers)
+    found = _results(graph, source, {name: known[name] for name in names})
+    return ScalarFunction(
+        source.name,
+        _parameters(graph, names[:results], ()),
+        {},
+        tuple(graph.nodes),
+        tuple(graph.places),
+        found,
+        source,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- adjoint
+
+
+class _Nodes:
+    """An untyped graph that is made of others."""
+
+    def __init__(self) -> None:
+        self.nodes: list[UntypedNode] = []
+        self.places: list[Place] = []
+        self._known: dict[object, int] = {}
+
+    def add(self, op: str, arguments: tuple[int, ...], value: Any, place: Place) -> int:
+        """A node, or the equal one that is there."""
+        key = (op, arguments, type(value), constant_key(value))
+        if key not in self._known:
+            self._known[key] = len(self.nodes)
+            self.nodes.append(UntypedNode(op, arguments, value))
+            self.places.append(place)
+        return self._known[key]
+
+    def parameter(self, name: str, place: Place) -> int:
+        """A parameter."""
+        return self.add("parameter", (), name, place)
+
+    def copied(self, function: ScalarFunction, given: Mapping[str, int]) -> list[int]:
+        """All nodes of a function; ``given`` stands for parameters by name. Returns where each stands."""
+        found: list[int] = []
+        for node, place in zip(function.nodes, function.places, strict=True):
+            if node.op == "parameter" and node.value in given:
+                found.append(given[str(node.value)])
+            else:
+                found.append(self.add(node.op, tuple(found[at] for at in node.arguments), node.value, place))
+        return found
+
+    def function(self, like: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
+        """The function of these nodes; parameters that no node names are appended."""
+        present = [str(node.value) for node in self.nodes if node.op == "parameter"]
+        names = tuple(dict.fromkeys([*parameters, *present]))
+        return ScalarFunction(
+            f"{like.name}_adjoint", names, {}, tuple(self.nodes), tuple(self.places), tuple(results), like.source
+        )
+
+
+def range_name(index: str) -> str:
+    """What the range of an index is called among the numbers."""
+    return f"{index}.range"
+
+
+def adjoint(indexed: IndexedFunction, wanted: str, *, is_complex: bool = False) -> IndexedFunction:
+    """The function of the gradient of one tensor that is read.
+
+    What a value was read from gets what the value's gradient makes of it: where everything is read at the result's own
+    place, as a sum over what was folded, elsewhere by adding at the places that were read.
+
+    Args:
+        indexed: without ``finish``.
+        wanted: the tensor.
+        is_complex: whether complex numbers take part.
+
+    Returns:
+        A function that reads the gradients of the results, ``grad0`` ..., beside what it needs of the tensors; where
+        the largest or smallest values were taken, ``place`` as well.
+
+    Raises:
+        ScalarFunctionError: an operation has no derivative; the message underlines it.
+    """
+    assert indexed.finish is None, "a result is finished by a function of its own"
+    function, nodes = indexed.function, _Nodes()
+    place = function.places[0]
+    at = [nodes.parameter(name, place) for name in indexed.at]
+    over, given, more = indexed.over, {}, []
+    if indexed.fold in ("max", "min"):
+        more.append(Access(PLACE, PLACE, tuple(at), indexed.leads, None))
+        given, over = _found(nodes, indexed.over, nodes.parameter(PLACE, place), place), ()
+    positions = nodes.copied(function, given)
+    reads = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.reads]
+    writes = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.writes]
+    targets = [each for each in reads if each.array == wanted]
+    derivative = differentiate(function, [each.name for each in targets], is_complex=is_complex)
+    heads = derivative.parameters[: len(function.results)]
+    seeds = {name: nodes.parameter(f"grad{k}@", place) for k, name in enumerate(heads)}
+    if writes:
+        more += [
+            Access(f"grad{k}@", "grad0", each.positions, each.leads, _read_margin(each.margin))
+            for k, each in enumerate(writes)
+        ]
+    else:
+        more += [Access(f"grad{k}@", f"grad{k}", tuple(at), indexed.leads, None) for k in range(len(heads))]
+    found = nodes.copied(derivative, {**given, **seeds})
+    sent = [found[at] for at in derivative.results]
+    used = {str(node.value) for node in nodes.nodes if node.op == "parameter"}
+    needed = {str(derivative.nodes[at].value) for at in _parameters_of(derivative)}
+    needed |= _needed_by(nodes, [each for access in (*reads, *more) for each in access.positions])
+    kept = [each for each in reads if each.name in needed or each.margin == SKIP]
+    read = (*more, *kept)
+    names = [*indexed.at, *over, *(each for each in used if each not in {access.name for access in (*reads, *more)})]
+    names += [each.name for each in read]
+    is_own = all(each.positions == tuple(at) and each.leads == indexed.leads for each in targets)
+    if is_own:
+        total = sent[0]
+        for each in sent[1:]:
+            total = nodes.add("add", (total, each), None, place)
+        made = _without(nodes.function(function, names, [total]), reads, kept)
+        return IndexedFunction(made, indexed.at, indexed.leads, over, read, (), "sum" if over else "")
+    made = _without(nodes.function(function, names, sent), reads, kept)
+    written = tuple(each._replace(array="out", margin=_written_margin(each.margin)) for each in targets)
+    return IndexedFunction(made, indexed.at, indexed.leads, over, read, written)
+
+
+def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict[str, int]:
+    """The folded indices of a place among them, counted in row-major order."""
+    found = {}
+    rest = place
+    for index in reversed(over):
+        size = nodes.parameter(range_name(index), where)
+        found[index] = nodes.add("remainder", (rest, size), None, where)
+        rest = nodes.add("floor_divide", (rest, size), None, where)
+    return found
+
+
+def _parameters_of(function: ScalarFunction) -> list[int]:
+    """The parameters that a function's results depend on."""
+    found: set[int] = set()
+    waiting = list(function.results)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(function.nodes[node].arguments)
+    return [each for each in found if function.nodes[each].op == "parameter"]
+
+
+def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
+    """The parameters that some nodes depend on."""
+    found: set[int] = set()
+    waiting = list(results)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting.extend(nodes.nodes[node].arguments)
+    return {str(nodes.nodes[each].value) for each in found if nodes.nodes[each].op == "parameter"}
+
+
+def _without(function: ScalarFunction, reads: Sequence[Access], kept: Sequence[Access]) -> ScalarFunction:
+    """A function whose parameters are those that are left; nodes of others feed nothing that counts."""
+    gone = {each.name for each in reads} - {each.name for each in kept}
+    if not gone:
+        return function
+    # What is not read any more feeds values that nobody wants; a number stands for it.
+    nodes = tuple(
+        UntypedNode("constant", (), 0) if node.op == "parameter" and node.value in gone else node
+        for node in function.nodes
+    )
+    names = tuple(each for each in function.parameters if each not in gone)
+    return ScalarFunction(function.name, names, {}, nodes, function.places, function.results, function.source)
+
+
+def _written_margin(margin: Margin) -> Margin:
+    """What becomes of what is added outside: a constant is no element, and gets nothing."""
+    return margin if margin is None or margin in MARGINS else SKIP
+
+
+def _read_margin(margin: Margin) -> Margin:
+    return 0 if margin == SKIP else margin

@@ -1,0 +1,113 @@
+"""Between which bounds the whole numbers of a graph lie, from those of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from opdsl.scalar.function import ScalarFunction
+
+__all__ = ["Interval", "intervals"]
+
+
+class Interval(NamedTuple):
+    """The smallest and the largest value; None where nothing is known."""
+
+    low: Any
+    high: Any
+
+
+_UNKNOWN = Interval(None, None)
+
+
+def intervals(
+    function: ScalarFunction,
+    known: Mapping[str, Interval],
+    smallest: Callable[..., Any] = min,
+    largest: Callable[..., Any] = max,
+) -> list[Interval]:
+    """The bounds of all nodes; of floating-point numbers nothing is known but whether they are negative.
+
+    Args:
+        function: untyped.
+        known: the bounds of parameters; nothing is known of others.
+        smallest, largest: what ``min`` and ``max`` are of the numbers that bounds are.
+
+    >>> from opdsl.scalar import read
+    >>> def f(i, j): return 2 * i - j
+    >>> intervals(read(f), {"i": Interval(0, 3), "j": Interval(0, 1)})[-1]
+    Interval(low=-1, high=6)
+    """
+    rules = _rules(smallest, largest)
+    found: list[Interval] = []
+    for node in function.nodes:
+        given = [found[at] for at in node.arguments]
+        if node.op == "constant":
+            is_whole = isinstance(node.value, (bool, int))
+            found.append(Interval(node.value, node.value) if is_whole else _UNKNOWN)
+        elif node.op == "parameter":
+            found.append(known.get(str(node.value), _UNKNOWN))
+        else:
+            rule = rules.get(node.op)
+            found.append(_UNKNOWN if rule is None else rule(*given))
+    return found
+
+
+def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[str, Callable[..., Interval]]:
+    def add(a: Interval, b: Interval) -> Interval:
+        return Interval(_if(a.low, b.low, lambda x, y: x + y), _if(a.high, b.high, lambda x, y: x + y))
+
+    def subtract(a: Interval, b: Interval) -> Interval:
+        return Interval(_if(a.low, b.high, lambda x, y: x - y), _if(a.high, b.low, lambda x, y: x - y))
+
+    def negative(a: Interval) -> Interval:
+        return Interval(_if(a.high, 0, lambda x, y: -x), _if(a.low, 0, lambda x, y: -x))
+
+    def multiply(a: Interval, b: Interval) -> Interval:
+        if None in (*a, *b):
+            return _UNKNOWN
+        if a.low == a.high or b.low == b.high:
+            one, other = (a.low, b) if a.low == a.high else (b.low, a)
+            return Interval(one * other.low, one * other.high) if one >= 0 else Interval(one * other.high, one * other.low)
+        products = [x * y for x in a for y in b]
+        return Interval(smallest(*products), largest(*products))
+
+    def floor_divide(a: Interval, b: Interval) -> Interval:
+        if None in b or b.low != b.high or not b.low > 0:
+            return _UNKNOWN
+        return Interval(_if(a.low, b.low, lambda x, y: x // y), _if(a.high, b.low, lambda x, y: x // y))
+
+    def remainder(a: Interval, b: Interval) -> Interval:
+        return Interval(0, b.high - 1) if b.high is not None and b.low is not None and b.low > 0 else _UNKNOWN
+
+    def maximum(a: Interval, b: Interval) -> Interval:
+        return Interval(_either(a.low, b.low, largest), _if(a.high, b.high, largest))
+
+    def minimum(a: Interval, b: Interval) -> Interval:
+        return Interval(_if(a.low, b.low, smallest), _either(a.high, b.high, smallest))
+
+    def select(condition: Interval, a: Interval, b: Interval) -> Interval:
+        return Interval(_if(a.low, b.low, smallest), _if(a.high, b.high, largest))
+
+    return {
+        "add": add,
+        "subtract": subtract,
+        "negative": negative,
+        "multiply": multiply,
+        "floor_divide": floor_divide,
+        "remainder": remainder,
+        "maximum": maximum,
+        "minimum": minimum,
+        "select": select,
+        "to_integer": lambda a: a,
+    }
+
+
+def _if(first: Any, second: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """Something of two bounds that are both known."""
+    return None if first is None or second is None else combine(first, second)
+
+
+def _either(first: Any, second: Any, choose: Callable[..., Any]) -> Any:
+    """One of two bounds, or the one that is known."""
+    return choose(first, second) if first is not None and second is not None else second if first is None else first
