@@ -142,14 +142,14 @@ class IndexedAccess(NamedTuple):
     """An element that is read or written at positions.
 
     array: which input it is of; of one that is written, which result.
-    first, count: which results of the graph its positions are.
+    first, dims: which results of the graph its positions are, and how many.
     leads: whether the leading dimensions come before these.
     margin: what lies outside: a number, or a name of ``opdsl.scalar.indexed``; None where nothing does.
     """
 
     array: int
     first: int
-    count: int
+    dims: int
     leads: bool
     margin: str | bool | int | float | complex | None
 
@@ -157,8 +157,8 @@ class IndexedAccess(NamedTuple):
 class IndexedLoop(NamedTuple):
     """What is computed at each place, see ``opdsl.scalar.indexed.IndexedFunction``.
 
-    graph: its parameters are the indices of the result, those that are folded, whole numbers, other numbers, and what is
-        read; its results the positions of all reads, those of all writes, and values.
+    graph: its parameters are the indices of the result, those that are folded, whole numbers, other numbers, and what
+        is read; its results the positions of all reads, those of all writes, and values.
     at, over, words, numbers: how many parameters of each there are.
     reads: in the order of their parameters. The positions of one may depend on those before it.
     writes: where values are added, one for each; none where they are the results of their place.
@@ -186,7 +186,7 @@ class IndexedLoop(NamedTuple):
     @property
     def values(self) -> tuple[str, ...]:
         """The types of what each turn gives."""
-        count = sum(each.count for each in (*self.reads, *self.writes))
+        count = sum(each.dims for each in (*self.reads, *self.writes))
         return tuple(str(kind) for kind in self.graph.result_types[count:])
 
     @property

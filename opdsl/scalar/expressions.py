@@ -119,7 +119,7 @@ class Evaluation:
 
     def operate(self, op: str, function: Callable[..., Any], operands: Sequence[Any], node: ast.AST) -> Any:
         """An operation: a node when an operand depends on a parameter, Python's result otherwise."""
-        if not any(isinstance(operand, Symbol) for operand in operands):
+        if not any(isinstance(operand, (Symbol, Sizes)) for operand in operands):
             return self.compute(function, operands, node)
         for operand in operands:
             if not is_value(operand):

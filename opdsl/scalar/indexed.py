@@ -6,7 +6,7 @@ that of a scalar function: it is typed, printed and differentiated as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from opdsl.scalar.calls import parameter_names, plain_function
@@ -16,10 +16,20 @@ from opdsl.scalar.graph import TypedGraph, constant_key
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.statements import run_function
 from opdsl.scalar.symbols import Graph, Indexable, Sizes, Symbol, describe, is_value
-from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
+from opdsl.scalar.types import INTEGER, ScalarType
 from opdsl.scalar.untyped import Place, UntypedNode
 
-__all__ = ["FOLDS", "MARGINS", "SKIP", "Access", "IndexedFunction", "adjoint", "read_indexed", "size_name"]
+__all__ = [
+    "FOLDS",
+    "MARGINS",
+    "SKIP",
+    "Access",
+    "IndexedFunction",
+    "adjoint",
+    "read_indexed",
+    "size_name",
+    "unfinished",
+]
 
 MARGINS: Final = ("replicate", "reflect", "circular")
 """Margins that repeat what is inside, by the names of ``torch.nn.functional.pad``."""
@@ -113,21 +123,64 @@ class IndexedFunction(NamedTuple):
         accesses = (*self.reads, *self.writes)
         positions = [each for access in accesses for each in access.positions]
         names = (*self.indices, *numbers, *(each.name for each in self.reads))
-        whole = ScalarFunction(
-            function.name, names, {}, function.nodes, function.places, (*positions, *function.results), function.source
-        )
+        self.require_whole_positions(types)
+        whole = _with(function, names, (*positions, *function.results))
         given = {**types, **dict.fromkeys(self.indices, "int64")}
-        found = whole.specialise(given).result_types
-        for node, kind in zip(positions, found, strict=False):
+        return whole.specialise(given, results=(*["int64"] * len(positions), *values))
+
+    def require_whole_positions(self, types: Mapping[str, str]) -> None:
+        """Refuse positions that are no integers.
+
+        Args:
+            types: of numbers and of what is read.
+
+        Raises:
+            ScalarFunctionError: one is underlined.
+        """
+        function = self.function
+        positions = [each for access in (*self.reads, *self.writes) for each in access.positions]
+        given = {**types, **dict.fromkeys(self.indices, "int64")}
+        kinds = _with(function, tuple(given), positions).specialise(given).result_types if positions else ()
+        for node, kind in zip(positions, kinds, strict=True):
             if kind.category != INTEGER:
                 place = function.places[node]
-                advice = "Round it: int(...)." if kind.category == FLOAT else "Convert it: int(...)."
-                raise place.source.error(place.node, f"a position is an integer, and this is {kind.value}", advice)
-        return whole.specialise(given, results=(*["int64"] * len(positions), *values))
+                problem = f"a position is an integer, and this is {kind.value}"
+                raise place.source.error(place.node, problem, "Convert it: int(...).")
+
+    def values_only(self, parameters: Iterable[str]) -> ScalarFunction:
+        """What is computed but for positions."""
+        return _with(self.function, tuple(parameters), self.function.results)
 
     def value_types(self, types: Mapping[str, str]) -> tuple[ScalarType, ...]:
         """The types that the values have by themselves."""
-        return self.function.specialise({**types, **dict.fromkeys(self.indices, "int64")}).result_types
+        given = {**types, **dict.fromkeys(self.indices, "int64")}
+        return self.values_only(given).specialise(given).result_types
+
+
+def _with(function: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
+    """The nodes of a function with other parameters and results; what these do not need is left out."""
+    needed: set[int] = set()
+    waiting = list(results)
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting.extend(function.nodes[node].arguments)
+    kept = sorted(needed)
+    moved = {node: place for place, node in enumerate(kept)}
+    nodes = [
+        function.nodes[at]._replace(arguments=tuple(moved[each] for each in function.nodes[at].arguments))
+        for at in kept
+    ]
+    return ScalarFunction(
+        function.name,
+        tuple(parameters),
+        {},
+        tuple(nodes),
+        tuple(function.places[at] for at in kept),
+        tuple(moved[at] for at in results),
+        function.source,
+    )
 
 
 def size_name(array: str, dimension: int) -> str:
@@ -271,7 +324,7 @@ def _with_numbers(
     for name in wanted:
         if name not in found:
             known = ", ".join([*values, *indices, *numbers])
-            raise source.error(source.tree.args, f"it has a parameter {name!r}, which is nothing here", f"Known: {known}.")
+            raise source.error(source.tree, f"it has a parameter {name!r}, which is nothing here", f"Known: {known}.")
     return found
 
 
@@ -280,7 +333,9 @@ def _results(graph: Graph, source: FunctionSource, values: Mapping[str, Any]) ->
     found = returned if isinstance(returned, tuple) else (returned,)
     for each in found:
         if not is_value(each):
-            raise source.error(source.tree, f"it returns {describe(each)}, not a number", "Return a number, or several.")
+            raise source.error(
+                source.tree, f"it returns {describe(each)}, not a number", "Return a number, or several."
+            )
     return tuple(graph.position(each, Place(source, source.tree)) for each in found)
 
 
@@ -352,11 +407,15 @@ class _Nodes:
         return found
 
     def function(self, like: ScalarFunction, parameters: Sequence[str], results: Sequence[int]) -> ScalarFunction:
-        """The function of these nodes; parameters that no node names are appended."""
-        present = [str(node.value) for node in self.nodes if node.op == "parameter"]
-        names = tuple(dict.fromkeys([*parameters, *present]))
+        """The function of these nodes."""
         return ScalarFunction(
-            f"{like.name}_adjoint", names, {}, tuple(self.nodes), tuple(self.places), tuple(results), like.source
+            f"{like.name}_adjoint",
+            tuple(parameters),
+            {},
+            tuple(self.nodes),
+            tuple(self.places),
+            tuple(results),
+            like.source,
         )
 
 
@@ -365,7 +424,7 @@ def range_name(index: str) -> str:
     return f"{index}.range"
 
 
-def adjoint(indexed: IndexedFunction, wanted: str, *, is_complex: bool = False) -> IndexedFunction:
+def adjoint(indexed: IndexedFunction, wanted: str, *, grads: str = "grad", is_complex: bool = False) -> IndexedFunction:
     """The function of the gradient of one tensor that is read.
 
     What a value was read from gets what the value's gradient makes of it: where everything is read at the result's own
@@ -374,10 +433,12 @@ def adjoint(indexed: IndexedFunction, wanted: str, *, is_complex: bool = False) 
     Args:
         indexed: without ``finish``.
         wanted: the tensor.
+        grads: what the gradients of the results are called, before their numbers.
         is_complex: whether complex numbers take part.
 
     Returns:
-        A function that reads the gradients of the results, ``grad0`` ..., beside what it needs of the tensors; where
+        A function that reads the gradients of the results, ``grad0`` ... (of one that adds at positions ``grad0``
+        alone), beside what it needs of the tensors; where
         the largest or smallest values were taken, ``place`` as well.
 
     Raises:
@@ -387,9 +448,9 @@ def adjoint(indexed: IndexedFunction, wanted: str, *, is_complex: bool = False) 
     function, nodes = indexed.function, _Nodes()
     place = function.places[0]
     at = [nodes.parameter(name, place) for name in indexed.at]
-    over, given, more = indexed.over, {}, []
+    over, given, found_at, seeding = indexed.over, {}, [], []
     if indexed.fold in ("max", "min"):
-        more.append(Access(PLACE, PLACE, tuple(at), indexed.leads, None))
+        found_at.append(Access(PLACE, PLACE, tuple(at), indexed.leads, None))
         given, over = _found(nodes, indexed.over, nodes.parameter(PLACE, place), place), ()
     positions = nodes.copied(function, given)
     reads = [each._replace(positions=tuple(positions[at] for at in each.positions)) for each in indexed.reads]
@@ -397,31 +458,31 @@ def adjoint(indexed: IndexedFunction, wanted: str, *, is_complex: bool = False) 
     targets = [each for each in reads if each.array == wanted]
     derivative = differentiate(function, [each.name for each in targets], is_complex=is_complex)
     heads = derivative.parameters[: len(function.results)]
-    seeds = {name: nodes.parameter(f"grad{k}@", place) for k, name in enumerate(heads)}
+    seeds = {name: nodes.parameter(f"{grads}{k}@", place) for k, name in enumerate(heads)}
     if writes:
-        more += [
-            Access(f"grad{k}@", "grad0", each.positions, each.leads, _read_margin(each.margin))
+        seeding += [
+            Access(f"{grads}{k}@", f"{grads}0", each.positions, each.leads, _read_margin(each.margin))
             for k, each in enumerate(writes)
         ]
     else:
-        more += [Access(f"grad{k}@", f"grad{k}", tuple(at), indexed.leads, None) for k in range(len(heads))]
+        seeding += [Access(f"{grads}{k}@", f"{grads}{k}", tuple(at), indexed.leads, None) for k in range(len(heads))]
     found = nodes.copied(derivative, {**given, **seeds})
     sent = [found[at] for at in derivative.results]
-    used = {str(node.value) for node in nodes.nodes if node.op == "parameter"}
     needed = {str(derivative.nodes[at].value) for at in _parameters_of(derivative)}
-    needed |= _needed_by(nodes, [each for access in (*reads, *more) for each in access.positions])
+    needed |= _needed_by(nodes, [each for access in (*reads, *found_at, *seeding) for each in access.positions])
     kept = [each for each in reads if each.name in needed or each.margin == SKIP]
-    read = (*more, *kept)
-    names = [*indexed.at, *over, *(each for each in used if each not in {access.name for access in (*reads, *more)})]
-    names += [each.name for each in read]
+    read = (*found_at, *kept, *seeding)  # what positions are read from comes before these
+    used = sorted(_needed_by(nodes, [*sent, *(each for access in (*read, *targets) for each in access.positions)]))
+    taken = {each.name for each in (*reads, *read)}
+    names = [*indexed.at, *over, *(each for each in used if each not in taken), *(each.name for each in read)]
     is_own = all(each.positions == tuple(at) and each.leads == indexed.leads for each in targets)
     if is_own:
         total = sent[0]
         for each in sent[1:]:
             total = nodes.add("add", (total, each), None, place)
-        made = _without(nodes.function(function, names, [total]), reads, kept)
+        made = nodes.function(function, names, [total])
         return IndexedFunction(made, indexed.at, indexed.leads, over, read, (), "sum" if over else "")
-    made = _without(nodes.function(function, names, sent), reads, kept)
+    made = nodes.function(function, names, sent)
     written = tuple(each._replace(array="out", margin=_written_margin(each.margin)) for each in targets)
     return IndexedFunction(made, indexed.at, indexed.leads, over, read, written)
 
@@ -461,20 +522,6 @@ def _needed_by(nodes: _Nodes, results: Sequence[int]) -> set[str]:
     return {str(nodes.nodes[each].value) for each in found if nodes.nodes[each].op == "parameter"}
 
 
-def _without(function: ScalarFunction, reads: Sequence[Access], kept: Sequence[Access]) -> ScalarFunction:
-    """A function whose parameters are those that are left; nodes of others feed nothing that counts."""
-    gone = {each.name for each in reads} - {each.name for each in kept}
-    if not gone:
-        return function
-    # What is not read any more feeds values that nobody wants; a number stands for it.
-    nodes = tuple(
-        UntypedNode("constant", (), 0) if node.op == "parameter" and node.value in gone else node
-        for node in function.nodes
-    )
-    names = tuple(each for each in function.parameters if each not in gone)
-    return ScalarFunction(function.name, names, {}, nodes, function.places, function.results, function.source)
-
-
 def _written_margin(margin: Margin) -> Margin:
     """What becomes of what is added outside: a constant is no element, and gets nothing."""
     return margin if margin is None or margin in MARGINS else SKIP
@@ -482,3 +529,31 @@ def _written_margin(margin: Margin) -> Margin:
 
 def _read_margin(margin: Margin) -> Margin:
     return 0 if margin == SKIP else margin
+
+
+def unfinished(indexed: IndexedFunction, *, grads: str = "grad", is_complex: bool = False) -> IndexedFunction:
+    """The function of the gradients of what is folded, from those of what finishes it.
+
+    Returns:
+        A function that reads ``grad0`` ... and, where it needs them, the folded values, ``folded0`` ...
+    """
+    finish = indexed.finish
+    assert finish is not None, "there is something that finishes"
+    place, count = finish.places[0], len(indexed.function.results)
+    values = finish.parameters[:count]
+    derivative = differentiate(finish, values, is_complex=is_complex)
+    heads = derivative.parameters[: len(finish.results)]
+    nodes = _Nodes()
+    at = tuple(nodes.parameter(name, place) for name in indexed.at)
+    seeds = {name: nodes.parameter(f"{grads}{k}@", place) for k, name in enumerate(heads)}
+    folded = {
+        name: nodes.parameter(f"folded{k}@", place) for k, name in enumerate(values) if name in derivative.parameters
+    }
+    found = nodes.copied(derivative, {**seeds, **folded})
+    reads = [Access(f"{grads}{k}@", f"{grads}{k}", at, indexed.leads, None) for k in range(len(heads))]
+    reads += [
+        Access(f"folded{k}@", f"folded{k}", at, indexed.leads, None) for k, name in enumerate(values) if name in folded
+    ]
+    names = [*indexed.at, *(each.name for each in reads)]
+    made = nodes.function(finish, names, [found[each] for each in derivative.results])
+    return IndexedFunction(made, indexed.at, indexed.leads, (), tuple(reads))

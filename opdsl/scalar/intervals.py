@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from opdsl.scalar.function import ScalarFunction
 
@@ -68,7 +68,9 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
             return _UNKNOWN
         if a.low == a.high or b.low == b.high:
             one, other = (a.low, b) if a.low == a.high else (b.low, a)
-            return Interval(one * other.low, one * other.high) if one >= 0 else Interval(one * other.high, one * other.low)
+            return (
+                Interval(one * other.low, one * other.high) if one >= 0 else Interval(one * other.high, one * other.low)
+            )
         products = [x * y for x in a for y in b]
         return Interval(smallest(*products), largest(*products))
 

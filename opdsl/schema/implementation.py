@@ -174,7 +174,9 @@ def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
     return None
 
 
-def indexed_fault(schema: FunctionSchema, names: Sequence[str], indices: Sequence[str], *, has_meta: bool) -> Fault | None:
+def indexed_fault(
+    schema: FunctionSchema, names: Sequence[str], indices: Sequence[str], *, has_meta: bool
+) -> Fault | None:
     """What is wrong with the parameters of a function of places, which takes indices, tensors and numbers by name."""
     known = {each.name for each in parameters_of(schema)}
     own = [each for each in indices if each != "..."]

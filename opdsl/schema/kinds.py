@@ -12,7 +12,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opdsl.schema.implementation import Fault, indexed_fault, row_fault, scalar_fault
+from opdsl.schema.implementation import Fault, row_fault, scalar_fault
 from opdsl.schema.model import FunctionSchema
 
 
@@ -180,6 +180,7 @@ _KINDS = (
         definition="opdsl.kernels.definitions.indexed:IndexedDefinition",
         meta=Meta.PERHAPS,
         is_way=True,
+        derivative="opdsl.autograd.indexed:IndexedDerivative",
     ),
     Kind("meta", Function.CONTEXT, options={"reads_numbers": ANY}),
     Kind(

@@ -68,10 +68,10 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
     pad = leading - len(call.leading)
     arrays = call.inputs[: len(call.dimensions)]
     kinds = dict(zip((each.array for each in loop.reads), _read_kinds(loop), strict=True))
-    operands = tuple(
-        Operand(spec.dtype.name, kinds.get(k, spec.dtype.name)) for k, spec in enumerate(arrays)
+    operands = tuple(Operand(spec.dtype.name, kinds.get(k, spec.dtype.name)) for k, spec in enumerate(arrays))
+    outputs = tuple(
+        Operand(spec.dtype.name, kind) for spec, kind in zip(call.outputs, _stored(loop, call), strict=True)
     )
-    outputs = tuple(Operand(spec.dtype.name, kind) for spec, kind in zip(call.outputs, _stored(loop, call), strict=True))
     dense = tuple(_dense(spec, pad) for spec in (*arrays, *call.outputs))
     dims = leading + loop.at
     lane = dims - 1
@@ -79,7 +79,9 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
         strides = [(*(0,) * pad, *(each.strides or ())) for each in call.outputs]
         lane = next((d for d in reversed(range(dims)) if strides[0][d] == call.outputs[0].dtype.itemsize), dims - 1)
     units = tuple(each for each in range(dims) if each != lane) if not loop.writes else own_units(loop, leading, lane)
-    return IndexedForm(loop, leading, operands, outputs, tuple(len(each) for each in call.dimensions), dense, lane, units)
+    return IndexedForm(
+        loop, leading, operands, outputs, tuple(len(each) for each in call.dimensions), dense, lane, units
+    )
 
 
 def _read_kinds(loop: IndexedLoop) -> list[str]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from opdsl.backends.cpu import builtin
 from opdsl.backends.cpu.loops import ACCESS, METADATA, Operand, load_operand, number, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, call, load_lane, store_lane
-from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, convert
+from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER
 from opdsl.backends.cpu.vector_text import ATTRIBUTES, Function, Machine, When
 from opdsl.kernels.calls import IndexedAccess, IndexedLoop
 from opdsl.scalar.builder import GraphBuilder
@@ -78,9 +78,7 @@ def own_units(loop: IndexedLoop, leading: int, lane: int) -> tuple[int, ...]:
     """The dimensions that every write passes on, so that different ones write different places."""
     found = [d for d in range(leading) if all(each.leads for each in loop.writes)]
     for index in range(loop.at):
-        places = [
-            [d for d in range(each.count) if loop.graph.results[each.first + d] == index] for each in loop.writes
-        ]
+        places = [[d for d in range(each.dims) if loop.graph.results[each.first + d] == index] for each in loop.writes]
         if all(places) and len({each[0] for each in places}) == 1:
             found.append(leading + index)
     return tuple(each for each in found if each != lane)
@@ -114,8 +112,8 @@ class _Kernel:
         self.places: list[str] = [""] * self.count
         self._names = 0
         for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
-            self._part(f"place{k}", self.graph.results[access.first : access.first + access.count])
-        self.values = self.graph.results[sum(each.count for each in (*self.loop.reads, *self.loop.writes)) :]
+            self._part(f"place{k}", self.graph.results[access.first : access.first + access.dims])
+        self.values = self.graph.results[sum(each.dims for each in (*self.loop.reads, *self.loop.writes)) :]
         self._part("value", self.values)
         if self.loop.finish is not None:
             self.functions["finish"] = self.loop.finish
@@ -141,16 +139,14 @@ class _Kernel:
         for own in form.own:
             self.strides.append([self._word(plan) for _ in range(form.leading + own)])
             self.own.append([self._word(plan) for _ in range(own)])
-        written = self.loop.writes[0].count if self.loop.writes else self.loop.at
+        written = self.loop.writes[0].dims if self.loop.writes else self.loop.at
         for _ in form.outputs:
             self.strides.append([self._word(plan) for _ in range(form.leading + written)])
             self.own.append([self._word(plan) for _ in range(written)] if self.loop.writes else [])
         self._constant_strides()
         count = len(form.arrays)
         self.bases = [self._slot(k) for k in range(count)]
-        self.numbers = [
-            number(text, kind, self._slot_place(count + k)) for k, kind in enumerate(self._number_kinds())
-        ]
+        self.numbers = [number(text, kind, self._slot_place(count + k)) for k, kind in enumerate(self._number_kinds())]
         self.bases += [self._slot(count + len(self.numbers) + k) for k in range(len(form.outputs))]
         self.prepare()
         with Loop(text, "unit", "%begin", "%end") as unit:
@@ -228,9 +224,9 @@ class _Kernel:
     def positions(self, k: int, read: Sequence[str]) -> list[str]:
         """Where an element lies along the dimensions that are its own."""
         access = (*self.loop.reads, *self.loop.writes)[k]
-        if not access.count:
+        if not access.dims:
             return []
-        return call(self.text, f"place{k}", self.arguments(read), ["int64"] * access.count)
+        return call(self.text, f"place{k}", self.arguments(read), ["int64"] * access.dims)
 
     def operand_of(self, k: int) -> int:
         """Which operand an access is of."""
@@ -265,7 +261,7 @@ class _Kernel:
         found: list[list[int | None] | None] = []
         lane = self.form.lane - self.form.leading
         for access in (*self.loop.reads, *self.loop.writes):
-            results = self.graph.results[access.first : access.first + access.count]
+            results = self.graph.results[access.first : access.first + access.dims]
             steps = [_step(self.graph, at, lane, len(self.kinds) - len(self.loop.reads)) for at in results]
             found.append(steps if all(each is not None for each in steps) else None)
         return found
@@ -288,7 +284,7 @@ class _Kernel:
                 continue
             positions = self.positions(k, [])
             for position, step, size in zip(positions, steps, self.own[self._sized(k)], strict=True):
-                if step == 0:
+                if not step:
                     tested = text.is_("ult", position, size)
                     is_inside = text.value(f"and i1 {is_inside}, {tested}") if is_inside else tested
                     continue
@@ -427,9 +423,7 @@ class _Folding(_Kernel):
 
     def prepare(self) -> None:
         """See ``_Kernel.prepare``."""
-        self.memory = [
-            self.text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in self.accumulators
-        ]
+        self.memory = [self.text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in self.accumulators]
 
     def body(self) -> None:
         """See ``_Kernel.body``."""
@@ -453,7 +447,9 @@ class _Folding(_Kernel):
             for index in range(self.dims, self.count):
                 self.places[index] = "0"
             here = text.sub(lane.counter, self.begin)
-            found = [load_lane(text, kind, array, here) for kind, array in zip(self.accumulators, self.memory, strict=True)]
+            found = [
+                load_lane(text, kind, array, here) for kind, array in zip(self.accumulators, self.memory, strict=True)
+            ]
             self.store_results(found)
 
     def fold(self) -> None:
@@ -462,7 +458,9 @@ class _Folding(_Kernel):
         with ExitStack() as stack:
             values = self.value(self.read_all(stack))
             here = text.sub(self.places[self.form.lane], self.begin)
-            before = [load_lane(text, kind, array, here) for kind, array in zip(self.accumulators, self.memory, strict=True)]
+            before = [
+                load_lane(text, kind, array, here) for kind, array in zip(self.accumulators, self.memory, strict=True)
+            ]
             if loop.fold == "sum":
                 after = [_added(text, kind, *pair) for kind, *pair in zip(loop.values, before, values, strict=True)]
             else:
@@ -522,8 +520,7 @@ class _Adding(_Kernel):
 
 def _step(graph: TypedGraph, at: int, lane: int, first_read: int) -> int | None:
     """How far a position steps from lane to lane; None where that is no number that is known."""
-    found = _steps(graph, at, lane, first_read, {})
-    return found
+    return _steps(graph, at, lane, first_read, {})
 
 
 def _steps(graph: TypedGraph, at: int, lane: int, first_read: int, known: dict[int, int | None]) -> int | None:

@@ -68,15 +68,27 @@ class IndexedDefinition(Definition):
         name: its name, for messages.
     """
 
-    __slots__ = ("_read", "at", "derivative", "finish", "fold", "function", "margin", "meta", "over", "with_place")
+    __slots__ = (
+        "_read",
+        "at",
+        "finish",
+        "fold",
+        "function",
+        "margin",
+        "meta",
+        "names",
+        "over",
+        "values",
+        "with_place",
+    )
 
     # Whether positions are looked at: those of derived functions have been, in the call that they are derived of.
     is_checked = True
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
-        self.derivative: Any = None
-        self.with_place = False
+        self.fold, self.values, self.with_place = "", 0, False
+        self.finish: FunctionType | None = None
         self._read: dict[object, IndexedFunction] = {}
 
     def add(
@@ -108,14 +120,14 @@ class IndexedDefinition(Definition):
         """
         self.function, self.meta, self.finish = function, meta, finish
         self.at, self.over, self.fold, self.margin = tuple(at), tuple(over), fold or "", margin
+        self.names, self.values = _parameters(function), 0
         self._check()
 
     def _check(self) -> None:
         """Refuse at declaration what no call could mend."""
         from opdsl.scalar.indexed import FOLDS, MARGINS, SKIP
 
-        names = _parameters(self.function)
-        fault = indexed_fault(self.schema, names, (*self.at, *self.over), has_meta=self.meta is not None)
+        fault = indexed_fault(self.schema, self.names, (*self.at, *self.over), has_meta=self.meta is not None)
         if fault is not None:
             raise self._unfit(f"{fault.problem}. {fault.remedy}")
         if bool(self.over) != bool(self.fold) or (self.fold and self.fold not in FOLDS):
@@ -125,14 +137,23 @@ class IndexedDefinition(Definition):
                 raise self._unfit(f"margin={each!r}: there are numbers, {', '.join((*MARGINS, SKIP))}")
             if each == SKIP and not self.fold:
                 raise self._unfit('margin="skip" leaves elements out of a fold, and there is none')
-        indexed = self.read(self._declared_signature())
-        values = len(indexed.function.results)
+        indexed = self.read(self.declared_signature())
+        self.values = values = len(indexed.function.results)
+        if self.finish is not None:
+            self.names = tuple(dict.fromkeys((*self.names, *_parameters(self.finish)[values:])))
+            self._read.clear()
+            indexed = self.read(self.declared_signature())
         if self.fold in ("max", "min") and values > 1:
             raise self._unfit(f"it returns {values} values. A fold by {self.fold} takes one; the place comes by itself")
         results = len(indexed.finish.results) if indexed.finish is not None else values
         self.with_place = self.fold in ("max", "min") and self.results == results + 1
         if results + self.with_place != self.results:
             raise self._unfit(f"it gives {results} values for {self.results} results")
+        self._read.clear()  # what has been read did not know of places yet
+        types = dict.fromkeys((*indexed.numbers, *(read.name for read in indexed.reads)), "int64")
+        roles = {each.name: each.role for each in self.parameters}
+        types |= {each: "float64" for each in indexed.numbers if roles.get(each) in (Role.FLOAT, Role.SCALAR)}
+        indexed.require_whole_positions(types)
         if self.meta is None:
             self._require_ranges(indexed)
 
@@ -141,17 +162,20 @@ class IndexedDefinition(Definition):
         from opdsl.scalar.source import function_source
 
         source = function_source(self.function)
+        written = {each.arg: each for each in (*source.tree.args.args, *source.tree.args.kwonlyargs)}
         followed = {name for name, _, _ in _bare(indexed)}
         for name in indexed.indices:
             if name not in followed:
                 raise source.error(
-                    source.tree.args,
+                    written[name],
                     f"the range of {name!r} follows from nothing",
                     f"Read a tensor at {name} alone, or return {{{name!r}: ...}} from @f.meta.",
                 )
 
     def _unfit(self, problem: str) -> KernelSignatureError:
-        return KernelSignatureError(f"{self.name}: the indexed function {self.function.__name__} does not fit: {problem}.")
+        return KernelSignatureError(
+            f"{self.name}: the indexed function {self.function.__name__} does not fit: {problem}."
+        )
 
     def _margins(self) -> dict[str, Margin]:
         """What lies outside of each tensor."""
@@ -162,11 +186,11 @@ class IndexedDefinition(Definition):
                 raise self._unfit(f"margin= names {name!r}, which is no tensor of {self.schema}")
         return {name: given.get(name) for name in names}
 
-    def _declared_signature(self) -> tuple[tuple[str, str, Any], ...]:
+    def declared_signature(self) -> tuple[tuple[str, str, Any], ...]:
         """What arguments are when nothing has been given."""
         roles = {each.name: each.role for each in self.parameters}
         found = []
-        for name in _parameters(self.function, self.finish):
+        for name in self.names:
             role = roles.get(name)
             if role is Role.TENSOR:
                 found.append((name, "tensor", None))
@@ -181,7 +205,7 @@ class IndexedDefinition(Definition):
         size = getattr(argument.type, "size", None)
         if size is not None:
             return "number", size
-        return "constant", argument.default if argument.default.__class__ is str else None
+        return "constant", argument.default if isinstance(argument.default, str) else None
 
     def read(self, signature: tuple[tuple[str, str, Any], ...]) -> IndexedFunction:
         """The function for what arguments are: tensors, numbers, or known.
@@ -202,7 +226,7 @@ class IndexedDefinition(Definition):
                 numbers={name: detail for name, kind, detail in signature if kind == "number"},
                 constants={name: detail for name, kind, detail in signature if kind == "constant"},
                 fold=self.fold,
-                finish=self.finish,
+                finish=self.finish if self.values else None,  # how many these are is known when it has been read once
             )._replace(with_place=self.with_place)
         return found
 
@@ -214,6 +238,10 @@ class IndexedDefinition(Definition):
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
         return (self.function,)
+
+    def arrays(self, arguments: Arguments) -> tuple[str, ...]:
+        """The tensors that are read in a call."""
+        return self.resolved(arguments, ()).function.arrays
 
     # ------------------------------------------------------------------------------------------------ what follows
 
@@ -230,9 +258,8 @@ class IndexedDefinition(Definition):
         context = MetaContext(self.name, self.results, given, tensors[0].device)
         stated = self._stated(context, arguments)
         bound, signature = {}, []
-        names = _parameters(self.function, self.finish)
         values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)} | stated
-        for name in names:
+        for name in self.names:
             if name in values:
                 signature.append((name, *_kind(values[name])))
             elif name not in (*self.at, *self.over):
@@ -244,7 +271,9 @@ class IndexedDefinition(Definition):
         inferred = self._inferred(indexed, bound)
         if self.meta is None:
             leading, ranges = self._leading(indexed, bound), inferred
-            specs = self._specs(indexed, bound, (*leading, *(ranges[name] for name in indexed.at)))
+            shape = (*leading, *(ranges[name] for name in indexed.at))
+            numbers = {name: _number(name, values, bound, ranges) for name in indexed.numbers}
+            specs = self._stored(self._specs(indexed, bound, shape, numbers), bound)
         else:
             specs = context.specs(self.meta.__name__)
             shape = specs[0].shape
@@ -254,9 +283,10 @@ class IndexedDefinition(Definition):
             leading = shape[:count]
             ranges = dict(zip(indexed.at, shape[count:], strict=True))
             for name in indexed.over:
-                ranges[name] = stated[name] if name in stated else inferred.get(name)
-                if ranges[name] is None:
+                found = stated.get(name, inferred.get(name))
+                if found is None:
                     raise self._error(f"does not say the range of {name!r}", f"Return {{{name!r}: ...}} from it")
+                ranges[name] = found
         numbers = {name: _number(name, values, bound, ranges) for name in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
 
@@ -298,24 +328,28 @@ class IndexedDefinition(Definition):
         return broadcast_all(tensors[name].shape[: tensors[name].ndim - count] for name, count in shapes.items())
 
     def _specs(
-        self, indexed: IndexedFunction, tensors: Mapping[str, Tensor], shape: tuple[int, ...]
+        self,
+        indexed: IndexedFunction,
+        tensors: Mapping[str, Tensor],
+        shape: tuple[int, ...],
+        numbers: Mapping[str, Any],
     ) -> tuple[OutputSpec, ...]:
-        """The outputs of an operator without a shape function: of the dtypes that the values have."""
-        first = next(iter(tensors.values()))
-        types = self._types(indexed, tensors, {})
+        """Outputs of the dtypes that results are computed in."""
+        device = next(iter(tensors.values())).device
+        types = self._types(indexed, tensors, numbers)
         kinds = [str(each) for each in indexed.value_types(types)]
         if indexed.finish is not None:
             given = dict(zip(indexed.finish.parameters, kinds, strict=False))
-            known = {**types, **dict.fromkeys(indexed.finish.parameters, "int64"), **given}
+            known = {**types, **dict.fromkeys(indexed.at, "int64"), **given}
             kinds = [str(each) for each in indexed.finish.specialise(known).result_types]
-        kinds += ["int64"] * self.with_place
-        stored = {precision_of(each.dtype).name: each.dtype for each in reversed(list(tensors.values()))}
-        return tuple(
-            OutputSpec(
-                stored.get(kind) or to_dtype(kind), first.device, shape, contiguous_strides(shape), False, None
-            )
-            for kind in kinds
-        )
+        kinds += ["int64"] * indexed.with_place
+        strides = contiguous_strides(shape)
+        return tuple(OutputSpec(to_dtype(kind), device, shape, strides, False, None) for kind in kinds)
+
+    def _stored(self, specs: Sequence[OutputSpec], tensors: Mapping[str, Tensor]) -> tuple[OutputSpec, ...]:
+        """Outputs in the dtype of a tensor that is computed in theirs."""
+        stored = {precision_of(each.dtype): each.dtype for each in reversed(list(tensors.values()))}
+        return tuple(each._replace(dtype=stored.get(each.dtype, each.dtype)) for each in specs)
 
     def _types(
         self, indexed: IndexedFunction, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]
@@ -420,7 +454,9 @@ class IndexedDefinition(Definition):
         values += [convert(resolved.numbers[name], precision) for name in numbers]
         if not adds:
             return CompiledCall(compiled, tuple(values))
-        return CompiledCall(_adding(compiled, outputs[0] if allocate else None), tuple(values), handed=lambda each: each)
+        return CompiledCall(
+            _adding(compiled, outputs[0] if allocate else None), tuple(values), handed=lambda each: each
+        )
 
     def _numbers(self, resolved: Resolved) -> tuple[list[str], list[str]]:
         """The names of whole numbers, and of others."""
@@ -438,12 +474,12 @@ class IndexedDefinition(Definition):
         """
         indexed = resolved.function
         types = self._types(indexed, resolved.tensors, resolved.numbers)
-        wanted = [precision_of(each.dtype).name for each in outputs][: len(outputs) - self.with_place]
+        wanted = [precision_of(each.dtype).name for each in outputs][: len(outputs) - indexed.with_place]
         try:
             if indexed.finish is None:
                 values = wanted * (len(indexed.function.results) if indexed.writes else 1)
                 kinds = {**types, **dict.fromkeys(indexed.indices, "int64")}
-                require_exact(indexed.function, kinds, values)
+                require_exact(indexed.values_only(kinds), kinds, values)
                 finish = None
             else:
                 values = [str(each) for each in indexed.value_types(types)]
@@ -452,7 +488,8 @@ class IndexedDefinition(Definition):
         except ScalarFunctionError as error:
             kind = next(iter(resolved.tensors.values())).dtype.scalar_type
             raise UnsupportedDTypeError(f"not implemented for '{kind}': {error}") from error
-        reads, first = [], 0
+        reads: list[IndexedAccess] = []
+        first = 0
         for each in (*indexed.reads, *indexed.writes):
             array = indexed.arrays.index(each.array) if len(reads) < len(indexed.reads) else 0
             reads.append(IndexedAccess(array, first, len(each.positions), each.leads, each.margin))
@@ -467,7 +504,7 @@ class IndexedDefinition(Definition):
             tuple(reads[:count]),
             tuple(reads[count:]),
             indexed.fold,
-            self.with_place,
+            indexed.with_place,
             finish,
         )
 
@@ -485,7 +522,7 @@ class IndexedDefinition(Definition):
         own = {each.array: len(each.positions) if each.leads else None for each in indexed.reads}
         arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
         counts = [own[name] for name in indexed.arrays]
-        written = loop.writes[0].count if loop.writes else len(indexed.at)
+        written = loop.writes[0].dims if loop.writes else len(indexed.at)
         split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
         made = [_split(form, written, leading) for form in outputs]
         sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *made)])
@@ -504,6 +541,66 @@ class IndexedDefinition(Definition):
             made[0].sizes if loop.writes else (),
             tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
         )
+
+
+class DerivedIndexed(IndexedDefinition):
+    """What is made of the function of another definition: its gradients, or what it folds.
+
+    Args:
+        schema: its first arguments are tensors that the function reads beside those of the other, which follow.
+        name: for messages.
+        original: the other definition.
+        make: the function, from that of the other.
+        like: the tensor whose dtype the results have; empty where they are of the dtypes that are computed in.
+        fold: how results are folded that are largest or smallest values.
+    """
+
+    __slots__ = ("_made", "like", "make", "original")
+
+    is_checked = False
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        name: str,
+        original: IndexedDefinition,
+        make: Callable[[IndexedFunction], IndexedFunction],
+        like: str,
+        fold: str = "",
+    ) -> None:
+        super().__init__(schema, name)
+        self.fold, self.values = fold, original.values
+        self.with_place = fold in ("max", "min") and self.results > self.values
+        self.original, self.make, self.like = original, make, like
+        self._made: dict[int, tuple[IndexedFunction, IndexedFunction]] = {}
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return self.original.functions(key)
+
+    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+        """See ``IndexedDefinition.resolved``."""
+        count = len(arguments) - len(self.original.parameters)
+        base = self.original.resolved(arguments[count:], ())
+        found = self._made.get(id(base.function))
+        if found is None:
+            found = self._made[id(base.function)] = base.function, self.make(base.function)
+        indexed = found[1]
+        read = {**base.tensors, **{each.name: value for each, value in zip(self.parameters, arguments, strict=False)}}
+        tensors = {name: read[name] for name in indexed.arrays}
+        ranges = {name: base.ranges[name] for name in indexed.indices}
+        numbers = {name: _number(name, base.numbers, base.tensors, base.ranges) for name in indexed.numbers}
+        shape = (*base.leading, *(ranges[name] for name in indexed.at))
+        if indexed.writes:
+            target = base.tensors[self.like]
+            shape = (*base.leading, *target.shape[target.ndim - len(indexed.writes[0].positions) :])
+        specs: tuple[OutputSpec, ...]
+        if self.like:
+            first = read[self.like]
+            specs = (OutputSpec(first.dtype, first.device, shape, contiguous_strides(shape), False, None),)
+        else:
+            specs = self._specs(indexed, tensors, shape, numbers)
+        return Resolved(indexed, tensors, numbers, ranges, base.leading, specs)
 
 
 class _Split(NamedTuple):
@@ -529,7 +626,11 @@ def _split(form: TensorMeta, own: int | None, leading: tuple[int, ...]) -> _Spli
 
 
 def _typed_finish(
-    indexed: IndexedFunction, types: Mapping[str, str], numbers: Sequence[str], values: Sequence[str], wanted: Sequence[str]
+    indexed: IndexedFunction,
+    types: Mapping[str, str],
+    numbers: Sequence[str],
+    values: Sequence[str],
+    wanted: Sequence[str],
 ) -> Any:
     """The function that finishes, typed: values, indices of the result, numbers."""
     from opdsl.scalar.function import ScalarFunction
@@ -591,7 +692,9 @@ def _require_positions(index: Tensor, size: int, array: str, dimension: int) -> 
     found = None if known_inside(wide, 0, size) else range_of(wide)
     if found is not None and (found[0] < 0 or found[1] >= size):
         wrong = found[0] if found[0] < 0 else found[1]
-        raise PositionError(f"index {wrong} is out of bounds for dimension {dimension} of {array}, which has size {size}")
+        raise PositionError(
+            f"index {wrong} is out of bounds for dimension {dimension} of {array}, which has size {size}"
+        )
 
 
 def _range_of(index: Tensor) -> tuple[int | None, int | None]:
@@ -635,11 +738,6 @@ def _number(name: str, values: Mapping[str, Any], tensors: Mapping[str, Tensor],
     return values[stem][int(rest[:-1])]
 
 
-def _parameters(*functions: FunctionType | None) -> tuple[str, ...]:
-    """The parameters of functions; those of what finishes are known by name where they are no values."""
-    found: dict[str, None] = {}
-    for each in functions:
-        if each is not None:
-            code = each.__code__
-            found |= dict.fromkeys(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-    return tuple(found)
+def _parameters(function: FunctionType) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

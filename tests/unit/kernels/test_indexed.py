@@ -15,6 +15,7 @@ import opdsl
 from opdsl import Ints, Library, Tensor
 from opdsl.errors import KernelSignatureError, PositionError, ScalarFunctionError, ShapeError
 from opdsl.generated import function_from_source
+from opdsl.testing import gradcheck, gradgradcheck
 
 Array = numpy.ndarray[Any, Any]
 
@@ -110,8 +111,8 @@ def _position(rng: random.Random, names: list[str]) -> str:
     first, second = rng.choice(names), rng.choice(names)
     step, shift = rng.choice([1, 1, 2, 3, -1]), rng.randint(-3, 3)
     return rng.choice(
-        [first, f"{first} + {shift}", f"{step} * {first} + {second} - {shift + 1}", f"{first} // 2", f"{first} - {second}",
-         f"{first} * m + {shift}", f"({first} + {second}) % 3", f"int(places[{names[0]}]) + {second}"]
+        [first, f"{first} + {shift}", f"{step} * {first} + {second} - {shift + 1}", f"{first} // 2",
+         f"{first} - {second}", f"{first} * m + {shift}", f"({first} + {second}) % 3", f"int(places[{names[0]}]) + {second}"]
     )  # fmt: skip
 
 
@@ -127,7 +128,8 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     margin: Any = rng.choice([0, 2, "replicate", "reflect", "circular", *(["skip"] if fold else [])])
     dims = rng.randint(1, 2)
     reads = [f"self[{', '.join(_position(rng, names) for _ in range(dims))}]" for _ in range(rng.randint(1, 3))]
-    body = rng.choice([" + ".join(reads), " * ".join(reads), f"max({reads[0]}, {reads[-1]})", f"{reads[0]} - 2 * i"])
+    joined = [" + ".join(reads), " * ".join(reads), f"max({reads[0]}, {reads[-1]})", f"{reads[0]} - 2 * i"]
+    body = rng.choice(joined)
     text = f"def element(self, places, {', '.join(names)}, m):\n    return {body}\n"
     function = function_from_source("element", text, {})
     kind = rng.choice(["float32", "float64", "int64", "int32"])
@@ -155,3 +157,207 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
         wanted = numpy.vectorize(lambda each: int(min(max(each, bounds.min), bounds.max)), otypes=[object])(wanted)
     for _ in range(3):  # as it is, lowered, as a plan
         assert numpy.array_equal(f(*given, 2).numpy(), wanted.astype(kind)), text
+
+
+# ----------------------------------------------------------------------------------------------------------- gradients
+
+
+def stencil(library: Library) -> Any:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.indexed(at=("...", "i", "j"), margin=0)
+    def element(self, i, j):  # type: ignore[no-untyped-def]
+        return self[..., i - 1, j] * self[..., i + 1, j] + self[..., i, j - 1] - 4 * self[..., i, j]
+
+    return f
+
+
+def pool(library: Library, margin: object, fold: str, finish: Callable[..., Any] | None = None) -> Any:
+    @library.op
+    def f(self: Tensor, size: Ints[2], stride: Ints[2], padding: Ints[2]) -> Tensor: ...
+
+    @f.meta
+    def f_meta(ctx, self, size, stride, padding):  # type: ignore[no-untyped-def]
+        before = self.shape[:-2]
+        counts = [(n + 2 * p - k) // s + 1 for n, k, s, p in zip(self.shape[-2:], size, stride, padding, strict=True)]
+        ctx.set_output(0, (*before, *counts), like=self)
+        return {"u": size[0], "v": size[1]}
+
+    def element(self, stride, padding, i, j, u, v):  # type: ignore[no-untyped-def]
+        return self[..., i * stride[0] + u - padding[0], j * stride[1] + v - padding[1]]
+
+    f.indexed(at=("...", "i", "j"), over=("u", "v"), fold=fold, margin=margin, finish=finish)(element)
+    return f
+
+
+def distance(library: Library) -> Any:
+    @library.op
+    def f(self: Tensor, other: Tensor) -> Tensor: ...
+
+    @f.indexed(at=("...", "i", "j"), over="k", fold="sum", finish=lambda total: math.sqrt(total))
+    def element(self, other, i, j, k):  # type: ignore[no-untyped-def]
+        return (self[..., i, k] - other[..., j, k]) ** 2
+
+    return f
+
+
+def picked(library: Library) -> Any:
+    @library.op
+    def f(self: Tensor, places: Tensor) -> Tensor: ...
+
+    @f.indexed(at=("i", "j"))
+    def element(self, places, i, j):  # type: ignore[no-untyped-def]
+        return self[i, places[j]] ** 2
+
+    return f
+
+
+def random_tensor(*shape: int) -> Tensor:
+    values = numpy.random.default_rng(len(shape)).standard_normal(shape)
+    return opdsl.from_numpy(values).requires_grad_()
+
+
+def both_orders(function: Callable[..., Any], inputs: tuple[Tensor, ...]) -> None:
+    assert gradcheck(function, inputs, fast_mode=True)
+    assert gradgradcheck(function, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("margin", [0, "replicate", "reflect", "circular", "skip"])
+def test_gradients_of_sums_of_windows(library: Library, margin: object) -> None:
+    f = pool(library, margin, "sum", finish=lambda total: total * total / 3)
+    both_orders(lambda x: f(x, (3, 2), (2, 1), (1, 1)), (random_tensor(2, 5, 4),))
+
+
+@pytest.mark.parametrize("fold", ["max", "min"])
+def test_gradients_of_extrema_of_windows(library: Library, fold: str) -> None:
+    f = pool(library, "skip", fold)
+    both_orders(lambda x: f(x, (3, 2), (2, 1), (1, 1)), (random_tensor(2, 5, 4),))
+
+
+def test_gradients_of_what_is_read_at_several_places(library: Library) -> None:
+    both_orders(stencil(library), (random_tensor(2, 3, 4),))
+
+
+def test_gradients_of_two_tensors_one_of_which_is_broadcast(library: Library) -> None:
+    both_orders(distance(library), (random_tensor(2, 3, 2), random_tensor(3, 2)))
+
+
+def test_gradients_of_what_another_tensor_picks(library: Library) -> None:
+    f = picked(library)
+    both_orders(lambda x: f(x, opdsl.tensor([2, 0, 2])), (random_tensor(2, 3),))
+
+
+# ------------------------------------------------------------------------------------------------------- calls, errors
+
+
+@pytest.mark.usefixtures("plans_at_once")
+def test_new_sizes_are_served_by_the_plan_of_the_form(library: Library) -> None:
+    f = pool(library, "reflect", "sum")
+    for size in range(4, 10):
+        array = numpy.random.default_rng(size).standard_normal((2, size, size + 3))
+        padded = numpy.pad(array, ((0, 0), (1, 1), (1, 1)), mode="reflect")
+        windows = numpy.lib.stride_tricks.sliding_window_view(padded, (2, 3), (1, 2))[:, ::2]
+        found = f(opdsl.from_numpy(array), (2, 3), (2, 1), (1, 1))
+        assert numpy.allclose(found.numpy(), windows.sum((-1, -2)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64", "uint8", "bool"])
+def test_other_dtypes(library: Library, dtype: str) -> None:
+    @library.op(out=True)
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.meta
+    def f_meta(ctx, self):  # type: ignore[no-untyped-def]
+        ctx.set_output(0, self.shape, like=self)
+
+    @f.indexed(at=("i", "j"), margin="circular")
+    def element(self, i, j):  # type: ignore[no-untyped-def]
+        return self[i - 1, j + 2]
+
+    given = opdsl.tensor([[1, 2, 0], [4, 0, 6]]).to(getattr(opdsl, dtype))
+    wanted = opdsl.tensor([[6, 4, 0], [0, 1, 2]]).to(getattr(opdsl, dtype))
+    target = opdsl.empty(3, 2, dtype=given.dtype).t()  # columns lie side by side
+    for found in (f(given), f(given.t().clone().t()), f.variants["out"](given, out=target)):
+        assert found.dtype is given.dtype
+        assert bool((found == wanted).all())
+    assert bool((target == wanted).all())
+
+
+def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    @f.indexed(at=("i",), over=("j", "k"), fold="max")
+    def element(self, i, j, k):  # type: ignore[no-untyped-def]
+        return self[i, j, k]
+
+    nan, inf = math.nan, math.inf
+    given = opdsl.tensor([[[1.0, 3.0], [3.0, 2.0]], [[nan, 3.0], [nan, 9.0]], [[-inf, -inf], [-inf, -inf]]])
+    values, places = f(given)
+    assert numpy.array_equal(values.numpy(), [3.0, nan, -inf], equal_nan=True)
+    assert places.tolist() == [1, 2, 0]
+
+
+def test_a_tensor_that_picks_places_is_looked_at_first(library: Library) -> None:
+    f = picked(library)
+    given = opdsl.ones(2, 3)
+    for wrong in ([0, 3], [-1, 0]):
+        for _ in range(3):
+            with pytest.raises(PositionError, match="out of bounds for dimension 1 of self, which has size 3"):
+                f(given, opdsl.tensor(wrong))
+    assert f(given, opdsl.empty(0, dtype=opdsl.int64)).shape == (2, 0)
+
+
+def test_what_nothing_keeps_inside_is_underlined(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.indexed(at=("i", "j"))
+    def element(self, i, j):  # type: ignore[no-untyped-def]
+        return self[i, j] + self[i, j + 1]
+
+    with pytest.raises(ShapeError, match=r"read from 1 to 3 along its dimension 1 of size 3(?s:.*)~~~~\^"):
+        f(opdsl.ones(2, 3))
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("self[i, j, 0] + self[i, j]", "self is read with other dimensions before"),
+        ("self[i, j + 0.5]", "a position is an integer, and this is float"),
+        ("self[i, :]", "a slice is no position"),
+        ("self[..., j]", "stands for dimensions that the result does not have"),
+        ("self + 1", "the tensor self is not a number"),
+        ("self[i]", "the range of 'j' follows from nothing"),
+    ],
+)
+def test_bad_index_expressions_are_refused_where_they_are_declared(library: Library, line: str, message: str) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    function = function_from_source("element", f"def element(self, i, j):\n    return {line}\n", {})
+    with pytest.raises(ScalarFunctionError, match=message) as caught:
+        f.indexed(at=("i", "j"))(function)
+    assert "^" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"at": ("i",)}, "'j' is no argument"),
+        ({"at": ("i", "i")}, "no name for an index"),
+        ({"at": ("i", "j", "k")}, "'k' is no parameter"),
+        ({"at": ("i",), "over": "j"}, "fold is one of sum, max, min"),
+        ({"at": ("i", "j"), "margin": "mirror"}, "margin='mirror'"),
+        ({"at": ("i", "j"), "margin": "skip"}, "there is none"),
+        ({"at": ("i", "j"), "margin": {"other": 0}}, "is no tensor"),
+        ({}, "needs at="),
+    ],
+)
+def test_bad_options_are_refused(library: Library, options: dict[str, Any], message: str) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match=message):
+        f.indexed(**options)(lambda self, i, j: self[i, j])

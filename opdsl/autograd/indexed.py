@@ -1,0 +1,147 @@
+"""Derivatives of indexed operators, derived from their functions of places.
+
+The gradient of what is read at a place is added there: an operator more, indexed again, compiled by the same backends,
+with a derivative of its own. Where all is read at the result's own place it is a fold instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derived_operators import defined, known_operator
+
+from opdsl.kernels.definitions.indexed import DerivedIndexed, IndexedDefinition
+from opdsl.scalar.indexed import IndexedFunction, adjoint, unfinished
+from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema.implementation import result_names
+
+__all__ = ["IndexedDerivative"]
+
+PLACE = "place"
+
+
+class IndexedDerivative:
+    """The derivative of an indexed operator.
+
+    Args:
+        definition: the operator's.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, definition: IndexedDefinition) -> None:
+        self.definition = definition
+        self._operators: dict[object, Callable[..., Any]] = {}
+        names = {each.python_name for each in definition.schema.arguments}
+        self.grads = "grad"
+        while any(each.startswith(self.grads) for each in names):
+            self.grads += "_"
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all but a place."""
+        count = len(schema.returns)
+        return (True,) * (count - self.definition.with_place) + (False,) * self.definition.with_place
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:
+        """See ``Derivative``."""
+        parameters = tuple(each.name for each in self.definition.parameters)
+        results = result_names(self.definition.schema)
+        reads = (*parameters, *results[len(results) - self.definition.with_place :])
+        return [
+            Formula((name,), partial(self._run, name, is_complex), reads, frozenset(), True, True) for name in required
+        ]
+
+    def source(self) -> str:
+        """What gradients are made of, to read."""
+        return "# Each place that is read gets what the gradient of the value makes of it."
+
+    def _run(
+        self,
+        wanted: str,
+        is_complex: bool,
+        gradients: tuple[Any, ...],
+        values: Mapping[str, Any],
+        asked: tuple[bool, ...],
+    ) -> Sequence[Any]:
+        definition = self.definition
+        arguments = [values[each.name] for each in definition.parameters]
+        if wanted not in definition.arrays(tuple(arguments)):
+            return (None,)
+        grads = list(gradients[: len(gradients) - definition.with_place])
+        folds_places = definition.fold in ("max", "min")
+        folded: list[Any] = []
+        if (folds_places and not definition.with_place) or definition.finish is not None:
+            folded = list(self._folded(folds_places)(*arguments))
+        more = [folded.pop() if folded else values[result_names(definition.schema)[-1]]] if folds_places else []
+        if definition.finish is not None:
+            made = self._unfinished(len(grads), len(folded), is_complex)(*grads, *folded, *arguments)
+            grads = list(made) if isinstance(made, tuple) else [made]
+        return (self._adjoint(wanted, len(grads), len(more), is_complex)(*grads, *more, *arguments),)
+
+    def _folded(self, with_place: bool) -> Callable[..., Any]:
+        """What is folded, and its places, as a tuple."""
+
+        def make(indexed: IndexedFunction) -> IndexedFunction:
+            return indexed._replace(finish=None, with_place=with_place)
+
+        count = self.definition.values + with_place
+        operator = self._operator("folded", (), make, "", count, self.definition.fold)
+        return operator if count > 1 else lambda *arguments: (operator(*arguments),)
+
+    def _unfinished(self, grads: int, folded: int, is_complex: bool) -> Callable[..., Any]:
+        names = (*(f"{self.grads}{k}" for k in range(grads)), *(f"folded{k}" for k in range(folded)))
+        make = partial(unfinished, grads=self.grads, is_complex=is_complex)
+        return self._operator(f"unfinished{is_complex}", names, make, "", folded)
+
+    def _adjoint(self, wanted: str, grads: int, places: int, is_complex: bool) -> Callable[..., Any]:
+        names = (*(f"{self.grads}{k}" for k in range(grads)), *[PLACE] * places)
+
+        def make(indexed: IndexedFunction) -> IndexedFunction:
+            plain = indexed._replace(finish=None, with_place=False)
+            return adjoint(plain, wanted, grads=self.grads, is_complex=is_complex)
+
+        return self._operator(f"{wanted}_gradient{is_complex}", names, make, wanted, 1)
+
+    def _operator(
+        self,
+        what: str,
+        names: Sequence[str],
+        make: Callable[[IndexedFunction], IndexedFunction],
+        like: str,
+        results: int,
+        fold: str = "",
+    ) -> Callable[..., Any]:
+        """An operator of a derived definition; its first arguments are tensors."""
+        key = (what, tuple(names), results)
+        if key not in self._operators:
+            self._operators[key] = self._made(what, names, make, like, results, fold)
+        return self._operators[key]
+
+    def _made(
+        self,
+        what: str,
+        names: Sequence[str],
+        make: Callable[[IndexedFunction], IndexedFunction],
+        like: str,
+        results: int,
+        fold: str = "",
+    ) -> Callable[..., Any]:
+        definition = self.definition
+        types = {each.python_name: str(each.type) for each in definition.schema.arguments}
+        arguments = [f"Tensor {each}" for each in names]
+        arguments += [f"{types[each.name]} {each.name}" for each in definition.parameters]
+        returns = ", ".join(["Tensor"] * results)
+        base = definition.schema.name
+        stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
+        rest = f"({', '.join(arguments)}) -> {returns if results == 1 else f'({returns})'}"
+        count = 0  # operators of one name are declared again in notebooks and tests
+        while True:
+            schema = parse_schema(f"derived::{stem}_{what.strip('_').lower()}_{count}{rest}")
+            if known_operator(schema) is None:
+                break
+            count += 1
+        derived = DerivedIndexed(schema, definition.name, definition, make, like, fold)
+        return defined(schema, derived, definition.name, accepts_numbers=True)
