@@ -112,7 +112,8 @@ def _position(rng: random.Random, names: list[str]) -> str:
     step, shift = rng.choice([1, 1, 2, 3, -1]), rng.randint(-3, 3)
     return rng.choice(
         [first, f"{first} + {shift}", f"{step} * {first} + {second} - {shift + 1}", f"{first} // 2",
-         f"{first} - {second}", f"{first} * m + {shift}", f"({first} + {second}) % 3", f"int(places[{names[0]}]) + {second}"]
+         f"{first} - {second}", f"{first} * m + {shift}", f"({first} + {second}) % 3",
+         f"int(places[{names[0]}]) + {second}"]
     )  # fmt: skip
 
 
