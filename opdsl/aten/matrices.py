@@ -134,6 +134,8 @@ def readable(array: Array, dims: int = 2) -> Array:
 def flat(array: Array, dims: int = 2, *, copy: bool | None = None) -> Array:
     """An array with one dimension for all but the last ones, see ``numpy.reshape``."""
     split = array.ndim - dims
+    if split < 2:
+        return array if split else array[None]
     return array.reshape((math.prod(array.shape[:split]), *array.shape[split:]), copy=copy)
 
 

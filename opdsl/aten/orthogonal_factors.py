@@ -79,15 +79,16 @@ def factor_by_reflections(matrices: Array, Q: Array | None) -> None:
 
     factors = stack(matrices)
     m, n = factors.shape[1:]
-    tau = numpy.zeros((len(factors), min(m, n)), factors.dtype)
+    tau = numpy.empty((len(factors), min(m, n)), factors.dtype)
     lapack.geqrf(factors, tau)
     if Q is not None:
         reflectors = stack(Q)
-        shared = min(n, reflectors.shape[2])
-        reflectors[...] = numpy.eye(*reflectors.shape[1:])
-        reflectors[:, :, :shared] = factors[:, :, :shared]
         if tau.size:
-            lapack.orgqr(reflectors, tau)
+            shared = min(n, reflectors.shape[2])
+            reflectors[:, :, :shared] = factors[:, :, :shared]
+            lapack.orgqr(reflectors, tau)  # which makes the columns beyond the factors' itself
+        else:
+            reflectors[...] = numpy.eye(*reflectors.shape[1:])
 
 
 @linalg_qr.derivative("A")

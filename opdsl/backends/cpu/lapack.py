@@ -8,16 +8,16 @@ each matrix.
 
 from __future__ import annotations
 
-import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import attrs
 import numpy
 
-from opdsl.backends.cpu import engine, pool
+from opdsl.backends.cpu import builtin, engine, pool
 from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas
+from opdsl.backends.cpu.builtin import Kernel
 from opdsl.errors import KernelError
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
@@ -25,11 +25,18 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 # What routines of real numbers are called for complex ones.
 _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
 
-# What is the same for all matrices; as a tuple, since a union is made anew wherever it is written.
-_SCALAR = (str, int)
+# Multiplications of all matrices together for which the GIL is kept.
+_UNDER_GIL = 2**17
+
+# Bytes that the parts of work memory are aligned to, in it.
+_LINE = 64
 
 # Multiplications of one matrix from which LAPACK's own threads pay: they wait actively, for milliseconds.
 _SINGLE_UP_TO = 2**28
+
+
+# An array among what a routine takes: the bytes from one matrix to the next.
+_Stack: TypeAlias = tuple[int]
 
 
 @attrs.frozen
@@ -65,111 +72,131 @@ def call(name: str, *given: str | int | Array | Work) -> Array:
         KernelError: an argument makes no sense to the routine.
     """
     first = next(each for each in given if isinstance(each, numpy.ndarray))
-    info = numpy.zeros(len(first), numpy.int32)
     if not first.size:
-        return info
-    kinds = tuple(None if isinstance(each, numpy.ndarray) else each for each in given)
-    sizes = _work_sizes(name, first.dtype, kinds)
-    passed: list[Array | str | int] = []
-    for each, size in zip(given, sizes, strict=True):
-        if isinstance(each, Work):
-            passed.append(numpy.empty((1, size), each.dtype or first.dtype))
-            if each.is_counted:
-                passed.append(size)
-        else:
-            passed.append(each)
-    _run(name, first.dtype, [*passed, info], len(first), _threads(first))
-    if info.min() < 0 and name != "gesdd":  # which says so of what is not finite
-        raise KernelError(f"LAPACK's {name} does not take its argument {-info.min()}.")
+        return numpy.zeros(len(first), numpy.int32)
+    info: Array = _run(name, first, given)
+    least = info[0] if len(info) == 1 else info.min()
+    if least < 0 and name != "gesdd":  # which says so of what is not finite
+        raise KernelError(f"LAPACK's {name} does not take its argument {-least}.")
     return info
 
 
+def _run(name: str, first: Array, given: Sequence[str | int | Array | Work], *, has_info: bool = True) -> Any:
+    """Calls a routine for each matrix; ``first`` says how many, and their type."""
+    count, rows, *_ = shape = first.shape
+    arrays: list[Array] = []
+    form: list[str | int | Work | _Stack] = []
+    for each in given:
+        if isinstance(each, numpy.ndarray):
+            arrays.append(each)
+            form.append((each.strides[0] if count > 1 else 0,))
+        else:
+            form.append(each)
+    work = first.size * min(rows, shape[-1])
+    threads = pool.get_num_threads() if work > _SINGLE_UP_TO * count else 1
+    return _planned(name, first.dtype, count, threads, work > _UNDER_GIL, has_info, tuple(form))(*arrays)
+
+
 @functools.lru_cache(maxsize=1024)
-def _work_sizes(name: str, dtype: Any, kinds: tuple[str | int | Work | None, ...]) -> tuple[int, ...]:
+def _planned(
+    name: str,
+    dtype: Any,
+    count: int,
+    threads: int,
+    is_large: bool,
+    has_info: bool,
+    form: tuple[str | int | Work | _Stack, ...],
+) -> Kernel:
+    """The built-in function of the arrays among what a routine takes, which gives ``info``."""
+    words, scratch, kinds = [threads], 0, []
+    for each, size in zip(form, _work_sizes(name, dtype, form), strict=True):
+        if isinstance(each, Work):
+            words.append(scratch)
+            scratch += -(-size * numpy.dtype(each.dtype or dtype).itemsize // _LINE) * _LINE
+            kinds.append("w")
+            if each.is_counted:
+                words.append(size)
+                kinds.append("c")
+        else:
+            words.append(each[0] if isinstance(each, tuple) else ord(each) if isinstance(each, str) else each)
+            kinds.append("a" if isinstance(each, tuple) else "c")
+    if has_info:
+        words.append(4)
+        kinds.append("a")
+    numbers = [word for word, kind in zip(words[1:], kinds, strict=True) if kind == "c"]
+    if max(numbers, default=0) > LARGEST:
+        raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {max(numbers)}.")
+    code = _loop(name, dtype, "".join(kinds))
+    work = builtin.Work(code.address("stack"), count, count if is_large else 0, scratch=scratch, details=words)
+    outputs = [builtin.New(numpy.dtype(numpy.int32), (count,), None)] if has_info else []
+    return builtin.builtin(name, work, [builtin.ARRAY] * (kinds.count("a") - has_info), outputs, [code])
+
+
+def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]) -> tuple[int, ...]:
     """For each argument how many elements it has where it is work memory; routines are asked where they know better."""
-    known = [each.size if isinstance(each, Work) else 0 for each in kinds]
+    known = [each.size if isinstance(each, Work) else 0 for each in form]
     if None not in known:
         return tuple(max(each or 0, 1) for each in known)
     passed: list[Array | str | int] = []
     asked: list[Array] = []
-    for each in kinds:
+    for each in form:
         asked.append(numpy.zeros((1, 1), (each.dtype or dtype) if isinstance(each, Work) else dtype))
-        passed.append(each if isinstance(each, _SCALAR) else asked[-1])
+        passed.append(asked[-1] if isinstance(each, Work | tuple) else each)
         if isinstance(each, Work) and each.is_counted:
             passed.append(-1)
-    _run(name, dtype, [*passed, numpy.zeros(1, numpy.int32)], 1, 1)
+    _run(name, numpy.zeros((1, 1, 1), dtype), passed)
     answers = [int(each[0, 0].real) for each in asked]
     return tuple(max(answer if size is None else size, 1) for size, answer in zip(known, answers, strict=True))
 
 
-def _numbers(values: Sequence[str | int]) -> Array:
-    """Letters and integers, each of which is the same for all matrices."""
-    numbers = [ord(value) if isinstance(value, str) else value for value in values]
-    if max(numbers, default=0) > LARGEST:
-        raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {max(numbers)}.")
-    return numpy.array(numbers, numpy.int32)
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]  # which ``ctypes.data`` makes objects for
-    return address
-
-
-def _threads(stack: Array) -> int:
-    sizes = stack.shape[1:]
-    return pool.get_num_threads() if max(sizes) * min(sizes) ** 2 > _SINGLE_UP_TO else 1
-
-
-def _run(name: str, dtype: Any, passed: Sequence[Array | str | int], count: int, threads: int) -> None:
-    numbers = _numbers([each for each in passed if isinstance(each, _SCALAR)])
-    words, number = [count, threads], _address(numbers)
-    for each in passed:
-        if isinstance(each, _SCALAR):
-            words += number, 0
-            number += numbers.itemsize
-        else:
-            words += _address(each), each.strides[0] if len(each) > 1 else 0
-    frame = numpy.array(words, numpy.int64)
-    loop = _routine(name, dtype, len(passed))[1]
-    loop(_address(frame))
-
-
 @functools.cache
-def _routine(name: str, dtype: Any, arguments: int) -> tuple[engine.Code, Callable[[int], None]]:
-    """The loop over a routine; the code lives as long as the function."""
+def _loop(name: str, dtype: Any, kinds: str) -> engine.Code:
+    """The loop over a routine."""
     letter = LETTERS[numpy.dtype(dtype).name]
     base = _OF_COMPLEX.get(name, name) if letter in "cz" else name
     found = blas()
     imports = {**found.imports, "routine": found.address(f"{letter}{base}")}
-    code = engine.compile_ir(f"stack {arguments}", lambda: _text(arguments), ["stack"], imports, has_long_loops=False)
-    return code, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("stack"))
+    return engine.compile_ir(f"stack {kinds}", lambda: _text(kinds), ["stack"], imports, has_long_loops=False)
 
 
-def _text(arguments: int) -> str:
+def _text(kinds: str) -> str:
     """A loop that calls a routine for each matrix.
 
-    The frame has the number of matrices, the number of threads that the routine may use, and for each argument its
-    address and the bytes from one matrix to the next.
+    The plan's words are the number of threads that the routine may use, and one for each argument: of an array ("a")
+    the bytes from one matrix to the next, of work memory ("w") its place, else ("c") the number itself.
     """
-    lines = ["define void @stack(ptr %frame) {", "entry:"]
-    fields = ["count", "threads", *(f"{word}{index}" for index in range(arguments) for word in ("base", "step"))]
-    for index, field in enumerate(fields):
-        lines.append(f"  %{field}_at = getelementptr i64, ptr %frame, i64 {index}")
-        lines.append(f"  %{field} = load {'ptr' if field.startswith('base') else 'i64'}, ptr %{field}_at")
+    lines = ["define void @stack(ptr %frame, i64 %begin, i64 %end) {", "entry:", "  %plan = load ptr, ptr %frame"]
+    slots = kinds.count("a") + 1
+    lines.append(f"  %scratch_at = getelementptr i8, ptr %frame, i64 {16 * slots}")
+    if "w" in kinds:
+        lines.append("  %scratch = load ptr, ptr %scratch_at")
+    slot = 0
+    for index, kind in enumerate("t" + kinds):
+        lines.append(f"  %word{index} = getelementptr i64, ptr %plan, i64 {builtin.HEADER + index}")
+        lines.append(f"  %value{index} = load i64, ptr %word{index}")
+        if kind == "a":
+            slot += 1
+            lines.append(f"  %base{index}_at = getelementptr i8, ptr %frame, i64 {16 * slot}")
+            lines.append(f"  %base{index} = load ptr, ptr %base{index}_at")
+        elif kind == "w":
+            lines.append(f"  %argument{index} = getelementptr i8, ptr %scratch, i64 %value{index}")
+        elif kind == "c":
+            lines.append(f"  %argument{index} = getelementptr i8, ptr %word{index}, i64 0")
     lines += [
-        "  %limit = trunc i64 %threads to i32",
+        "  %limit = trunc i64 %value0 to i32",
         "  call void @blas_enter(i32 %limit)",
         "  br label %next",
         "next:",
-        "  %matrix = phi i64 [ 0, %entry ], [ %following, %one ]",
-        "  %any = icmp slt i64 %matrix, %count",
+        "  %matrix = phi i64 [ %begin, %entry ], [ %following, %one ]",
+        "  %any = icmp slt i64 %matrix, %end",
         "  br i1 %any, label %one, label %done",
         "one:",
     ]
-    for index in range(arguments):
-        lines.append(f"  %offset{index} = mul i64 %matrix, %step{index}")
-        lines.append(f"  %argument{index} = getelementptr i8, ptr %base{index}, i64 %offset{index}")
-    called = ", ".join(f"ptr %argument{index}" for index in range(arguments))
+    for index, kind in enumerate(kinds, 1):
+        if kind == "a":
+            lines.append(f"  %offset{index} = mul i64 %matrix, %value{index}")
+            lines.append(f"  %argument{index} = getelementptr i8, ptr %base{index}, i64 %offset{index}")
+    called = ", ".join(f"ptr %argument{index}" for index in range(1, len(kinds) + 1))
     lines += [
         f"  call void @routine({called})",
         "  %following = add i64 %matrix, 1",
@@ -178,7 +205,7 @@ def _text(arguments: int) -> str:
         "  call void @blas_leave()",
         "  ret void",
         "}",
-        f"declare void @routine({', '.join(['ptr'] * arguments)})",
+        f"declare void @routine({', '.join(['ptr'] * len(kinds))})",
         "declare void @blas_enter(i32)",
         "declare void @blas_leave()",
     ]
@@ -226,16 +253,16 @@ def getrs(trans: str, lu: Array, pivots: Array, b: Array) -> Array:
 def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> None:
     """Solves by triangles; zeros in a diagonal, ones for ``diag="U"``, give what division by zero gives."""
     one = numpy.ones((1, 1), a.dtype)
-    passed = [side, uplo, trans, diag, *b.shape[1:], one, a, _leading(a), b]
     if b.size:
-        _run("trsm", a.dtype, [*passed, _leading(b)], len(b), _threads(b))
+        passed = [side, uplo, trans, diag, *b.shape[1:], one, a, _leading(a), b, _leading(b)]
+        _run("trsm", b, passed, has_info=False)
 
 
 def laswp(a: Array, pivots: Array) -> None:
     """Exchanges rows as the pivots of ``getrf`` say, in order."""
     passed = [a.shape[2], a, _leading(a), 1, pivots.shape[1], pivots, 1]
     if a.size and pivots.size:
-        _run("laswp", a.dtype, passed, len(a), 1)
+        _run("laswp", a, passed, has_info=False)
 
 
 def geqrf(a: Array, tau: Array) -> Array:
