@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.dispatch import current, registry
 from opdsl.kernels import fill_, new_tensor
 from opdsl.runtime import Tensor, TensorMeta
 from opdsl.runtime.geometry import geometry
@@ -18,4 +19,7 @@ def filled(form: TensorMeta, value: float, shape: tuple[int, ...] | None = None)
         shape: that of ``form`` by default.
     """
     sizes = form.shape if shape is None else shape
+    if current.get().modes:  # who looks at calls sees one
+        made: Tensor = registry.operator("aten::full").function(sizes, value, dtype=form.dtype, device=form.device)
+        return made
     return fill_(new_tensor(geometry(form.dtype, form.device, sizes)), value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from opdsl.autograd.derivative import FunctionalDerivative
 from opdsl.autograd.derived_operators import derivative_of_definition
 from opdsl.autograd.node_lines import NodeLines
-from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
+from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements, requires_grad
 from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Kernel, Operator, registry
 from opdsl.dispatch.guards import below_autograd
@@ -21,7 +22,7 @@ from opdsl.runtime.symbol import NotLoweredError
 from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
-__all__ = ["check_written", "derivative_of", "record"]
+__all__ = ["check_written", "derivative_of", "record", "recorder_of"]
 
 
 def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> RecordingKernel:
@@ -33,6 +34,20 @@ def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> R
         arguments: of the call, in the order of the schema.
     """
     return RecordingKernel(operator, beneath, arguments)
+
+
+def recorder_of(operator: Operator, arguments: Sequence[Any], is_required: Callable[[Any], bool]) -> Recorder:
+    """What makes the nodes of calls like one, and computes their gradients.
+
+    Args:
+        operator: which is called.
+        arguments: of the call, in the order of the schema.
+        is_required: whether the gradient of a value among them is asked for.
+    """
+    names = set(differentiable_names(operator.schema))
+    indices = tuple(at for at, each in enumerate(operator.schema.arguments) if each.python_name in names)
+    required = requirements(arguments, indices, is_required)
+    return _recorder(operator, derivative_of(operator), required, indices, _is_complex(arguments))
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +107,7 @@ def _of_packet(operator: Operator, base: str) -> Operator | None:
     return next((each for each in overloads if each.schema.signature(strip_view_copy=True) == wanted), None)
 
 
-def _is_complex(arguments: tuple[Any, ...]) -> bool:
+def _is_complex(arguments: Sequence[Any]) -> bool:
     """Whether complex numbers take part, those of Python among them: their conjugates do in gradients."""
     return any(each.dtype.is_complex if isinstance(each, Tensor) else isinstance(each, complex) for each in arguments)
 
@@ -109,11 +124,7 @@ class RecordingKernel(Kernel):
     def __init__(self, operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> None:
         self.operator = operator
         self.beneath = beneath
-        names = set(differentiable_names(operator.schema))
-        indices = tuple(at for at, each in enumerate(operator.schema.arguments) if each.python_name in names)
-        required = requirements(arguments, indices)
-        derivative = derivative_of(operator)
-        self.recorder = _recorder(operator, derivative, required, indices, _is_complex(arguments))
+        self.recorder = recorder_of(operator, arguments, requires_grad)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run and record.

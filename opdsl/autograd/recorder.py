@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.constants import filled
@@ -18,7 +18,7 @@ from opdsl.schema.implementation import result_names
 if TYPE_CHECKING:
     from opdsl.dispatch import Operator
 
-__all__ = ["Recorder", "requirements"]
+__all__ = ["Recorder", "requirements", "requires_grad"]
 
 # The tag of operators that change what a tensor shows of its memory, and no element.
 INPLACE_VIEW = "inplace_view"
@@ -27,22 +27,21 @@ INPLACE_VIEW = "inplace_view"
 Requirements = tuple[Any, ...]
 
 
-def requirements(arguments: Sequence[Any], indices: Sequence[int]) -> Requirements:
-    """Which arguments require grad.
+def requirements(arguments: Sequence[Any], indices: Sequence[int], is_required: Callable[[Any], bool]) -> Requirements:
+    """Of which arguments the gradients are asked for.
 
     Args:
         arguments: of a call.
         indices: of the differentiable ones.
+        is_required: whether that of a value among them is.
     """
-    return tuple(_requires(arguments[at]) for at in indices)
+    given = (arguments[at] for at in indices)
+    return tuple(tuple(map(is_required, each)) if isinstance(each, tuple) else is_required(each) for each in given)
 
 
-def _requires(value: Any) -> bool | tuple[bool, ...]:
-    if isinstance(value, Tensor):
-        return value.geometry.requires_grad
-    if isinstance(value, tuple):
-        return tuple(isinstance(each, Tensor) and each.geometry.requires_grad for each in value)
-    return False
+def requires_grad(value: Any) -> bool:
+    """Whether a value is a tensor that requires grad."""
+    return isinstance(value, Tensor) and value.geometry.requires_grad
 
 
 class Recorder:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from opdsl.dispatch import current
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.plans.forms import UNSERVED
-from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import OpdslError
+from opdsl.programs.derivative import differentiated
 from opdsl.programs.fusion import with_fused_steps
 from opdsl.programs.leaves import LEAF, Leaves, flatten, unflatten
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
 from opdsl.programs.program import Program
+from opdsl.programs.running import RecordedProgram, RunningProgram, leaf_form
 from opdsl.programs.tracing import traced
 from opdsl.runtime import Tensor
 
@@ -30,8 +31,6 @@ PASSES: tuple[Pass, ...] = (without_unused_steps, without_repeated_steps, with_f
 
 # Programs of one form, which differ in what the function asked of sizes; a function that has more runs as it is.
 _MOST_PROGRAMS = 8
-# Kernels that one program may run: a network over many time steps has thousands.
-_MOST_STEPS = 20_000
 # Forms of one function.
 _MOST_FORMS = 256
 
@@ -64,23 +63,6 @@ class Explanation(NamedTuple):
         return "\n".join([*lines, *(f"runs as it is: {each}" for each in self.reasons)]) or "not called yet"
 
 
-class _Running:
-    """A program and its plans.
-
-    constants: the tensors that it reads from elsewhere, which plans are handed as arguments.
-    """
-
-    def __init__(self, program: Program, numbers: Sequence[str]) -> None:
-        self.program = program
-        self.constants = tuple(program.constants.values())
-        names = (*(each.name for each in program.inputs), *program.constants)
-        self.plans = FunctionPlans(program.function, names, numbers, most_steps=_MOST_STEPS)
-
-    def key(self, key: object) -> object:
-        """The key of a call with what its constants are now."""
-        return (key, *[each.geometry for each in self.constants]) if self.constants else key
-
-
 class _Form:
     """What is known of calls of one form.
 
@@ -94,10 +76,10 @@ class _Form:
         self.structure = leaves.structure
         self.numbers = [name for name, each in zip(leaves.names, leaves.values, strict=True) if type(each) is float]
         self.passes = passes
-        self.running: list[_Running] = []
+        self.running: list[RunningProgram] = []
         self.reason = ""
 
-    def call(self, state: State, key: object, values: tuple[Any, ...]) -> tuple[Any, _Running | None]:
+    def call(self, state: State, key: object, values: tuple[Any, ...]) -> tuple[Any, RunningProgram | None]:
         """The result of a call, and the program that has served it: a new one where none does.
 
         Args:
@@ -106,7 +88,7 @@ class _Form:
             values: the leaves of its arguments.
         """
         for each in self.running:
-            result = self._run(each, state, key, values)
+            result = each.call(state, key, values)
             if result is not UNSERVED:
                 return result, each
         leaves = Leaves(self.names, values, self.structure)
@@ -115,22 +97,31 @@ class _Form:
             reason = f"it asks so much of sizes that it has more than {_MOST_PROGRAMS} programs"
         if not reason:
             try:
-                made = _Running(optimised(traced(self.function, leaves), self.passes), self.numbers)
+                made = self._made(state, leaves)
             except OpdslError as error:
                 reason = str(error)
             else:
                 self.running.append(made)
-                return self._run(made, state, key, values), made
+                return made.call(state, key, values), made
         positional, named = unflatten(leaves, values)
         result = self.function(*positional, **named)
         self.reason = reason  # what raises now would have raised without a program, too
         return result, None
 
-    @staticmethod
-    def _run(running: _Running, state: State, key: object, values: tuple[Any, ...]) -> Any:
-        arguments = (*values, *running.constants)
-        form_key = tuple(map(_leaf_form, arguments))
-        return running.plans.call(state, running.key(key), form_key, arguments)
+    def _made(self, state: State, leaves: Leaves) -> RunningProgram:
+        """A new program for a call, as one node where it is recorded and can be."""
+        program = traced(self.function, leaves)
+        values = (*leaves.values, *program.constants.values())
+        if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
+            try:
+                parts = differentiated(self.function, leaves)
+            except OpdslError:  # it writes, say: its steps are recorded one by one
+                pass
+            else:
+                optimise = functools.partial(optimised, passes=self.passes)
+                parts = parts._replace(forward=optimise(parts.forward), backward=optimise(parts.backward))
+                return RecordedProgram(program, parts, self.numbers)
+        return RunningProgram(optimised(program, self.passes), self.numbers)
 
 
 class CompiledFunction(Generic[P, R]):
@@ -142,7 +133,7 @@ class CompiledFunction(Generic[P, R]):
         self.passes = passes
         self._forms: dict[object, _Form] = {}
         # Programs of calls whose arguments are all positional, and no lists of tensors; and where the leaves are.
-        self._flat: dict[tuple[State, object], tuple[_Running, tuple[int, ...]]] = {}
+        self._flat: dict[tuple[State, object], tuple[RunningProgram, tuple[int, ...]]] = {}
 
     def __call__(self, *given: P.args, **named: P.kwargs) -> R:
         """Call the function: by its program, where one serves the arguments."""
@@ -152,7 +143,7 @@ class CompiledFunction(Generic[P, R]):
             try:
                 key = tuple([each.geometry if type(each) is Tensor else _flat_key(each) for each in given])
                 running, places = self._flat[state, key]
-                plan = running.plans.plans[state, running.key(key)]
+                plan = running.ready[state, running.key(key)]
             except KeyError:
                 pass
             except (TypeError, AttributeError):
@@ -170,7 +161,7 @@ class CompiledFunction(Generic[P, R]):
         leaves = flatten(self.function, given, named)
         try:
             structure = _structure_key(leaves.structure)
-            form_key = state, structure, tuple(map(_leaf_form, leaves.values))
+            form_key = state, structure, tuple(map(leaf_form, leaves.values))
             form = self._forms.get(form_key)
             whole = key if key is not None else (structure, tuple(map(_flat_key, leaves.values)))
         except (TypeError, AttributeError):
@@ -245,10 +236,6 @@ def _flat_key(value: Any) -> object:
     if isinstance(value, (tuple, list, dict, Tensor)):
         raise TypeError("a list is taken apart")
     return value_key(value)
-
-
-def _leaf_form(value: Any) -> object:
-    return float if type(value) is float else value.geometry.form
 
 
 def _structure_key(structure: Any) -> object:

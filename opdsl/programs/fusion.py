@@ -7,13 +7,15 @@ backend.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.programs.composition import Composition
+from opdsl.programs.passes import Memory
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Step, names_in, sizes_of
 from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64
@@ -51,75 +53,118 @@ def with_fused_steps(program: Program) -> Program:
     >>> len(program.steps), len(with_fused_steps(program).steps)
     (5, 1)
     """
-    done: list[Step] = []
-    segment: list[Step] = []
-    remaining = program.steps
-    for index, step in enumerate(remaining):
-        # What is read before a write must not be read after it.
-        if step.writes or step.is_random:
-            later = names_in(program.outputs).union(*(each.reads for each in remaining[index:]))
-            done += [*_fused(segment, later), step]
-            segment = []
-        else:
-            segment.append(step)
-    return program.replace(steps=(*done, *_fused(segment, names_in(program.outputs))))
+    groups = _grouped(program)
+    later = names_in(program.outputs)
+    made: list[Step] = []
+    ordered = _in_order(groups)
+    readers = Counter(name for group in ordered for name in group.reads)
+    for group in ordered:
+        made += _as_one(group, frozenset(name for name in group.made if name in later or readers[name]))
+    return program.replace(steps=tuple(made))
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class _Group:
     """Steps that become one.
 
     steps: in order.
+    reads, made: names of what they read of others, and of what they make; marks of order among them.
+    places: of the first and the last in the program.
     dtype: in which all compute; None for a step that is not made of scalar functions.
     shape: of its elements.
     row: the shape of what is computed for each row alone; None where nothing is folded.
     dims: of a row.
     """
 
-    steps: list[Step]
+    steps: tuple[Step, ...]
+    reads: frozenset[str]
+    made: frozenset[str]
+    places: tuple[int, int]
     dtype: DType | None = None
     shape: tuple[Any, ...] = ()
     row: tuple[Any, ...] | None = None
     dims: tuple[int, ...] = ()
 
-    @property
-    def made(self) -> set[str]:
-        """The names of their results."""
-        return {each.name for step in self.steps for each in step.results if each is not None}
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """What they read of others."""
-        return frozenset().union(*(each.reads for each in self.steps)) - self.made
+class _Groups:
+    """The groups so far, by what they make."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, _Group] = {}
+
+    def add(self, group: _Group) -> None:
+        """Have a group be the one that makes what it makes."""
+        self.by_name.update(dict.fromkeys(group.made, group))
+
+    def before(self, group: _Group) -> list[_Group]:
+        """The groups that one reads, the latest first."""
+        found = {id(each): each for name in group.reads if (each := self.by_name.get(name)) is not None}
+        return sorted(found.values(), key=lambda each: each.places, reverse=True)
+
+    def leads_around(self, first: _Group, second: _Group) -> bool:
+        """Whether the second reads what comes of the first by way of others."""
+        waiting = [each for each in self.before(second) if each is not first]
+        seen: set[int] = set()
+        while waiting:
+            group = waiting.pop()
+            if group is first:
+                return True
+            if id(group) not in seen and group.places[1] >= first.places[0]:
+                seen.add(id(group))
+                waiting += self.before(group)
+        return False
 
 
-def _fused(steps: Sequence[Step], later: frozenset[str]) -> list[Step]:
-    """Steps none of which writes, with fused ones among them.
-
-    Args:
-        steps: in order.
-        later: what is read after them.
-    """
-    groups: list[_Group] = []
-    for step in steps:
-        group = _group_of(step)
-        groups.append(group)
-        for other in reversed(groups[:-1]):
+def _grouped(program: Program) -> list[_Group]:
+    """The steps of a program, those together that become one."""
+    groups = _Groups()
+    kept: dict[int, _Group] = {}
+    for place, (step, (after, marks)) in enumerate(zip(program.steps, _order(program), strict=True)):
+        group = _group_of(step, place, after, marks)
+        refused: set[int] = set()
+        while True:
+            others = (each for each in groups.before(group) if id(each) not in refused)
+            other = next(others, None)
+            if other is None:
+                break
             joined = _joined(other, group)
-            if joined is not None and not _leads_around(other, group, groups):
-                groups.remove(other)
-                groups[groups.index(group)] = group = joined
-    made: list[Step] = []
-    for group in _in_order(groups):
-        outside = later.union(*(each.reads for each in groups if each is not group))
-        made += _as_one(group, outside)
-    return made
+            if joined is None or groups.leads_around(other, group):
+                refused.add(id(other))
+                continue
+            del kept[id(other)]
+            group = joined
+        groups.add(group)
+        kept[id(group)] = group
+    return list(kept.values())
 
 
-def _group_of(step: Step) -> _Group:
-    """A step as a group of its own."""
+def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """For each step marks that others leave which come before it, and the marks that it leaves.
+
+    Whatever reads memory stays before or after those who write it, and random numbers are drawn in order.
+    """
+    memory = Memory(program)
+    latest: dict[str, str] = {}
+    since: dict[str, list[str]] = {}
+    for place, step in enumerate(program.steps):
+        kinds = [*sorted(memory.of(step.reads) & memory.written), *(["random"] if step.is_random else [])]
+        mark = f"@{place}"
+        after = [latest[each] for each in kinds if each in latest]
+        changed = memory.of(step.written) | {"random"}
+        for each in kinds:
+            if each in changed:
+                after += since.pop(each, [])
+                latest[each] = mark
+            else:
+                since.setdefault(each, []).append(mark)
+        yield frozenset(after), frozenset((mark,)) if kinds else frozenset()
+
+
+def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
+    """A step as a group of its own; see ``_order``."""
+    alone = _Group((step,), step.reads | after, step.made | marks, (place, place))
     if step.call is None or len(step.results) != 1 or step.results[0] is None:
-        return _Group([step])
+        return alone
     result, state = step.results[0], step.call.state
     if isinstance(step.call.definition, PointwiseDefinition):
         common = state.iteration.common
@@ -131,23 +176,24 @@ def _group_of(step: Step) -> _Group:
         )
         is_floating = common in (*_DTYPES, *_NARROW)
         if not is_floating or result.dtype not in (common, bool_) or not is_plain:
-            return _Group([step])
-        return _Group([step], common, result.shape)
+            return alone
+        return attrs.evolve(alone, dtype=common, shape=result.shape)
     source: Tensor = step.call.arguments[0]
     dims, dtype = state.dims, source.dtype
     folds_rows = step.name in _ROW_FOLDS and dims and dims == tuple(range(dims[0], dims[-1] + 1))
     keeps = len(result.shape) == source.ndim
     if not folds_rows or not keeps or dtype not in _DTYPES or result.dtype is not dtype:
-        return _Group([step])
-    return _Group([step], dtype, sizes_of(source.shape), result.shape, dims)
+        return alone
+    return attrs.evolve(alone, dtype=dtype, shape=sizes_of(source.shape), row=result.shape, dims=dims)
 
 
 def _joined(first: _Group, second: _Group) -> _Group | None:
     """Two groups as one; None where they cannot be, or the second reads nothing of the first."""
     if first.dtype is None or first.dtype is not second.dtype or not second.reads & first.made:
         return None
-    steps = [*first.steps, *second.steps]
-    if sum(map(_size, steps)) > _MOST_NODES or len(first.reads | second.reads) > _MOST_OPERANDS:
+    steps, made = (*first.steps, *second.steps), first.made | second.made
+    reads = (first.reads | second.reads) - made
+    if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
         return None
     folding = first if first.row is not None else second
     other = second if folding is first else first
@@ -155,7 +201,8 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
         fits = other.shape in (folding.shape, folding.row)
     else:
         fits = (other.shape, other.dims) == (folding.shape, folding.dims)
-    return _Group(steps, folding.dtype, folding.shape, folding.row, folding.dims) if fits else None
+    places = min(first.places[0], second.places[0]), max(first.places[1], second.places[1])
+    return attrs.evolve(folding, steps=steps, reads=reads, made=made, places=places) if fits else None
 
 
 def _size(step: Step) -> int:
@@ -165,36 +212,22 @@ def _size(step: Step) -> int:
     return len(state.formula.function.nodes) if isinstance(step.call.definition, PointwiseDefinition) else 1
 
 
-def _leads_around(first: _Group, second: _Group, groups: Sequence[_Group]) -> bool:
-    """Whether something that is neither reads the first, and the second reads what comes of it."""
-    reached = set(first.made)
-    for group in groups:
-        if group is not first and group is not second and group.reads & reached:
-            reached |= group.made
-    return bool((second.reads - first.made) & reached)
-
-
 def _in_order(groups: Sequence[_Group]) -> list[_Group]:
     """The groups, each after those that it reads."""
     made_by = {name: group for group in groups for name in group.made}
-    done: list[_Group] = []
-    seen: set[int] = set()
-
-    def visit(group: _Group) -> None:
-        if id(group) in seen:
-            return
-        seen.add(id(group))
-        for name in sorted(group.reads):
-            if name in made_by:
-                visit(made_by[name])
-        done.append(group)
-
-    for group in groups:
-        visit(group)
-    return done
+    done: dict[int, _Group] = {}
+    waiting = list(reversed(groups))
+    while waiting:
+        group = waiting[-1]
+        before = [made_by[name] for name in sorted(group.reads) if name in made_by and id(made_by[name]) not in done]
+        if before:
+            waiting += before
+        else:
+            done[id(waiting.pop())] = group
+    return list(done.values())
 
 
-def _as_one(group: _Group, outside: frozenset[str]) -> list[Step]:
+def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
     """The steps of a group as one; as they are where that cannot be.
 
     Args:

@@ -5,15 +5,37 @@ Each keeps the order of steps that write or draw random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import attrs
 
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Result, Step, names_in
 
-__all__ = ["Pass", "renamed", "without_repeated_steps", "without_unused_steps"]
+__all__ = ["Memory", "Pass", "renamed", "without_repeated_steps", "without_unused_steps"]
 
 Pass = Callable[[Program], Program]
+
+
+class Memory:
+    """Whose memory is whose in a program.
+
+    written: what stands for the memory that steps write.
+    """
+
+    def __init__(self, program: Program) -> None:
+        # Arguments may share memory with one another.
+        outside = frozenset(("outside",))
+        self._roots = dict.fromkeys([*(each.name for each in program.inputs), *program.constants], outside)
+        for step in program.steps:
+            seen = self.of(step.reads) if step.is_view else None
+            self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.made}
+        self.written = frozenset().union(*(self.of(each.written) for each in program.steps))
+
+    def of(self, names: Iterable[str]) -> frozenset[str]:
+        """What stands for the memory of tensors: the names of those that were made with it."""
+        return frozenset().union(*(self._roots.get(each, frozenset()) for each in names))
 
 
 def without_unused_steps(program: Program) -> Program:
@@ -36,23 +58,21 @@ def without_unused_steps(program: Program) -> Program:
 def without_repeated_steps(program: Program) -> Program:
     """The program with one step where several call one operator with the same operands.
 
-    Steps are kept apart whose results may be written, or whose operands are written between them: nothing is joined in
-    a program that writes. Nor are results that are returned, or views of them: callers may write each.
+    Steps are kept apart whose operands or results some step writes, and whose results are returned, or views of them:
+    callers may write each.
 
     >>> import opdsl
     >>> program = opdsl.trace(lambda x: x.exp() + x.exp(), opdsl.ones(2))
     >>> [each.name for each in without_repeated_steps(program).steps]
     ['aten::exp', 'aten::add.Tensor']
     """
-    if any(each.writes for each in program.steps):
-        return program
-    returned = _returned(program)
+    memory, returned = Memory(program), _returned(program)
     known: dict[Any, tuple[Result | None, ...]] = {}
     names: dict[str, str] = {}
     kept: list[Step] = []
     for each in program.steps:
         step = renamed(each, names)
-        key = _key(step)
+        key = None if memory.of(each.reads | each.made) & memory.written else _key(step)
         is_returned = any(result is not None and result.name in returned for result in step.results)
         found = None if key is None or is_returned else known.get(key)
         if found is None:
@@ -76,7 +96,7 @@ def _returned(program: Program) -> set[str]:
 
 def _key(step: Step) -> Any:
     """What tells a step from others; None where it is not repeated, as what draws random numbers."""
-    if step.is_random:
+    if step.is_random or step.writes:
         return None
     return step.operator, _hashable(step.operands), _hashable(tuple(sorted(step.options.items())))
 
@@ -92,8 +112,6 @@ def renamed(step: Step, names: dict[str, str]) -> Step:
     """A step that reads other results."""
     if not names or not step.reads & names.keys():
         return step
-    import attrs
-
     options = {key: _renamed(each, names) for key, each in step.options.items()}
     return attrs.evolve(step, operands=_renamed(step.operands, names), options=options)
 

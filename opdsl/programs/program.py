@@ -227,6 +227,8 @@ class _Sizes:
             if isinstance(size, int) or size in self._known:
                 self.checks.append(f"{text}[{index}] == {size}")
                 names.append("_")
+            elif not size.isidentifier():  # what follows from other sizes
+                names.append("_")
             else:
                 self._known.add(size)
                 names.append(size if self._wanted is None or size in self._wanted else "_")

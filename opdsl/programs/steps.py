@@ -124,6 +124,7 @@ class Step:
         own, as one that writes its argument does.
     parts: the steps that a fused one stands for.
     call: what it comes to, where that is known and may be of use for fusion.
+    reads: the names in its operands.
     """
 
     operator: Operator
@@ -133,6 +134,11 @@ class Step:
     is_list: bool = False
     parts: tuple[Step, ...] = ()
     call: Call | None = attrs.field(default=None, eq=False, repr=False)
+    reads: frozenset[str] = attrs.field(init=False, eq=False, repr=False)
+
+    @reads.default
+    def _names_read(self) -> frozenset[str]:
+        return names_in((self.operands, tuple(self.options.values())))
 
     @property
     def name(self) -> str:
@@ -140,9 +146,16 @@ class Step:
         return self.operator.name
 
     @property
-    def reads(self) -> frozenset[str]:
-        """The names in its operands."""
-        return names_in((self.operands, tuple(self.options.values())))
+    def made(self) -> frozenset[str]:
+        """The names of its results."""
+        return frozenset(each.name for each in self.results if each is not None)
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The names in operands that it writes."""
+        given = dict(zip((each.python_name for each in self.operator.schema.positional), self.operands, strict=False))
+        given |= self.options
+        return names_in(tuple(given.get(each.python_name) for each in self.operator.schema.written_arguments))
 
     @property
     def writes(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, overload
 
@@ -22,11 +23,13 @@ from opdsl.programs.leaves import RESERVED, Leaves, flatten, unflatten
 from opdsl.programs.program import Program
 from opdsl.programs.steps import FUNCTIONS, WORDS, Call, Expression, Input, Result, Step, names_in, sizes_of
 from opdsl.runtime import Device, Tensor
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray
 from opdsl.runtime.scopes import Setting
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
-__all__ = ["trace", "traced"]
+__all__ = ["Noted", "Tracer", "trace", "traced", "tracing"]
 
 
 @overload
@@ -79,26 +82,23 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
 
 def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
     """``trace`` of arguments that have been taken apart."""
+    with tracing(function, leaves) as tracer:
+        outputs = tracer.run(function, leaves)
+        return tracer.program(getattr(function, "__name__", "program"), tracer.specs, outputs)
+
+
+@contextmanager
+def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
+    """Trace a function of arguments that have been taken apart.
+
+    Raises:
+        TraceError: the function cannot be traced.
+    """
     recorder = Lowering(leaves.names)
     recorder.compiles = False
     with recording(recorder):
-        inputs = Inputs(recorder)
-        call = [
-            Given(name, None, value, {_kind(value)}, False)
-            for name, value in zip(leaves.names, leaves.values, strict=True)
-        ]
         try:
-            given, _ = inputs.taken_in(call)
-            for each, _ in inputs.tensors:
-                each.geometry = each.geometry.replace(requires_grad=False)
-            specs = tuple(map(_input, leaves.names, leaves.values, given))
-            tracer = _Tracer(recorder, inputs, leaves.names)
-            positional, named = unflatten(leaves, given)
-            with tracer, _Calls(tracer):
-                outputs = function(*positional, **named)
-            if recorder.steps:
-                raise NotLoweredError("it writes or computes without an operator")
-            return tracer.program(getattr(function, "__name__", "program"), specs, outputs)
+            yield Tracer(recorder, leaves)
         except NotLoweredError as error:
             raise TraceError(
                 f"{getattr(function, '__qualname__', function)} cannot be traced: {error}. Let it call operators "
@@ -122,26 +122,67 @@ class _Mark(NamedTuple):
     inner: int
 
 
-class _Tracer(DispatchMode):
-    """Notes the operators that are called, those that composites call in the place of these."""
+class Noted(NamedTuple):
+    """A call that was noted.
+
+    operator: which was called.
+    arguments: in the order of the schema.
+    results: in order.
+    is_list: whether they are one result of the schema.
+    """
+
+    operator: Operator
+    arguments: tuple[Any, ...]
+    results: tuple[Any, ...]
+    is_list: bool
+
+
+class Tracer(DispatchMode):
+    """Notes the operators that are called, those that composites call in the place of these.
+
+    given: what stands for the leaves of the arguments.
+    required: the identities of stand-ins whose gradients are asked for.
+    calls: what became ``steps``, of the stand-ins.
+    """
 
     is_lowered = True
 
-    def __init__(self, recorder: Lowering, inputs: Inputs, leaves: Sequence[str]) -> None:
+    def __init__(self, recorder: Lowering, leaves: Leaves) -> None:
         self.recorder = recorder
-        self.inputs = inputs
+        self.inputs = Inputs(recorder)
+        call = [
+            Given(name, None, value, {_kind(value)}, False)
+            for name, value in zip(leaves.names, leaves.values, strict=True)
+        ]
+        self.given, _ = self.inputs.taken_in(call)
+        self.specs = tuple(map(_input, leaves.names, leaves.values, self.given))
+        self.required = {id(made) for made, _ in self.inputs.tensors if made.geometry.requires_grad}
+        for made, _ in self.inputs.tensors:
+            made.geometry = made.geometry.replace(requires_grad=False)
         self.before = current.get()
         self.steps: list[Step] = []
-        self.names: dict[int, str] = {id(made): text for made, text in inputs.tensors}
-        self.kept: list[Any] = [made for made, _ in inputs.tensors]
+        self.calls: list[Noted] = []
+        self.names: dict[int, str] = {id(made): text for made, text in self.inputs.tensors}
+        self.kept: list[Any] = [made for made, _ in self.inputs.tensors]
         self.constants: dict[str, Tensor] = {}
         self.stand_ins: dict[int, Tensor] = {}
-        self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves), 0)
+        self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves.names), 0)
+
+    def run(self, function: Callable[..., Any], leaves: Leaves) -> Any:
+        """What the function gives for the stand-ins.
+
+        Raises:
+            NotLoweredError: it does what is no call of an operator.
+        """
+        positional, named = unflatten(leaves, self.given)
+        return self.within(lambda: function(*positional, **named))
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Note a call, and give what stands for its results."""
         if current.get() is not self.before:
             raise NotLoweredError("a guard or a mode is entered, which a program would not know")
+        if self._asks_of_shapes(args):
+            return operator(*args, **kwargs)
         args, kwargs = self.standing_in(args), self.standing_in(kwargs)
         return self.noted(operator, args, kwargs, operator)
 
@@ -166,6 +207,14 @@ class _Tracer(DispatchMode):
         self._note(operator.operator, args, kwargs, result, call)
         return result
 
+    def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
+        """Whether a call is of tensors that nobody has made, on ``meta``: what derivatives of views ask of shapes."""
+        tensors = tensors_in(args)
+        is_about_meta = any(each.device is not None and each.device.type == "meta" for each in self.specs)
+        return (
+            bool(tensors) and not is_about_meta and all(each.is_meta and id(each) not in self.names for each in tensors)
+        )
+
     def mark(self) -> _Mark:
         """Where the notes end now."""
         return _Mark(len(self.steps), dict(self.recorder.guards), len(self.recorder.steps))
@@ -173,6 +222,7 @@ class _Tracer(DispatchMode):
     def go_back(self, mark: _Mark) -> None:
         """Forget what was noted since."""
         del self.steps[mark.steps :]
+        del self.calls[mark.steps :]
         del self.recorder.steps[mark.inner :]
         self.recorder.guards = mark.guards
 
@@ -183,6 +233,7 @@ class _Tracer(DispatchMode):
         options = {name: self.operand(each) for name, each in kwargs.items()}
         results = tuple([self._result(each, operator) for each in listed])
         self.steps.append(Step(operator, operands, options, results, is_list, call=call))
+        self.calls.append(Noted(operator, unbox(operator, args, kwargs), tuple(listed), is_list))
 
     def _result(self, value: Any, operator: Operator) -> Result | None:
         """A new name for a tensor; None for what has one, which it was given."""
@@ -242,6 +293,8 @@ class _Tracer(DispatchMode):
         made.array = SymbolicArray(f"{name}.array", tensor.geometry.dtype.numpy)
         made._writes, made._base = 0, None
         self.stand_ins[id(tensor)] = made
+        if tensor.geometry.requires_grad:
+            self.required.add(id(made))
         self.names[id(made)] = name
         self.kept.append(made)
         return made
@@ -265,8 +318,38 @@ class _Tracer(DispatchMode):
             return {name: self.operand(each) for name, each in value.items()}
         return value
 
-    def program(self, name: str, inputs: tuple[Input, ...], outputs: Any) -> Program:
-        """What was noted."""
+    def within(self, compute: Callable[[], Any]) -> Any:
+        """Note what is called.
+
+        Raises:
+            NotLoweredError: something is done that is no call of an operator.
+        """
+        self.before = current.get()
+        with self, _Calls(self):
+            found = compute()
+        if self.recorder.steps:
+            raise NotLoweredError("it writes or computes without an operator")
+        return found
+
+    def stand_in(self, stem: str, form: TensorMeta) -> Tensor:
+        """A contiguous tensor of a geometry that is one argument more."""
+        name = self._free(stem)
+        made = Tensor()
+        made.geometry = geometry(form.dtype, form.device, form.shape)
+        made.array = SymbolicArray(f"{name}.array", form.dtype.numpy)
+        made._writes, made._base = 0, None
+        self.names[id(made)] = name
+        self.kept.append(made)
+        return made
+
+    def program(self, name: str, inputs: tuple[Input, ...], outputs: Any, *, keeps_sizes: bool = False) -> Program:
+        """What was noted.
+
+        Args:
+            name, inputs: of the program.
+            outputs: what the function has returned.
+            keeps_sizes: whether sizes stay that nothing reads.
+        """
         outputs = self.operand(outputs)
         # Arguments that are one tensor are one in the program, too.
         guards = [each.replace(" is not ", " is ") for each in self.inputs.checks if " is not " in each]
@@ -274,7 +357,7 @@ class _Tracer(DispatchMode):
         guards += [text if outcome else f"not ({text})" for text, outcome in asked]
         sizes = tuple((name, self._text(text)) for text, name in self.recorder.parts.items())
         made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants)
-        return _without_unused_sizes(made)
+        return made if keeps_sizes else without_unused_sizes(made)
 
 
 class _Calls(DispatchMode):
@@ -283,7 +366,7 @@ class _Calls(DispatchMode):
     is_lowered = True
     before_decomposition = True
 
-    def __init__(self, tracer: _Tracer) -> None:
+    def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.before = current.get()
 
@@ -397,7 +480,7 @@ def _input(name: str, value: Any, made: Any) -> Input:
     return Input(name, None, value.dtype, value.device, shape, None if has_order else strides)
 
 
-def _without_unused_sizes(program: Program) -> Program:
+def without_unused_sizes(program: Program) -> Program:
     """The program without expressions of sizes that only kernels have asked for."""
     used = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
     used |= names_in(program.outputs)

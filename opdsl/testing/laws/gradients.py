@@ -123,10 +123,16 @@ class Call:
         """The tensors, of which some require grad."""
         return [each.detach().requires_grad_(at in places) for at, each in enumerate(self.tensors)]
 
-    def gradients(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The gradients of the inputs that require grad, of always the same gradients of the results."""
+    def gradients(self, inputs: Sequence[Tensor], results: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+        """The gradients of the inputs that require grad, of always the same gradients of the results.
+
+        Args:
+            inputs: of the call.
+            results: what it gives; computed by default.
+        """
         random = numpy.random.default_rng(0)
-        pairs = [(each, random_like(each, random)) for each in filter(_has_gradients, self.results(*inputs))]
+        found = self.results(*inputs) if results is None else results
+        pairs = [(each, random_like(each, random)) for each in filter(_has_gradients, found)]
         results, seeds = zip(*(pair for pair in pairs if pair[0].requires_grad), strict=True)
         return grad(results, [each for each in inputs if each.requires_grad], seeds, materialize_grads=True)
 

@@ -1,0 +1,236 @@
+"""Derivatives of programs: a function is traced with what computes its gradients, and the trace is cut in two.
+
+The forward program gives what the function returns, and what the backward program reads of it. What is cheap the
+backward program computes again, so that it is not kept (rematerialisation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.autograd.engine import fitted
+from opdsl.autograd.kernel import recorder_of
+from opdsl.autograd.recorder import Recorder
+from opdsl.dispatch import no_grad
+from opdsl.errors import TraceError
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.programs.leaves import Leaves
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Input, Step, names_in, sizes_of
+from opdsl.programs.tracing import Noted, Tracer, tracing, without_unused_sizes
+from opdsl.runtime import Tensor
+from opdsl.runtime.storage import storage_root
+from opdsl.scalar.operations import OPERATIONS
+
+__all__ = ["Differentiated", "differentiated", "tensors_returned"]
+
+# Rules of operations that cost no more than reading what they gave.
+_CHEAP_RULES = frozenset(
+    ("arithmetic", "extremum", "absolute", "comparison", "bitwise", "select", "truth", "logical", "logical_not")
+)
+_CHEAP = frozenset(name for name, each in OPERATIONS.items() if each.rule in _CHEAP_RULES) | {
+    "parameter", "constant", "to_floating", "rounded", "sqrt", "divide",
+}  # fmt: skip
+
+
+class Differentiated(NamedTuple):
+    """A program and what computes its gradients.
+
+    forward: of the arguments; gives what the function returns, and a tuple of what is kept.
+    backward: of what is kept, and of the gradients of results; gives those of the arguments.
+    results: which of the tensors that the function returns have a gradient, by place.
+    targets: the names of the inputs and constants that get one, in order.
+    """
+
+    forward: Program
+    backward: Program
+    results: tuple[int, ...]
+    targets: tuple[str, ...]
+
+
+def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiated:
+    """Trace a function, and its derivative by the arguments that require grad.
+
+    Args:
+        function, leaves: of the call.
+
+    Raises:
+        TraceError: the function cannot be traced; it writes; it returns an argument, or a view of one; or an operator
+            that it calls has no derivative.
+    """
+    name = getattr(function, "__name__", "program")
+    with tracing(function, leaves) as tracer:
+        outputs = tracer.run(function, leaves)
+        returned = tensors_returned(outputs)
+        _check(tracer, returned, name)
+        count, constants = len(tracer.steps), dict(tracer.constants)
+        targets = {id(made): made for made in tracer.kept if id(made) in tracer.required}
+        with no_grad():
+            followed, reached = _followed(tracer.calls, set(targets))
+            results = tuple(at for at, each in enumerate(returned) if id(each) in reached)
+            seeds = [tracer.stand_in(f"grad_{at}", returned[at].geometry) for at in results]
+            pairs = [(returned[at], seed) for at, seed in zip(results, seeds, strict=True)]
+            found = tracer.within(lambda: _pulled_back(followed, pairs))
+        named = {tracer.names[at]: found.get(at) for at in targets}
+        gradients = tuple(tracer.operand(each) for each in named.values())
+        whole = tracer.program(name, tracer.specs, (tracer.operand(outputs), gradients), keeps_sizes=True)
+        seeded = [(tracer.names[id(each)], each) for each in seeds]
+        kinds = {text: each for each in tracer.kept if (text := tracer.names.get(id(each))) is not None}
+    forward, backward = _cut(whole, count, constants, seeded, kinds)
+    return Differentiated(forward, backward, results, tuple(named))
+
+
+def tensors_returned(value: Any) -> list[Tensor]:
+    """The tensors that a function returns, in order."""
+    if isinstance(value, Tensor):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return [tensor for each in parts for tensor in tensors_returned(each)]
+
+
+def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
+    """Refuse what one node cannot stand for.
+
+    Raises:
+        TraceError: see ``differentiated``.
+    """
+    given = {id(storage_root(each)) for each in tracer.kept[: len(tracer.inputs.tensors)]}
+    given |= {id(storage_root(each)) for each in tracer.stand_ins.values()}
+    roots = [id(storage_root(each)) for each in returned]
+    if any(each.writes for each in tracer.steps):
+        raise TraceError(f"{name} writes a tensor, and has no derivative as a whole. Let it return new tensors.")
+    if len(set(roots)) < len(roots) or given.intersection(roots):
+        raise TraceError(f"{name} returns views of its arguments, or of one another. Let it return new tensors.")
+
+
+# A call whose arguments are followed, and what computes their gradients.
+Followed = tuple[Noted, Recorder]
+
+
+def _followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed], set[int]]:
+    """The calls that gradients come through, and the identities of what they are of."""
+    reached = set(required)
+
+    def is_followed(value: Any) -> bool:
+        return id(value) in reached
+
+    found: list[Followed] = []
+    for call in calls:
+        recorder = recorder_of(call.operator, call.arguments, is_followed)
+        if recorder.edges:
+            found.append((call, recorder))
+            reached |= {id(each) for at, each in enumerate(call.results) if recorder.has_gradient(at, each)}
+    return found, reached
+
+
+def _pulled_back(calls: Sequence[Followed], seeds: Sequence[tuple[Tensor, Tensor]]) -> dict[int, Tensor]:
+    """The gradients of tensors, by their identities: reverse mode, by the formulas of the operators."""
+    found = {id(each): seed for each, seed in seeds}
+    for call, recorder in reversed(calls):
+        incoming = [found.get(id(each)) for each in call.results]
+        if all(each is None for each in incoming):
+            continue
+        values = dict(zip(recorder.arguments, call.arguments, strict=True))
+        values |= zip(recorder.results, (list(call.results),) if call.is_list else call.results, strict=True)
+        forms = [each.geometry if isinstance(each, Tensor) else None for each in call.results]
+        sent = recorder.gradients(incoming, forms, values)
+        for (at, index), gradient in zip(recorder.edges, sent, strict=True):
+            if gradient is None:
+                continue
+            target = call.arguments[at] if index is None else call.arguments[at][index]
+            gradient = fitted(gradient, target.geometry)
+            known = found.get(id(target))
+            found[id(target)] = gradient if known is None else known + gradient
+    return found
+
+
+def _cut(
+    whole: Program,
+    count: int,
+    constants: Mapping[str, Tensor],
+    seeds: Sequence[tuple[str, Tensor]],
+    kinds: Mapping[str, Tensor],
+) -> tuple[Program, Program]:
+    """The forward and the backward program of a whole one.
+
+    Args:
+        whole: gives what the function returns, and the gradients.
+        count: of the steps of the function itself.
+        constants: of the function itself.
+        seeds: the gradients of results.
+        kinds: tensors by name.
+    """
+    outputs, gradients = whole.outputs
+    forward, backward = list(whole.steps[:count]), _needed(whole.steps[count:], names_in(gradients))
+    own = {name: each for name, each in whole.constants.items() if name not in constants}
+    outside = {each.name for each in whole.inputs if each.kind is None} | set(constants)
+    numbers = {each.name: each for each in whole.inputs if each.kind is not None}
+    made = {each.name: step for step in forward for each in step.results if each is not None}
+
+    here = {name for step in backward for name in step.made}
+    wanted = {name for name in names_in(gradients).union(*(each.reads for each in backward)) if name not in here}
+    again: list[Step] = []
+    for step in reversed(forward):
+        if wanted & step.made and _is_cheap(step):
+            tensors = {each for each in step.reads if each in made or each in outside}
+            if tensors <= wanted | outside:
+                again.append(step)
+                wanted = (wanted - step.made) | tensors
+    backward[:0] = reversed(again)
+    kept = sorted(name for name in wanted if name in made or name in outside)
+    words = names_in(gradients).union(*(each.reads for each in backward))
+    words |= _words_of_sizes(whole.sizes, words)
+    given = [*(_input(name, kinds[name]) for name in kept), *(_input(name, each) for name, each in seeds)]
+    missing = words & _names_of_sizes(whole.inputs) - _names_of_sizes(given)
+    for each in whole.inputs:  # sizes of which nothing that is kept tells
+        if missing & _names_of_sizes([each]):
+            given.insert(len(kept), each)
+            kept.append(each.name)
+            missing -= _names_of_sizes([each])
+    more = [each for name, each in numbers.items() if name in words]
+    kept_outputs = tuple(Expression(each) for each in (*kept, *(each.name for each in more)))
+    given[len(kept) : len(kept)] = more
+    first = whole.replace(steps=tuple(forward), outputs=(outputs, kept_outputs), constants=dict(constants))
+    second = Program(f"gradients_of_{whole.name}", tuple(given), tuple(backward), gradients, (), whole.sizes, own)
+    return without_unused_sizes(first), without_unused_sizes(second)
+
+
+def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
+    """The steps that these names come of, and those that write."""
+    needed = set(names)
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if step.writes or any(each is not None and each.name in needed for each in step.results):
+            kept.append(step)
+            needed |= step.reads
+    return kept[::-1]
+
+
+def _is_cheap(step: Step) -> bool:
+    """Whether computing it again costs no more than reading what it gave."""
+    if step.is_random or step.writes:
+        return False
+    if step.is_view:
+        return step.operator.schema.is_view
+    if step.call is None or not isinstance(step.call.definition, PointwiseDefinition):
+        return False
+    return all(node.op in _CHEAP for node in step.call.state.formula.function.nodes)
+
+
+def _input(name: str, tensor: Tensor) -> Input:
+    return Input(name, None, tensor.dtype, tensor.device, sizes_of(tensor.shape))
+
+
+def _names_of_sizes(inputs: Sequence[Input]) -> set[str]:
+    """The sizes that inputs tell."""
+    return {each for given in inputs for each in given.shape if isinstance(each, str) and each.isidentifier()}
+
+
+def _words_of_sizes(sizes: Sequence[tuple[str, str]], words: frozenset[str]) -> frozenset[str]:
+    """What the expressions of sizes among these words are made of."""
+    found = set(words)
+    for name, text in reversed(sizes):
+        if name in found:
+            found |= names_in(Expression(text))
+    return frozenset(found)

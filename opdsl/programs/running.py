@@ -1,0 +1,186 @@
+"""Programs that run: their plans, and the nodes that calls which are recorded leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, changed, edge_of, make_node
+from opdsl.autograd.passes import grad
+from opdsl.autograd.saving import KeptResult, keep_result
+from opdsl.dispatch import current, is_grad_enabled, no_grad
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.function_plans import FunctionPlans
+from opdsl.dispatch.state import PLAN_LIMIT, State
+from opdsl.errors import GradientError
+from opdsl.programs.derivative import Differentiated, tensors_returned
+from opdsl.programs.program import Program
+from opdsl.runtime import Creation, Tensor, version_of
+
+__all__ = ["RecordedProgram", "RunningProgram", "leaf_form"]
+
+# Kernels that one program may run: a network over many time steps has thousands.
+_MOST_STEPS = 20_000
+
+_NOT_RECORDING = no_grad()
+
+
+class RunningProgram:
+    """A program and its plans.
+
+    Args:
+        program: this one.
+        numbers: the inputs that are floats.
+
+    constants: the tensors that it reads from elsewhere, which plans are handed as arguments.
+    ready: what runs calls, by the state and what tells them apart.
+    """
+
+    ready: Mapping[tuple[State, object], Callable[..., Any]]
+
+    def __init__(self, program: Program, numbers: Sequence[str]) -> None:
+        self.program = program
+        self.constants = tuple(program.constants.values())
+        self.plans = _plans(program, numbers)
+        self.ready = self.plans.plans
+
+    def key(self, key: object) -> object:
+        """The key of a call with what its constants are now."""
+        return (key, *[each.geometry for each in self.constants]) if self.constants else key
+
+    def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
+        """The result of a call; ``UNSERVED`` where the program does not serve it.
+
+        Args:
+            state: of the call.
+            key: what tells it apart from calls of other geometries.
+            values: the leaves of its arguments.
+        """
+        arguments = (*values, *self.constants)
+        return self.plans.call(state, self.key(key), tuple(map(leaf_form, arguments)), arguments)
+
+
+class RecordedProgram(RunningProgram):
+    """A program whose calls are recorded as one node, the backward pass of which is a program, too.
+
+    Args:
+        program: of the function itself, whose steps are recorded where gradients are differentiated.
+        parts: what runs forward and backward.
+        numbers: the inputs that are floats.
+    """
+
+    def __init__(self, program: Program, parts: Differentiated, numbers: Sequence[str]) -> None:
+        super().__init__(parts.forward, numbers)
+        self.whole = program
+        self.results = parts.results
+        self.names = self.plans.names
+        self.targets = tuple(self.names.index(each) for each in parts.targets)
+        self.required = [at for at, each in enumerate(self.constants) if each.requires_grad]
+        self.backward = _plans(parts.backward, [each.name for each in parts.backward.inputs if each.kind is float])
+        self.own = tuple(parts.backward.constants.values())
+        # What is kept that users may write: arguments.
+        tensors = [(at, each.name) for at, each in enumerate(parts.backward.inputs) if each.kind is None]
+        self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
+        self._recording: dict[tuple[State, object], Callable[..., Any]] = {}
+        self.ready = self._recording
+
+    def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
+        """See ``RunningProgram``."""
+        if [at for at, each in enumerate(self.constants) if each.requires_grad] != self.required:
+            return UNSERVED
+        arguments = (*values, *self.constants)
+        whole = self.key(key)
+        run = partial(self._recorded, whole, tuple(map(leaf_form, arguments)))
+        result = run(*arguments)
+        if result is not UNSERVED:
+            if len(self._recording) >= PLAN_LIMIT:
+                self._recording.clear()
+            self._recording[state, whole] = run
+        return result
+
+    def _recorded(self, key: object, form_key: object, *arguments: Any) -> Any:
+        with _NOT_RECORDING:
+            found: Any = self.plans.call(current.get(), key, form_key, arguments)
+        if found is UNSERVED:
+            return found
+        result, kept = found
+        listed = tensors_returned(result)
+        followed = [listed[at] for at in self.results]
+        recipe = Recipe(f"the program of {self.whole.name}", self._run, tuple([each.geometry for each in followed]))
+        edges = tuple([edge_of(arguments[at]) for at in self.targets])
+        versions = [version_of(arguments[place]) for _, place in self.watched]
+        node = make_node(recipe, edges, (arguments, _without_results(kept, followed), versions, key))
+        for place, each in enumerate(followed):
+            _follow(each, node if place == 0 else Output(node, place))
+        return result
+
+    def _run(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
+        """See ``Recipe``."""
+        arguments, kept, versions, key = node.saved
+        for (_, place), version in zip(self.watched, versions, strict=True):
+            if version_of(arguments[place]) != version:
+                raise changed(node, self.names[place], arguments[place], version)
+        forms = node.recipe.results
+        seeds = [filled(form, 0) if each is None else each for form, each in zip(forms, gradients, strict=True)]
+        if is_grad_enabled():
+            return self._step_by_step(arguments, seeds)
+        given = (*[_restored(node, each) for each in kept], *seeds, *self.own)
+        geometries = tuple([each.geometry for each in (*seeds, *[given[at] for at, _ in self.watched])])
+        form_key = tuple(map(leaf_form, given))
+        found: Any = self.backward.call(current.get(), (key, geometries), form_key, given)
+        return cast("Sequence[Gradient]", self.backward.function(*given) if found is UNSERVED else found)
+
+    def _step_by_step(self, arguments: Sequence[Any], seeds: Sequence[Tensor]) -> Sequence[Gradient]:
+        """The gradients by another call of the function, whose steps are recorded.
+
+        Raises:
+            GradientError: the function would draw other random numbers.
+        """
+        if any(each.is_random for each in self.whole.steps):
+            raise GradientError(
+                f"{self.whole.name}: gradients of gradients of a compiled function run it anew, and this one draws "
+                "random numbers. Call the function itself, not what opdsl.compile gave, for these."
+            )
+        listed = tensors_returned(self.whole.function(*arguments))
+        wanted = [arguments[at] for at in self.targets]
+        return grad([listed[at] for at in self.results], wanted, seeds, create_graph=True, allow_unused=True)
+
+
+def leaf_form(value: Any) -> object:
+    """What tells the forms of calls apart of one of their tensors and numbers."""
+    return value.geometry.form if isinstance(value, Tensor) else type(value)
+
+
+def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
+    names = (*(each.name for each in program.inputs), *program.constants)
+    return FunctionPlans(program.function, names, numbers, most_steps=_MOST_STEPS)
+
+
+def _follow(result: Tensor, edge: Edge) -> None:
+    """Have a result require grad; nobody else has its memory, so it is no view."""
+    form = result.geometry
+    form = form.replace(creation=Creation.DETACHED) if form.is_tracked_view else form
+    result.geometry = form.replace(requires_grad=True)
+    result.autograd = edge
+
+
+def _without_results(kept: Sequence[Any], results: Sequence[Tensor]) -> tuple[Any, ...]:
+    """What is kept; in place of results what does not refer to their node."""
+    places = {id(each): place for place, each in enumerate(results)}
+    return tuple([keep_result(each, places[id(each)]) if id(each) in places else each for each in kept])
+
+
+def _restored(node: Node, value: Any) -> Any:
+    """What was kept.
+
+    Raises:
+        SavedTensorChangedError: a result has been written since.
+    """
+    if not isinstance(value, KeptResult):
+        return value
+    original = value.original()
+    if original is not None and version_of(original) != value.version:
+        raise changed(node, "result", original, value.version)
+    return value.tensor
