@@ -7,7 +7,20 @@ from opdsl.kernels import fill_, new_tensor
 from opdsl.runtime import Tensor, TensorMeta
 from opdsl.runtime.geometry import geometry
 
-__all__ = ["filled"]
+__all__ = ["filled", "unfilled"]
+
+
+def unfilled(form: TensorMeta) -> Tensor:
+    """A contiguous tensor whose elements are to be written.
+
+    Args:
+        form: gives dtype, device and shape.
+    """
+    if current.get().modes:  # who looks at calls sees one
+        empty = registry.operator("aten::empty.memory_format").function
+        made: Tensor = empty(form.shape, dtype=form.dtype, device=form.device)
+        return made
+    return new_tensor(geometry(form.dtype, form.device, form.shape))
 
 
 def filled(form: TensorMeta, value: float, shape: tuple[int, ...] | None = None) -> Tensor:

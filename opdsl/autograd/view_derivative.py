@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opdsl.autograd.constants import filled
+from opdsl.autograd.constants import filled, unfilled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
 from opdsl.dispatch import Operator, is_grad_enabled, no_grad
@@ -79,10 +79,12 @@ class ViewDerivative:
             order = self._known_order(take, form, (*given, *named.values()))
             if order is not None:
                 return (_moved_back(order, form, gradients[0]),)
-        whole = filled(form, 0)
-        shown = _listed(take(whole))
+        shown = _listed(take(_without_memory(form)))
         if any(has_internal_overlap(each.geometry) for each in shown):
-            return (_summed(take, whole, gradients),)
+            return (_summed(take, filled(form, 0), gradients),)
+        # What shows every element leaves nothing to be filled.
+        covers = sum(each.numel() for each in shown) == form.numel
+        whole = unfilled(form) if covers else filled(form, 0)
         return (_spread(self.operator.name, take, whole, gradients),)
 
 

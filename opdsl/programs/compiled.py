@@ -12,6 +12,7 @@ from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import OpdslError
+from opdsl.programs.algebra import without_needless_steps
 from opdsl.programs.derivative import differentiated
 from opdsl.programs.fusion import with_fused_steps
 from opdsl.programs.leaves import LEAF, Leaves, flatten, unflatten
@@ -26,7 +27,12 @@ __all__ = ["PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-PASSES: tuple[Pass, ...] = (without_unused_steps, without_repeated_steps, with_fused_steps)
+PASSES: tuple[Pass, ...] = (
+    without_unused_steps,
+    without_needless_steps,
+    without_repeated_steps,
+    with_fused_steps,
+)
 """What is done to a traced program, in order."""
 
 # Programs of one form, which differ in what the function asked of sizes; a function that has more runs as it is.

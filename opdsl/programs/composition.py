@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opdsl.dispatch import DispatchKey, Kernel, KeySet, Operator, Registry, current
 from opdsl.dispatch.binding.boxed import PerCallKernel
@@ -25,11 +25,36 @@ from opdsl.scalar import ScalarFunction
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema import FunctionSchema, parse_schema
 
-__all__ = ["Composition"]
+__all__ = ["Composition", "scalar_call"]
 
 # Fused operators are nobody's to call by name, so they stand in a registry of their own.
 _registry = Registry()
 _lock = held_across_fork(threading.RLock())
+
+
+class ScalarCall(NamedTuple):
+    """What a step computes, element by element.
+
+    function: of one element, and of folds of its row.
+    places: of the arguments of the call that it takes.
+    narrow: for each whether it is rounded to 16 bits.
+    is_narrow: whether results are.
+    """
+
+    function: ScalarFunction
+    places: tuple[int, ...]
+    narrow: tuple[bool, ...]
+    is_narrow: bool
+
+
+def scalar_call(step: Step) -> ScalarCall:
+    """What a pointwise step, or one of rows, computes."""
+    assert step.call is not None, "a step of a group"
+    definition, state = step.call.definition, step.call.state
+    if isinstance(definition, RowDefinition):
+        return ScalarCall(definition.scalar_function(state), state.places, (False,) * len(state.places), False)
+    narrow = tuple(cast in PRECISION for cast in state.iteration.casts)
+    return ScalarCall(state.formula.function, state.formula.places, narrow, state.iteration.result in PRECISION)
 
 
 class Composition:
@@ -46,12 +71,11 @@ class Composition:
         self._nodes: list[UntypedNode] = []
         self._places: list[Place] = []
         self._made: dict[str, int] = {}
-        pointwise = next(each for each in steps if each.name not in folds)
-        assert pointwise.call is not None, "a step of a group"
-        self._source = pointwise.call.state.formula.function
+        self._source = next(scalar_call(each).function for each in steps if each.name not in folds)
         for step in steps:
-            position = self._fold(step, folds[step.name]) if step.name in folds else self._function(step)
-            self._made.update({each.name: position for each in step.results if each is not None})
+            made = [self._fold(step, folds[step.name])] if step.name in folds else self._function(step)
+            results = zip(step.results, made, strict=True)
+            self._made.update({each.name: position for each, position in results if each is not None})
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -64,7 +88,7 @@ class Composition:
         def define(schema: FunctionSchema) -> Definition:
             definition = PointwiseDefinition(schema, schema.name.qualified)
             kept = [name for name, each in self.tensors.items() if each.dtype is bool_]
-            definition.add(self._together(wanted), keep=kept)
+            definition.add(self.function(wanted), keep=kept)
             return definition
 
         return self._operator(wanted, "", define)
@@ -89,23 +113,20 @@ class Composition:
 
         def define(schema: FunctionSchema) -> Definition:
             definition = RowDefinition(schema, schema.name.qualified)
-            definition.add(self._together(wanted), meta=meta, promote="int_to_float")
+            definition.add(self.function(wanted), meta=meta, promote="int_to_float")
             return definition
 
         return self._operator(wanted, repr((dims, is_row)), define)
 
-    def _function(self, step: Step) -> int:
-        """Add the function of a pointwise step; the position of its result."""
+    def _function(self, step: Step) -> list[int]:
+        """Add the function of a step; the positions of its results."""
         assert step.call is not None, "a step of a group"
-        definition, arguments, state = step.call
-        function: ScalarFunction = state.formula.function
-        given = _by_name(step)
+        scalar = scalar_call(step)
+        function = scalar.function
         place = function.places[0]
         positions = {
-            name: self._rounded(
-                self._operand(given.get(definition.parameters[at].name), arguments[at], place), cast in PRECISION, place
-            )
-            for name, at, cast in zip(function.parameters, state.formula.places, state.iteration.casts, strict=True)
+            name: self._rounded(self._operand(step.call.operands[at], step.call.arguments[at], place), is_narrow, place)
+            for name, at, is_narrow in zip(function.parameters, scalar.places, scalar.narrow, strict=True)
         }
         moved: list[int] = []
         for node, place in zip(function.nodes, function.places, strict=True):
@@ -113,7 +134,7 @@ class Composition:
                 moved.append(positions[str(node.value)])
             else:
                 moved.append(self._node(node._replace(arguments=tuple(moved[at] for at in node.arguments)), place))
-        return self._rounded(moved[function.results[0]], state.iteration.result in PRECISION, place)
+        return [self._rounded(moved[at], scalar.is_narrow, place) for at in function.results]
 
     def _rounded(self, position: int, is_narrow: bool, place: Place) -> int:
         """A value as 16 bits hold it, where that is its dtype."""
@@ -124,7 +145,7 @@ class Composition:
         assert step.call is not None, "a step of a group"
         place = self._source.places[0]
         return self._node(
-            UntypedNode(op, (self._operand(step.operands[0], step.call.arguments[0], place),), None), place
+            UntypedNode(op, (self._operand(step.call.operands[0], step.call.arguments[0], place),), None), place
         )
 
     def _node(self, node: UntypedNode, place: Place) -> int:
@@ -147,7 +168,8 @@ class Composition:
             self._made[operand.text] = self._node(UntypedNode("parameter", (), name), place)
         return self._made[operand.text]
 
-    def _together(self, wanted: Sequence[str]) -> ScalarFunction:
+    def function(self, wanted: Sequence[str]) -> ScalarFunction:
+        """The function that gives some of what the steps give: of tensors, then numbers."""
         results = tuple(self._made[each] for each in wanted)
         parameters = (*self.tensors, *self._numbers)
         nodes, places, source = tuple(self._nodes), tuple(self._places), self._source.source
@@ -231,9 +253,3 @@ class _Steps(Kernel):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
-
-
-def _by_name(step: Step) -> dict[str, Any]:
-    """The operands of a step by the names of the arguments."""
-    names = (each.python_name for each in step.operator.schema.positional)
-    return {**dict(zip(names, step.operands, strict=False)), **step.options}

@@ -6,7 +6,7 @@ backward program computes again, so that it is not kept (rematerialisation).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.autograd.engine import fitted
@@ -171,12 +171,11 @@ def _cut(
     here = {name for step in backward for name in step.made}
     wanted = {name for name in names_in(gradients).union(*(each.reads for each in backward)) if name not in here}
     again: list[Step] = []
+    cheap = _cheap(forward, outside | (wanted & made.keys()))
     for step in reversed(forward):
-        if wanted & step.made and _is_cheap(step):
-            tensors = {each for each in step.reads if each in made or each in outside}
-            if tensors <= wanted | outside:
-                again.append(step)
-                wanted = (wanted - step.made) | tensors
+        if id(step) in cheap and wanted & step.made:
+            again.append(step)
+            wanted = (wanted - step.made) | {each for each in step.reads if each in made or each in outside}
     backward[:0] = reversed(again)
     kept = sorted(name for name in wanted if name in made or name in outside)
     words = names_in(gradients).union(*(each.reads for each in backward))
@@ -205,6 +204,20 @@ def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
             kept.append(step)
             needed |= step.reads
     return kept[::-1]
+
+
+def _cheap(steps: Sequence[Step], kept: Collection[str]) -> set[int]:
+    """The identities of steps that the backward program may run again: cheap ones, of what is kept or made by such."""
+    free = set(kept)
+    tensors = {name for step in steps for name in step.made}
+    found = set()
+    for step in steps:
+        if not _is_cheap(step):
+            continue
+        if all(each in free for each in step.reads if each in tensors):
+            found.add(id(step))
+            free |= step.made
+    return found
 
 
 def _is_cheap(step: Step) -> bool:

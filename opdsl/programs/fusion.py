@@ -7,19 +7,24 @@ backend.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
-from opdsl.programs.composition import Composition
+from opdsl.kernels.definitions.reduction import ReductionDefinition
+from opdsl.kernels.definitions.row import RowDefinition
+from opdsl.programs.composition import Composition, scalar_call
 from opdsl.programs.passes import Memory
 from opdsl.programs.program import Program
-from opdsl.programs.steps import Step, names_in, sizes_of
+from opdsl.programs.steps import Call, Step, names_in, sizes_of
 from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64
 from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.symbol import is_symbol, least
 
 __all__ = ["with_fused_steps"]
 
@@ -163,28 +168,55 @@ def _order(program: Program) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
 def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[str]) -> _Group:
     """A step as a group of its own; see ``_order``."""
     alone = _Group((step,), step.reads | after, step.made | marks, (place, place))
-    if step.call is None or len(step.results) != 1 or step.results[0] is None:
+    if step.call is None or any(each is None for each in step.results):
         return alone
-    result, state = step.results[0], step.call.state
-    if isinstance(step.call.definition, PointwiseDefinition):
-        common = state.iteration.common
-        operands = [step.call.arguments[index] for index in state.formula.places]
-        is_plain = not state.formula.divisors and not any(
-            cast is not None or each.dtype not in (common, bool_)
-            for each, cast in zip(operands, state.iteration.casts, strict=True)
-            if isinstance(each, Tensor)
-        )
-        is_floating = common in (*_DTYPES, *_NARROW)
-        if not is_floating or result.dtype not in (common, bool_) or not is_plain:
-            return alone
-        return attrs.evolve(alone, dtype=common, shape=result.shape)
-    source: Tensor = step.call.arguments[0]
-    dims, dtype = state.dims, source.dtype
-    folds_rows = step.name in _ROW_FOLDS and dims and dims == tuple(range(dims[0], dims[-1] + 1))
+    kind = next((found for kind, found in _KINDS.items() if isinstance(step.call.definition, kind)), None)
+    found = None if kind is None else kind(step, step.call)
+    return alone if found is None else attrs.evolve(alone, **found)
+
+
+def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
+    """What a group of a pointwise step is; None where it is not fused."""
+    state, result = call.state, step.results[0]
+    common = state.iteration.common
+    operands = [call.arguments[index] for index in state.formula.places]
+    is_plain = not state.formula.divisors and not any(
+        cast is not None or each.dtype not in (common, bool_)
+        for each, cast in zip(operands, state.iteration.casts, strict=True)
+        if isinstance(each, Tensor)
+    )
+    if len(step.results) != 1 or result is None or common not in (*_DTYPES, *_NARROW) or not is_plain:
+        return None
+    return {"dtype": common, "shape": result.shape} if result.dtype in (common, bool_) else None
+
+
+def _fold(step: Step, call: Call) -> dict[str, Any] | None:
+    """The same of a reduction."""
+    (result,), source, dims = step.results, call.arguments[0], call.state.dims
+    if result is None or step.name not in _ROW_FOLDS or not dims or dims != tuple(range(dims[0], dims[-1] + 1)):
+        return None
     keeps = len(result.shape) == source.ndim
-    if not folds_rows or not keeps or dtype not in _DTYPES or result.dtype is not dtype:
-        return alone
-    return attrs.evolve(alone, dtype=dtype, shape=sizes_of(source.shape), row=result.shape, dims=dims)
+    if not keeps or source.dtype not in _DTYPES or result.dtype is not source.dtype:
+        return None
+    return {"dtype": source.dtype, "shape": sizes_of(source.shape), "row": result.shape, "dims": dims}
+
+
+def _rows(step: Step, call: Call) -> dict[str, Any] | None:
+    """The same of a step of rows."""
+    state = call.state
+    kinds = {each.dtype for each in step.results if each is not None}
+    kinds |= {call.arguments[at].dtype for at in state.places if isinstance(call.arguments[at], Tensor)}
+    if len(kinds) != 1 or not kinds <= set(_DTYPES) or state.cast is not None or not state.dims:
+        return None
+    row = tuple(1 if dim in state.dims else size for dim, size in enumerate(state.shape))
+    return {"dtype": kinds.pop(), "shape": sizes_of(state.shape), "row": sizes_of(row), "dims": state.dims}
+
+
+_KINDS: Mapping[type, Callable[[Step, Call], dict[str, Any] | None]] = {
+    PointwiseDefinition: _pointwise,
+    ReductionDefinition: _fold,
+    RowDefinition: _rows,
+}
 
 
 def _joined(first: _Group, second: _Group) -> _Group | None:
@@ -207,9 +239,7 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
 
 def _size(step: Step) -> int:
     """How many operations a step comes to."""
-    assert step.call is not None, "a step of a group"
-    state = step.call.state
-    return len(state.formula.function.nodes) if isinstance(step.call.definition, PointwiseDefinition) else 1
+    return 1 if step.name in _ROW_FOLDS else len(scalar_call(step).function.nodes)
 
 
 def _in_order(groups: Sequence[_Group]) -> list[_Group]:
@@ -243,13 +273,19 @@ def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
         return steps
     # Results lie as they would apart: as operands do, where these lie alike.
     whole = [each.geometry for each in composition.tensors.values() if sizes_of(each.shape) == group.shape]
-    if len({sizes_of(each.strides) for each in whole}) > 1:
+    if len({sizes_of(each.strides) for each in whole}) > 1 and not all(map(_is_row_major, whole)):
         return steps
     if group.row is None:
         operator = composition.pointwise([each.name for each in wanted])
     else:
-        if not whole or not whole[0].is_contiguous():  # rows of what is read have to be whole, and those of results
+        if not whole or not all(each.is_contiguous() for each in whole):  # rows of what is read have to be whole, and those of results
             return steps
         is_row = [each.shape == group.row and group.row != group.shape for each in wanted]
         operator = composition.row([each.name for each in wanted], group.dims, is_row)
     return [Step(operator, composition.operands, {}, tuple(wanted), parts=tuple(steps))]
+
+
+def _is_row_major(form: TensorMeta) -> bool:
+    """Whether the dimensions surely lie in their order, with gaps or without."""
+    strides = [stride for size, stride in zip(form.shape, form.strides, strict=True) if is_symbol(size) or size != 1]
+    return all((least(outer - inner) or 0) > 0 for outer, inner in itertools.pairwise([*strides, 0]))

@@ -13,7 +13,7 @@ import attrs
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Result, Step, names_in
 
-__all__ = ["Memory", "Pass", "renamed", "without_repeated_steps", "without_unused_steps"]
+__all__ = ["Memory", "Pass", "renamed", "returned_by", "without_repeated_steps", "without_unused_steps"]
 
 Pass = Callable[[Program], Program]
 
@@ -66,7 +66,7 @@ def without_repeated_steps(program: Program) -> Program:
     >>> [each.name for each in without_repeated_steps(program).steps]
     ['aten::exp', 'aten::add.Tensor']
     """
-    memory, returned = Memory(program), _returned(program)
+    memory, returned = Memory(program), returned_by(program)
     known: dict[Any, tuple[Result | None, ...]] = {}
     names: dict[str, str] = {}
     kept: list[Step] = []
@@ -85,7 +85,7 @@ def without_repeated_steps(program: Program) -> Program:
     return program.replace(steps=tuple(kept))
 
 
-def _returned(program: Program) -> set[str]:
+def returned_by(program: Program) -> set[str]:
     """The names of tensors whose memory callers get."""
     returned = set(names_in(program.outputs))
     for step in reversed(program.steps):
@@ -113,7 +113,8 @@ def renamed(step: Step, names: dict[str, str]) -> Step:
     if not names or not step.reads & names.keys():
         return step
     options = {key: _renamed(each, names) for key, each in step.options.items()}
-    return attrs.evolve(step, operands=_renamed(step.operands, names), options=options)
+    call = step.call and step.call._replace(operands=_renamed(step.call.operands, names))
+    return attrs.evolve(step, operands=_renamed(step.operands, names), options=options, call=call)
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:

@@ -104,13 +104,15 @@ def sizes_of(shape: Sequence[Any]) -> tuple[Size, ...]:
 class Call(NamedTuple):
     """What a step comes to whose kernel is made of scalar functions.
 
-    definition: of the operator.
-    arguments: of the call, in the order of the schema, as they were when it was traced.
+    definition: of the operator, or of another one that gives the same.
+    arguments: of that call, in the order of its schema, as they were when it was traced.
+    operands: the same as a program has them.
     state: what the definition has made of them: see ``PreparedCall``.
     """
 
     definition: Definition
     arguments: tuple[Any, ...]
+    operands: tuple[Any, ...]
     state: Any
 
 

@@ -18,16 +18,20 @@ from opdsl.dispatch.plans.lowered import Given, Inputs, recording
 from opdsl.errors import KernelError, OpdslError, TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
+from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.programs.leaves import RESERVED, Leaves, flatten, unflatten
 from opdsl.programs.program import Program
-from opdsl.programs.steps import FUNCTIONS, WORDS, Call, Expression, Input, Result, Step, names_in, sizes_of
+from opdsl.programs.steps import FUNCTIONS, WORDS, Call, Expression, Input, Result, Step, names_in, operator_named, sizes_of
 from opdsl.runtime import Device, Tensor
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
+
+# Operators that give what another one gives for some of their arguments, by place.
+_ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
 
 __all__ = ["Noted", "Tracer", "trace", "traced", "tracing"]
 
@@ -201,7 +205,7 @@ class Tracer(DispatchMode):
         result = function(*args, **kwargs)
         if len(self.recorder.steps) > count and _has_numbers(result):
             raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
-        call = _call_of(operator.operator, args, kwargs)
+        call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs))
         self.recorder.guards = guards
         del self.recorder.steps[count:]
         self._note(operator.operator, args, kwargs, result, call)
@@ -225,6 +229,22 @@ class Tracer(DispatchMode):
         del self.calls[mark.steps :]
         del self.recorder.steps[mark.inner :]
         self.recorder.guards = mark.guards
+
+    def _call_of(self, operator: Operator, arguments: tuple[Any, ...]) -> Call | None:
+        """What a step comes to whose kernel is made of scalar functions; None for others."""
+        if operator.name in _ALIKE:
+            name, order = _ALIKE[operator.name]
+            operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
+        kernel = operator.entry(DispatchKey("CPU")).kernel
+        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
+            return None
+        if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
+            return None
+        operands = tuple(map(self.operand, arguments))
+        try:
+            return Call(kernel.definition, arguments, operands, kernel.definition.prepare(arguments, ()).state)
+        except (OpdslError, NotLoweredError):
+            return None
 
     def _note(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, call: Any) -> None:
         is_list = isinstance(result, list)
@@ -449,20 +469,6 @@ def _has_numbers(result: Any) -> bool:
     """Whether what an operator gives is, or has in it, something other than tensors."""
     listed = result if isinstance(result, (tuple, list)) else (result,)
     return any(each is not None and not isinstance(each, Tensor) for each in listed)
-
-
-def _call_of(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
-    """What a step comes to whose kernel is made of scalar functions; None for others."""
-    kernel = operator.entry(DispatchKey("CPU")).kernel
-    if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
-        return None
-    if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition)):
-        return None
-    arguments = unbox(operator, args, kwargs)
-    try:
-        return Call(kernel.definition, arguments, kernel.definition.prepare(arguments, ()).state)
-    except (OpdslError, NotLoweredError):
-        return None
 
 
 def _input(name: str, value: Any, made: Any) -> Input:

@@ -182,19 +182,23 @@ class RowDefinition(RowwiseDefinition):
         """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).row(self.graph(state, inputs), call)
 
+    def scalar_function(self, state: Rowwise) -> ScalarFunction:
+        """The row function of the operands of a call."""
+        return _read(self.function, tuple(self.parameters[index].name for index in state.places))
+
     def graph(self, state: Rowwise, inputs: Sequence[TensorMeta | DType]) -> TypedGraph:
         """The typed row function of a call.
 
         Raises:
             UnsupportedDTypeError: an operation does not exist for these dtypes.
         """
-        names = tuple(self.parameters[index].name for index in state.places)
+        function = self.scalar_function(state)
         kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each) for each in inputs]
         results = [precision_of(each.dtype).name for each in state.details]
-        types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
+        types = {name: kind.name for name, kind in zip(function.parameters, kinds, strict=True)}
         try:
-            require_exact(_read(self.function, names), types, results)
-            return _read(self.function, names).specialise(types, results=results)
+            require_exact(function, types, results)
+            return function.specialise(types, results=results)
         except ScalarFunctionError as error:
             raise UnsupportedDTypeError(f"not implemented for '{kinds[0].scalar_type}': {error}") from error
 

@@ -1,0 +1,62 @@
+"""Steps that compute what is there already: a product with 1, a sum with 0 that changes nothing."""
+
+from __future__ import annotations
+
+from opdsl.errors import ScalarFunctionError
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.iteration.dtypes import PRECISION
+from opdsl.programs.composition import Composition
+from opdsl.programs.passes import Memory, renamed, returned_by
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Step, sizes_of
+from opdsl.runtime import Tensor
+
+__all__ = ["without_needless_steps"]
+
+
+def without_needless_steps(program: Program) -> Program:
+    """The program without pointwise steps that give an operand as it is, by what simplifies scalar functions.
+
+    Steps stay whose results are returned, or whose memory is written: others may have the operand.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x: (x * 1.0).exp(), opdsl.ones(2))
+    >>> [each.name for each in without_needless_steps(program).steps]
+    ['aten::exp']
+    """
+    memory, returned = Memory(program), returned_by(program)
+    names: dict[str, str] = {}
+    kept: list[Step] = []
+    for each in program.steps:
+        step = renamed(each, names)
+        source = _source(step)
+        is_shared = bool(memory.of(each.reads | each.made) & memory.written) or bool(each.made & returned)
+        if source is None or is_shared:
+            kept.append(step)
+        else:
+            names |= dict.fromkeys(each.made, source)
+    return program.replace(steps=tuple(kept))
+
+
+def _source(step: Step) -> str | None:
+    """The operand that a pointwise step gives as it is; None where it computes something."""
+    call, result = step.call, step.results[0] if len(step.results) == 1 else None
+    if call is None or result is None or not isinstance(call.definition, PointwiseDefinition):
+        return None
+    tensors = [at for at, each in enumerate(call.arguments) if isinstance(each, Tensor)]
+    names = [each for each in call.operands if isinstance(each, Expression)]
+    if len(tensors) != 1 or len(names) != 1:
+        return None
+    given: Tensor = call.arguments[tensors[0]]
+    # In 16 bits all is rounded.
+    is_alike = given.dtype is result.dtype not in PRECISION and sizes_of(given.shape) == result.shape
+    # Of other numbers nothing is neutral.
+    has_neutral = any(type(each) in (int, float) and each in (0, 1) for each in call.arguments)
+    if not is_alike or not has_neutral or given.geometry.form.order is None:
+        return None
+    composition = Composition((step,), {})
+    try:
+        graph = composition.function([result.name]).specialise({each: given.dtype.name for each in composition.tensors})
+    except ScalarFunctionError:
+        return None
+    return names[0].text if graph.nodes[graph.results[0]].op == "parameter" else None

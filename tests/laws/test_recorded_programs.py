@@ -1,0 +1,212 @@
+"""Compiled functions whose calls are recorded: one node each, with the gradients, errors and memory of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl.errors import GradientError, GraphFreedError, SavedTensorChangedError
+from opdsl.programs.derivative import differentiated
+from opdsl.programs.leaves import flatten
+
+
+def drawn(*shape: int, seed: int = 0) -> Any:
+    return opdsl.from_numpy(numpy.random.default_rng(seed).normal(size=shape)).requires_grad_()
+
+
+def attention(x: Any, weight: Any, mask: Any) -> Any:
+    """Splits, views, products, a mask and a softmax."""
+    q, k, v = (x @ weight).chunk(3, -1)
+    scores = (q @ k.transpose(-2, -1) * 0.5).masked_fill(mask, -1e9)
+    return (scores.softmax(-1) @ v + x).tanh()
+
+
+def gradients(function: Callable[..., Any], *values: Any) -> list[Any]:
+    result = function(*values)
+    weights = opdsl.arange(result.numel(), dtype=result.dtype).reshape(result.shape).cos()
+    return [each.numpy() for each in opdsl.autograd.grad((result * weights).sum(), values[:2])]
+
+
+def test_gradients_are_those_of_the_function_for_all_sizes() -> None:
+    compiled = opdsl.compile(attention)
+    for length in (4, 4, 5, 7, 2, 9):
+        mask = opdsl.ones(length, length).triu(1).bool()
+        given = drawn(3, length, 6), drawn(6, 18, seed=1), mask
+        for one, other in zip(gradients(compiled, *given), gradients(attention, *given), strict=True):
+            numpy.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+    assert len(compiled.explain().programs) == 1
+
+
+def test_a_call_is_one_node() -> None:
+    compiled = opdsl.compile(lambda x: (x.exp() + 1).log() * x)
+    x = drawn(3)
+    node = compiled(x).grad_fn
+    assert node.name == "the program of <lambda>"
+    assert [each for each, _ in node.next_functions] == [x.grad_fn or opdsl.autograd.graph.edge_of(x)]
+
+
+def test_gradients_of_gradients_are_those_of_the_function() -> None:
+    mask = opdsl.ones(4, 4).triu(1).bool()
+    given = drawn(2, 4, 6), drawn(6, 18, seed=1)
+
+    def second(function: Callable[..., Any]) -> list[Any]:
+        first = opdsl.autograd.grad(function(*given, mask).sum(), given, create_graph=True)
+        return [each.numpy() for each in opdsl.autograd.grad(sum(each.square().sum() for each in first), given)]
+
+    compiled = opdsl.compile(attention)
+    for _ in range(2):
+        for one, other in zip(second(compiled), second(attention), strict=True):
+            numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_a_graph_serves_one_pass_unless_it_is_retained() -> None:
+    loss = opdsl.compile(lambda x: x.exp().sum())(drawn(3))
+    loss.backward(retain_graph=True)
+    loss.backward()
+    with pytest.raises(GraphFreedError):
+        loss.backward()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_argument_that_gradients_need_must_not_be_written(compiled: bool) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return (x * y).sum()
+
+    x, y = drawn(3), drawn(3, seed=1)
+    loss = (opdsl.compile(function) if compiled else function)(x, y)
+    with opdsl.no_grad():
+        y.mul_(2)
+    with pytest.raises(SavedTensorChangedError, match="y"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_result_that_gradients_need_must_not_be_written(compiled: bool) -> None:
+    function = opdsl.compile(lambda x: x.exp()) if compiled else opdsl.exp
+    result = function(drawn(3))
+    with opdsl.no_grad():
+        result.mul_(2)
+    with pytest.raises(SavedTensorChangedError):
+        result.sum().backward()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_argument_that_gradients_do_not_need_may_be_written(compiled: bool) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return (x + y).sum()
+
+    x, y = drawn(3), drawn(3, seed=1)
+    loss = (opdsl.compile(function) if compiled else function)(x, y)
+    with opdsl.no_grad():
+        y.mul_(2)
+    loss.backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_results_may_be_written_and_viewed() -> None:
+    compiled = opdsl.compile(lambda x: (x * 2).t())
+    for _ in range(3):
+        x = drawn(2, 3)
+        compiled(x).mul_(3)[0].sum().backward()
+        assert x.grad.tolist() == [[6.0, 0.0, 0.0], [6.0, 0.0, 0.0]]
+
+
+def test_several_results_of_which_one_has_no_gradient() -> None:
+    compiled = opdsl.compile(lambda x: (x.exp(), x > 0, x.argmax()))
+    x = drawn(4)
+    for _ in range(3):
+        first, second, third = compiled(x)
+        assert (first.requires_grad, second.requires_grad, third.requires_grad) == (True, False, False)
+        (found,) = opdsl.autograd.grad(first.sum(), [x])
+        numpy.testing.assert_allclose(found.numpy(), numpy.exp(x.detach().numpy()))
+
+
+def test_the_gradient_of_one_result_of_several() -> None:
+    compiled = opdsl.compile(lambda x, y: (x.exp(), y.sin()))
+    x, y = drawn(4), drawn(4, seed=1)
+    for _ in range(3):
+        _, second = compiled(x, y)
+        found = opdsl.autograd.grad(second.sum(), [x, y], allow_unused=True)
+        assert found[0] is None or not found[0].any()
+        numpy.testing.assert_allclose(found[1].numpy(), numpy.cos(y.detach().numpy()))
+
+
+def test_weights_are_followed_as_they_are_frozen_and_not() -> None:
+    weight = drawn(3)
+    compiled = opdsl.compile(lambda x: (x * weight).sum())
+    for is_followed in (True, True, False, True):
+        weight.requires_grad_(is_followed)
+        weight.grad = None
+        x = drawn(3, seed=1)
+        compiled(x).backward()
+        assert (weight.grad is not None) is is_followed
+        numpy.testing.assert_allclose(x.grad.numpy(), weight.detach().numpy())
+
+
+def test_dropout_uses_one_mask_for_both_passes() -> None:
+    compiled = opdsl.compile(lambda x: opdsl.nn.functional.dropout(x, 0.5) * 3)
+    for _ in range(3):
+        x = opdsl.ones(100).requires_grad_()
+        result = compiled(x)
+        result.sum().backward()
+        assert x.grad.tolist() == result.tolist()
+
+
+def test_random_numbers_are_not_drawn_anew_for_gradients_of_gradients() -> None:
+    x = opdsl.ones(10).requires_grad_()
+    result = opdsl.compile(lambda x: opdsl.rand_like(x) * x.exp())(x)
+    with pytest.raises(GradientError, match="draws random numbers"):
+        opdsl.autograd.grad(result.sum(), [x], create_graph=True)
+
+
+def test_what_is_cheap_is_computed_again_and_not_kept() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return ((x * 2 + 1).relu() * y).exp().sum()
+
+    parts = differentiated(function, flatten(function, (drawn(3), drawn(3)), {}))
+    assert {each.name for each in parts.backward.inputs} == {"x", "y", "exp", "grad_0"}
+
+
+def test_steps_fuse_across_writes_to_other_memory() -> None:
+    """The gradient of ``chunk`` is written into one buffer; what comes before and after it is one step."""
+
+    def function(x: Any) -> Any:
+        first, second = x.chunk(2)
+        return first.exp() * second.tanh()
+
+    compiled = opdsl.compile(function)
+    x = drawn(8)
+    for _ in range(3):
+        (found,) = opdsl.autograd.grad(compiled(x).sum(), [x])
+        (wanted,) = opdsl.autograd.grad(function(x).sum(), [x])
+        numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-13)
+
+
+def test_functions_that_write_are_recorded_step_by_step() -> None:
+    def function(x: Any) -> Any:
+        y = x.exp() + x
+        y.mul_(2)
+        return y.sum()
+
+    compiled = opdsl.compile(function)
+    for _ in range(3):
+        x = drawn(3)
+        compiled(x).backward()
+        numpy.testing.assert_allclose(x.grad.numpy(), 2 * numpy.exp(x.detach().numpy()) + 2)
+
+
+def test_nothing_is_kept_when_the_result_is_gone() -> None:
+    import gc
+    import weakref
+
+    compiled = opdsl.compile(lambda x: x.exp() * x)
+    for _ in range(3):
+        x = drawn(3)
+        result = compiled(x)
+        watched = weakref.ref(result.grad_fn)
+        del result
+        assert watched() is None, gc.get_referrers(watched())
