@@ -1,4 +1,4 @@
-"""Operators that gradients are: derived from definitions, and differentiated again as any other."""
+"""Operators that nobody has declared: derived from definitions as gradients are, or put together of several."""
 
 from __future__ import annotations
 
@@ -50,10 +50,14 @@ def defined(schema: FunctionSchema, definition: Definition, name: str, *, accept
         name: of that operator.
         accepts_numbers: whether numbers stand for tensors.
     """
-    operator = Operator(schema, _registry.fallbacks, accepts_numbers=accepts_numbers, location=name)
-    for key in ("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"):
-        operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
-    return _registry.define(operator, __name__).operator_function(operator)
+    with _lock:
+        known = known_operator(schema)
+        if known is not None:
+            return known
+        operator = Operator(schema, _registry.fallbacks, accepts_numbers=accepts_numbers, location=name)
+        for key in ("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"):
+            operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
+        return _registry.define(operator, __name__).operator_function(operator)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -56,7 +56,7 @@ def _source(step: Step) -> str | None:
         return None
     composition = Composition((step,), {})
     try:
-        graph = composition.function([result.name]).specialise({each: given.dtype.name for each in composition.tensors})
+        graph = composition.function([result.name]).specialise(dict.fromkeys(composition.tensors, given.dtype.name))
     except ScalarFunctionError:
         return None
     return names[0].text if graph.nodes[graph.results[0]].op == "parameter" else None

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opdsl.dispatch import DispatchKey, Kernel, KeySet, Operator, Registry, current
-from opdsl.dispatch.binding.boxed import PerCallKernel
-from opdsl.dispatch.keys import AUTOGRAD_KEYS
-from opdsl.dispatch.layers.differentiation import OperatorAutograd, requires_grad
+from opdsl.autograd.derived_operators import defined, known_operator
+from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import PRECISION
-from opdsl.programs.passes import renamed
-from opdsl.programs.program import Program
-from opdsl.programs.steps import Expression, Input, Step
+from opdsl.programs.steps import Expression, Step
 from opdsl.runtime import Tensor, bool_
-from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema import FunctionSchema, parse_schema
 
 __all__ = ["Composition", "scalar_call"]
-
-# Fused operators are nobody's to call by name, so they stand in a registry of their own.
-_registry = Registry()
-_lock = held_across_fork(threading.RLock())
 
 
 class ScalarCall(NamedTuple):
@@ -52,7 +42,8 @@ def scalar_call(step: Step) -> ScalarCall:
     assert step.call is not None, "a step of a group"
     definition, state = step.call.definition, step.call.state
     if isinstance(definition, RowDefinition):
-        return ScalarCall(definition.scalar_function(state), state.places, (False,) * len(state.places), False)
+        function = definition.scalar_function(tuple(definition.parameters[at].name for at in state.places))
+        return ScalarCall(function, state.places, (False,) * len(state.places), False)
     narrow = tuple(cast in PRECISION for cast in state.iteration.casts)
     return ScalarCall(state.formula.function, state.formula.places, narrow, state.iteration.result in PRECISION)
 
@@ -190,66 +181,7 @@ class Composition:
         )
         returns = "Tensor" if len(wanted) == 1 else f"({', '.join(['Tensor'] * len(wanted))})"
         schema = parse_schema(f"fused::{self._name}_{digest}({arguments}) -> {returns}")
-        with _lock:
-            known = _registry.operators.get(schema.name.qualified)
-            if known is not None:
-                return known
-            operator = Operator(schema, _registry.fallbacks, location=schema.name.qualified)
-            definition = define(schema)
-            for key in ("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"):
-                operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
-            if isinstance(definition, RowDefinition):
-                operator.registrations[DispatchKey("Autograd")] = [_InParts(self._parts(wanted))]
-            _registry.define(operator, __name__)
-            return operator
-
-    def _parts(self, wanted: Sequence[str]) -> Callable[..., Any]:
-        """The steps as a function of what the fused one takes."""
-        names = {each.text: name for name, each in self._expressions.items()}
-        inputs = [*(Input(each) for each in self.tensors), *(Input(each, float) for each in self._numbers)]
-        steps = tuple(renamed(each, names) for each in self.steps)
-        outputs = tuple(Expression(each) for each in wanted)
-        return Program(self._name, tuple(inputs), steps, outputs if len(outputs) > 1 else outputs[0]).function
-
-
-class _InParts(PerCallKernel):
-    """The kernel at Autograd of a fused operator without a derivative: what is recorded is recorded step by step.
-
-    function: runs the steps.
-    """
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def for_call(self, operator: Operator, keys: KeySet) -> Kernel:
-        """See ``Kernel``."""
-        return _InPartsCall(operator, keys - AUTOGRAD_KEYS, self.function)
-
-
-class _InPartsCall(OperatorAutograd):
-    """The same for calls with one key set."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, operator: Operator, keys: KeySet, function: Callable[..., Any]) -> None:
-        super().__init__(operator, keys)
-        self.function = function
-
-    def beneath(self, arguments: tuple[object, ...]) -> Kernel:
-        """See ``OperatorAutograd``."""
-        is_recorded = current.get().grad_mode and requires_grad(arguments)
-        return _Steps(self.function) if is_recorded else self.operator.find_in(self.keys)
-
-
-class _Steps(Kernel):
-    """Steps as a kernel."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.function(*arguments)
+        known = known_operator(schema)
+        function: Any = known or defined(schema, define(schema), schema.name.qualified, accepts_numbers=False)
+        operator: Operator = function.operator
+        return operator

@@ -192,8 +192,10 @@ def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
 
 def _fold(step: Step, call: Call) -> dict[str, Any] | None:
     """The same of a reduction."""
-    (result,), source, dims = step.results, call.arguments[0], call.state.dims
-    if result is None or step.name not in _ROW_FOLDS or not dims or dims != tuple(range(dims[0], dims[-1] + 1)):
+    if step.name not in _ROW_FOLDS:
+        return None
+    result, source, dims = step.results[0], call.arguments[0], call.state.dims
+    if result is None or not dims or dims != tuple(range(dims[0], dims[-1] + 1)):
         return None
     keeps = len(result.shape) == source.ndim
     if not keeps or source.dtype not in _DTYPES or result.dtype is not source.dtype:
@@ -278,7 +280,8 @@ def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
     if group.row is None:
         operator = composition.pointwise([each.name for each in wanted])
     else:
-        if not whole or not all(each.is_contiguous() for each in whole):  # rows of what is read have to be whole, and those of results
+        # Rows of what is read have to be whole, and those of results.
+        if not whole or not all(each.is_contiguous() for each in whole):
             return steps
         is_row = [each.shape == group.row and group.row != group.shape for each in wanted]
         operator = composition.row([each.name for each in wanted], group.dims, is_row)

@@ -22,7 +22,18 @@ from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.programs.leaves import RESERVED, Leaves, flatten, unflatten
 from opdsl.programs.program import Program
-from opdsl.programs.steps import FUNCTIONS, WORDS, Call, Expression, Input, Result, Step, names_in, operator_named, sizes_of
+from opdsl.programs.steps import (
+    FUNCTIONS,
+    WORDS,
+    Call,
+    Expression,
+    Input,
+    Result,
+    Step,
+    names_in,
+    operator_named,
+    sizes_of,
+)
 from opdsl.runtime import Device, Tensor
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray

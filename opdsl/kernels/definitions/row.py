@@ -182,17 +182,13 @@ class RowDefinition(RowwiseDefinition):
         """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).row(self.graph(state, inputs), call)
 
-    def scalar_function(self, state: Rowwise) -> ScalarFunction:
-        """The row function of the operands of a call."""
-        return _read(self.function, tuple(self.parameters[index].name for index in state.places))
-
     def graph(self, state: Rowwise, inputs: Sequence[TensorMeta | DType]) -> TypedGraph:
         """The typed row function of a call.
 
         Raises:
             UnsupportedDTypeError: an operation does not exist for these dtypes.
         """
-        function = self.scalar_function(state)
+        function = self.scalar_function(tuple(self.parameters[index].name for index in state.places))
         kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each) for each in inputs]
         results = [precision_of(each.dtype).name for each in state.details]
         types = {name: kind.name for name, kind in zip(function.parameters, kinds, strict=True)}
