@@ -42,6 +42,9 @@ FOLDS: Final = ("sum", "max", "min")
 
 Margin: TypeAlias = str | bool | int | float | complex | None
 
+ANY: Final = -1
+"""How many numbers a list has that is not known yet."""
+
 # What a fold over places calls where its value was found, counted in row-major order of the ranges.
 PLACE: Final = "place"
 
@@ -235,6 +238,22 @@ class _Shape(Sizes):
         return graph.parameter(size_name(self.array.name, index), place)
 
 
+class _Numbers(Sizes):
+    """A list of numbers while the function is read, as long as it takes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"the list {self.name}"
+
+    def read(self, graph: Graph, index: Any, place: Place) -> Symbol:
+        """The parameter that stands for one of them."""
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise place.source.error(place.node, f"{_spoken(index)} is no place in a list", "Give a number.")
+        return graph.parameter(f"{self.name}[{index}]", place)
+
+
 def _spoken(value: Any) -> str:
     return {slice: "a slice", type(Ellipsis): "`...`"}.get(type(value)) or describe(value)
 
@@ -278,7 +297,7 @@ def read_indexed(
         at: the indices of the result, ``...`` first where it has others before them.
         over: the indices that are folded.
         tensors: the parameters that are tensors, with what lies outside of each.
-        numbers: the parameters that are numbers; a count for a tuple of so many.
+        numbers: the parameters that are numbers; a count for a tuple of so many, ``ANY`` for a list of unknown length.
         constants: the parameters that are known while reading.
         fold: how the values of all turns become one.
         finish: from what is folded, and from indices and numbers by name, to results.
@@ -320,7 +339,8 @@ def _with_numbers(
     for name, count in numbers.items():
         if name in wanted:
             parts = [graph.parameter(f"{name}[{part}]", place) for part in range(count or 0)]
-            found[name] = graph.parameter(name, place) if count is None else tuple(parts)
+            several: Any = _Numbers(name) if count == ANY else tuple(parts)
+            found[name] = graph.parameter(name, place) if count is None else several
     for name in wanted:
         if name not in found:
             known = ", ".join([*values, *indices, *numbers])
@@ -554,6 +574,8 @@ def unfinished(indexed: IndexedFunction, *, grads: str = "grad", is_complex: boo
     reads += [
         Access(f"folded{k}@", f"folded{k}", at, indexed.leads, None) for k, name in enumerate(values) if name in folded
     ]
-    names = [*indexed.at, *(each.name for each in reads)]
-    made = nodes.function(finish, names, [found[each] for each in derivative.results])
+    sent = [found[each] for each in derivative.results]
+    read = [each.name for each in reads]
+    numbers = sorted(_needed_by(nodes, sent) - {*indexed.at, *read})
+    made = nodes.function(finish, [*indexed.at, *numbers, *read], sent)
     return IndexedFunction(made, indexed.at, indexed.leads, (), tuple(reads))

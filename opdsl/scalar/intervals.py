@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from opdsl.scalar.function import ScalarFunction
@@ -17,6 +18,9 @@ class Interval(NamedTuple):
     high: Any
 
 
+# Floating-point numbers below this one become the whole number that they are near.
+_LARGE = float(1 << 62)
+
 _UNKNOWN = Interval(None, None)
 
 
@@ -26,7 +30,7 @@ def intervals(
     smallest: Callable[..., Any] = min,
     largest: Callable[..., Any] = max,
 ) -> list[Interval]:
-    """The bounds of all nodes; of floating-point numbers nothing is known but whether they are negative.
+    """The bounds of all nodes; those of floating-point numbers are near, but their sign is exact.
 
     Args:
         function: untyped.
@@ -43,8 +47,8 @@ def intervals(
     for node in function.nodes:
         given = [found[at] for at in node.arguments]
         if node.op == "constant":
-            is_whole = isinstance(node.value, (bool, int))
-            found.append(Interval(node.value, node.value) if is_whole else _UNKNOWN)
+            is_real = isinstance(node.value, (bool, int)) or (isinstance(node.value, float) and isfinite(node.value))
+            found.append(Interval(node.value, node.value) if is_real else _UNKNOWN)
         elif node.op == "parameter":
             found.append(known.get(str(node.value), _UNKNOWN))
         else:
@@ -88,6 +92,17 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
     def minimum(a: Interval, b: Interval) -> Interval:
         return Interval(_if(a.low, b.low, smallest), _either(a.high, b.high, smallest))
 
+    def divide(a: Interval, b: Interval) -> Interval:
+        if None in (*a, *b) or not b.low > 0 or not a.low >= 0:
+            return _UNKNOWN
+        return Interval(a.low / b.high, a.high / b.low)
+
+    def to_integer(a: Interval) -> Interval:
+        """Numbers that 64 bits do not hold become negative ones."""
+        if None in a or not isinstance(a.low, float | int) or not a.low >= 0 or not a.high < _LARGE:
+            return a if isinstance(a.low, int) and isinstance(a.high, int) else _UNKNOWN
+        return Interval(0, None) if isinstance(a.low, float) or isinstance(a.high, float) else a
+
     def select(condition: Interval, a: Interval, b: Interval) -> Interval:
         return Interval(_if(a.low, b.low, smallest), _if(a.high, b.high, largest))
 
@@ -101,7 +116,9 @@ def _rules(smallest: Callable[..., Any], largest: Callable[..., Any]) -> dict[st
         "maximum": maximum,
         "minimum": minimum,
         "select": select,
-        "to_integer": lambda a: a,
+        "divide": divide,
+        "to_integer": to_integer,
+        "to_floating": lambda a: a,
     }
 
 

@@ -108,7 +108,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
     """The dimension along which an operand lies that steps over lines of memory along the last one, if it is long."""
-    if math.prod(sizes) < _TILES_FROM or sizes[-1] < CONSTANTS["TILE_COLUMNS"]:
+    if len(sizes) < 2 or math.prod(sizes) < _TILES_FROM or sizes[-1] < CONSTANTS["TILE_COLUMNS"]:
         return None
     for each in operands:
         steps = each.strides or ()

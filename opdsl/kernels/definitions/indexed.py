@@ -33,6 +33,7 @@ from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import indexed_fault
 from opdsl.schema.parameters import Role
+from opdsl.schema.types import ListType, OptionalType
 
 if TYPE_CHECKING:
     from opdsl.scalar.indexed import Access, IndexedFunction, Margin
@@ -201,10 +202,12 @@ class IndexedDefinition(Definition):
     def _declared_kind(self, name: str, role: Role | None) -> tuple[str, Any]:
         if role is not Role.VALUE:
             return ("constant", False) if role is Role.BOOL else ("number", None)
+        from opdsl.scalar.indexed import ANY
+
         argument = next(each for each in self.schema.arguments if each.python_name == name)
-        size = getattr(argument.type, "size", None)
-        if size is not None:
-            return "number", size
+        kind = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
+        if isinstance(kind, ListType):
+            return "number", ANY if kind.size is None else kind.size
         return "constant", argument.default if isinstance(argument.default, str) else None
 
     def read(self, signature: tuple[tuple[str, str, Any], ...]) -> IndexedFunction:
@@ -382,7 +385,7 @@ class IndexedDefinition(Definition):
         if any(size == 0 for size in sizes):
             return
         known = {name: Interval(0, size - 1) for name, size in ranges.items()}
-        known |= {name: Interval(each, each) for name, each in resolved.numbers.items() if not _is_float(each)}
+        known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
         found = intervals(indexed.function, known, smallest, largest)
         for each in indexed.reads:
             tensor = resolved.tensors[each.array]
@@ -411,7 +414,7 @@ class IndexedDefinition(Definition):
         needed = _reads_of(indexed, node)
         if needed and (low is None or high is None):
             known = {name: Interval(0, end - 1) for name, end in resolved.ranges.items()}
-            known |= {name: Interval(each, each) for name, each in resolved.numbers.items() if not _is_float(each)}
+            known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
             for name in needed:
                 tensor = resolved.tensors[reads[name].array]
                 if tensor.is_meta:

@@ -16,6 +16,7 @@ import pytest
 import opdsl
 import opdsl.kernels
 from opdsl.backends.cpu import compiler
+from opdsl.backends.cuda.indexed import indexed
 from opdsl.backends.cuda.indirect import indirect
 from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
@@ -35,6 +36,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
     "row": row,
     "scan": scan,
     "indirect": indirect,
+    "indexed": indexed,
 }
 """What makes a CUDA program of a call, by the name that the compiler protocol has for its kind."""
 

@@ -48,7 +48,7 @@ TRIED, STRIDE = 5, 5
 @pytest.fixture
 def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A device of each architecture on which kernels are compiled, but do not run."""
-    for kind in ("author", "indirect", "order", "pointwise", "product", "reduction", "row", "scan"):
+    for kind in ("author", "indexed", "indirect", "order", "pointwise", "product", "reduction", "row", "scan"):
         monkeypatch.setattr(compiler, kind, getattr(compiler, kind))  # to be as it was
     forget_kernels()
     ahead.dry_run_on(ARCHITECTURES)

@@ -194,11 +194,11 @@ def pool(library: Library, margin: object, fold: str, finish: Callable[..., Any]
 
 def distance(library: Library) -> Any:
     @library.op
-    def f(self: Tensor, other: Tensor) -> Tensor: ...
+    def f(self: Tensor, other: Tensor, p: float = 2.0) -> Tensor: ...
 
-    @f.indexed(at=("...", "i", "j"), over="k", fold="sum", finish=lambda total: math.sqrt(total))
-    def element(self, other, i, j, k):  # type: ignore[no-untyped-def]
-        return (self[..., i, k] - other[..., j, k]) ** 2
+    @f.indexed(at=("...", "i", "j"), over="k", fold="sum", finish=lambda total, p: total ** (1 / p))
+    def element(self, other, p, i, j, k):  # type: ignore[no-untyped-def]
+        return (self[..., i, k] - other[..., j, k]) ** p
 
     return f
 

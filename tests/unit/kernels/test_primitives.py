@@ -240,3 +240,8 @@ def test_the_largest_number_of_a_dtype_is_one_of_its_numbers(name: str) -> None:
     assert (convert(largest, dtype), convert(-largest, dtype)) == (largest, -largest)
     with pytest.raises(NumberError, match="without overflow"):
         convert(math.nextafter(largest, math.inf), dtype)
+
+
+def test_copies_of_long_vectors_whose_elements_lie_far_apart():
+    values = torch.arange(1 << 17, dtype=torch.float32)[::32]
+    assert_same(values.clone(), clone(ours(values)))

@@ -1,0 +1,100 @@
+"""Loops over places in CUDA C++, run by an emulated grid, give what the CPU's give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+import opdsl
+from opdsl import Ints, Library, Tensor
+from tests.emulation import programs as emulation
+from tests.emulation.libraries import needs_compiler
+from tests.unit.backends.recording import Recorder, differs
+
+pytestmark = needs_compiler
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("cuda_indexed") as made:
+        yield made
+
+
+def require_agreement(recorder: Recorder) -> None:
+    """That an emulated grid makes what the CPU did."""
+    programs = [each.program for each in recorder.found]
+    emulation.build(programs)
+    for run, program in zip(recorder.found, programs, strict=True):
+        operands = run.operands
+        emulation.run(program, operands)
+        outputs = operands[len(operands) - len(run.results) :]
+        assert not any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)), run.operator
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "uint8", "complex64"])
+def test_margins_and_gradients(library: Library, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(["indexed"])
+    kind = getattr(opdsl, dtype)
+    x = (opdsl.arange(70).view(2, 5, 7) % 11).to(kind)
+    with recorder.installed(monkeypatch):
+        for margin in (1, "replicate", "reflect", "circular"):
+
+            @library.op
+            def f(self: Tensor, before: int) -> Tensor: ...
+
+            @f.meta
+            def f_meta(ctx, self, before):  # type: ignore[no-untyped-def]
+                ctx.set_output(0, (self.shape[0], self.shape[1] + 4, self.shape[2] + 3), like=self)
+
+            @f.indexed(at=("...", "i", "j"), margin=margin)
+            def element(self, before, i, j):  # type: ignore[no-untyped-def]
+                return self[..., i - before, j - 1] + self[..., i - before, j - 1]
+
+            recorder.operator = f"{margin} {dtype}"
+            f(x.clone(), 2)
+            if kind.is_floating_point or kind.is_complex:
+                y = x.clone().requires_grad_()
+                f(y, 2).sum().backward(opdsl.ones((), dtype=kind))
+    assert len(recorder.found) == (12 if kind.is_floating_point or kind.is_complex else 4)
+    require_agreement(recorder)
+
+
+def test_folds(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    @library.op
+    def pooled(self: Tensor, size: Ints[2], padding: Ints[2]) -> tuple[Tensor, Tensor]: ...
+
+    @pooled.meta
+    def pooled_meta(ctx, self, size, padding):  # type: ignore[no-untyped-def]
+        counts = [n + 2 * p - k + 1 for n, k, p in zip(self.shape[-2:], size, padding, strict=True)]
+        ctx.set_output(0, (*self.shape[:-2], *counts), like=self)
+        ctx.set_output(1, (*self.shape[:-2], *counts), like=self, dtype=opdsl.int64)
+        return {"u": size[0], "v": size[1]}
+
+    @pooled.indexed(at=("...", "i", "j"), over=("u", "v"), fold="max", margin="skip")
+    def largest(self, padding, i, j, u, v):  # type: ignore[no-untyped-def]
+        return self[..., i + u - padding[0], j + v - padding[1]]
+
+    @library.op
+    def distance(self: Tensor, other: Tensor, p: float) -> Tensor: ...
+
+    @distance.indexed(at=("...", "i", "j"), over="k", fold="sum", finish=lambda total, p: math.pow(total, 1 / p))
+    def term(self, other, p, i, j, k):  # type: ignore[no-untyped-def]
+        return abs(self[..., i, k] - other[..., j, k]) ** p
+
+    @library.op
+    def picked(self: Tensor, places: Tensor) -> Tensor: ...
+
+    @picked.indexed(at=("i", "j"))
+    def element(self, places, i, j):  # type: ignore[no-untyped-def]
+        return self[i, places[j]] ** 2
+
+    recorder = Recorder(["indexed"])
+    x = (opdsl.arange(70.0).view(2, 5, 7) * 7 % 11).requires_grad_()
+    with recorder.installed(monkeypatch):
+        pooled(x, (3, 2), (1, 1))[0].sum().backward()
+        distance(x, (opdsl.ones(3, 7) * 0.5).requires_grad_(), 3.0).sum().backward()
+        picked(x[0], opdsl.tensor([2, 2, 0])).sum().backward()
+    assert len(recorder.found) >= 8
+    require_agreement(recorder)
