@@ -6,6 +6,7 @@ that it serves tensors of other sizes, too; what the function asked of them are 
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import re
@@ -191,6 +192,27 @@ class Program:
         tensor([2., 2., 2.])
         """
         return Program(**saving.load(path))
+
+    def to_fx(self) -> Any:
+        """The program as a ``torch.fx.GraphModule``: a call of the torch operator of the same schema for each step.
+
+        Returns:
+            The module. It takes what the program takes, as torch's tensors, and gives the same results. Constants are
+            its buffers and share their memory; guards are checks. ``opdsl.interop.torch.from_fx`` reads it again.
+
+        Raises:
+            MissingDependencyError: torch is not installed, or too old.
+            ProgramError: torch lacks an operator; those that are declared here ``opdsl.interop.torch.register`` defines.
+
+        >>> import opdsl, torch
+        >>> from opdsl.interop.torch import from_fx
+        >>> program = opdsl.trace(lambda x, r: (x * r).tanh(), opdsl.ones(2, 3), 0.5)
+        >>> program.to_fx()(torch.zeros(4, 5), 2.0).shape
+        torch.Size([4, 5])
+        >>> from_fx(program.to_fx()) == program
+        True
+        """
+        return importlib.import_module("opdsl.interop.torch").to_fx(self)
 
     def replace(self, **changes: Any) -> Program:
         """The program with other steps, outputs or the like.

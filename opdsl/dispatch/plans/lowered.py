@@ -84,6 +84,7 @@ def lower_form(
     reader: type[Inputs] | None = None,
     printer: type[Emitter] = Emitter,
     most_steps: int | None = None,
+    is_exact: bool = False,
 ) -> tuple[Plan, Dependencies]:
     """The plan of a form, and the packets that it is made of, each with its generation.
 
@@ -95,11 +96,12 @@ def lower_form(
         call: the arguments that are given.
         reader, printer: how tensors are read and made, where they are another library's; ours by default.
         most_steps: how many the plan may have; None for what is usual.
+        is_exact: whether every call has the geometries of this one, which the reader's lines see to.
 
     Raises:
         NotLoweredError: the call does what no such plan can do.
     """
-    recorder = Lowering({*parameters, "plan_of_call"}, most_steps=most_steps)
+    recorder = Lowering({*parameters, "plan_of_call"}, is_exact=is_exact, most_steps=most_steps)
     with recording(recorder):
         inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))

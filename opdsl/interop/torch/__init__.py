@@ -134,7 +134,8 @@ def from_fx(exported: Any) -> Program:
     """A model that PyTorch has exported, as a program that runs here.
 
     Args:
-        exported: what ``torch.export.export`` gives: a graph of calls of ATen operators.
+        exported: what ``torch.export.export`` gives, or a ``torch.fx.GraphModule``: a graph of calls of ATen operators,
+            whose nodes say what they give (``node.meta["val"]``), as ``torch.export`` and ``make_fx`` have them do.
 
     Returns:
         The program. Its inputs are the model's; sizes that were exported as dynamic are names. Weights and buffers are
@@ -153,7 +154,67 @@ def from_fx(exported: Any) -> Program:
     _require_torch()
     from opdsl.interop.torch import exported as reading
 
-    return reading.from_exported(exported)
+    return reading.from_fx(exported)
+
+
+def to_fx(program: Program) -> Any:
+    """A program as a ``torch.fx.GraphModule``: see ``Program.to_fx``."""
+    _require_torch()
+    from opdsl.interop.torch import writing
+
+    return writing.to_fx(program)
+
+
+def backend(graph: Any, examples: Any) -> Any:
+    """What ``torch.compile(model, backend="opdsl")`` runs: the graphs of a model as programs, on torch's memory.
+
+    Dynamo follows the model and guards it, AOTAutograd makes a graph of its forward and one of its backward pass. What
+    is here of them is fused and lowered; what is not, and random numbers, torch runs as it does without a compiler.
+    ``compiled_graphs`` tells which.
+
+    Args:
+        graph: of dynamo's.
+        examples: its arguments, fake ones.
+
+    Returns:
+        What runs the graph.
+
+    Raises:
+        MissingDependencyError: torch is too old.
+
+    >>> import opdsl, torch
+    >>> @torch.compile(backend="opdsl")
+    ... def gelu(x):
+    ...     return 0.5 * x * (1 + torch.erf(x * 0.5**0.5))
+    >>> gelu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    _require_torch()
+    from opdsl.interop.torch import compiling
+
+    return compiling.make_backend()(graph, examples)
+
+
+def compiled_graphs() -> tuple[Any, ...]:
+    """The graphs that ``torch.compile`` has handed to the backend, and that are still there.
+
+    Returns:
+        Each with its ``kind`` (``inference``, ``forward`` or ``backward``), the ``programs`` that run, and, as ``left``,
+        the operators that torch runs with the reason. In words, by ``str``.
+
+    Raises:
+        MissingDependencyError: torch is not installed, or too old.
+
+    >>> import torch
+    >>> dropped = torch.compile(lambda x: torch.nn.functional.dropout(x.exp() * 2), backend="opdsl")
+    >>> _ = dropped(torch.ones(3))
+    >>> print(compiled_graphs()[-1])
+    x
+    """
+    _require_torch()
+    from opdsl.interop.torch import compiling
+
+    return compiling.compiled_graphs()
 
 
 def register_collate() -> None:

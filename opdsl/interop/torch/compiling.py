@@ -1,0 +1,235 @@
+"""The backend ``opdsl`` of ``torch.compile``: graphs of ATen's operators, run as programs on the memory of torch.
+
+Dynamo follows the model and guards it; AOTAutograd makes graphs of it that write nothing, one for the forward and one
+for the backward pass. Of each the nodes that are here become programs, which are optimised, fused and lowered before
+the first call. The others stay nodes of the graph, which torch runs: random numbers are torch's own, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator as arithmetic
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+from weakref import WeakSet
+
+import attrs
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
+
+from opdsl.aten.index import PACKETS
+from opdsl.interop.torch.pieces import NotRunHereError, Piece
+from opdsl.interop.torch.reading import operator_of
+from opdsl.interop.torch.tensors import DTYPES
+
+__all__ = ["CompiledGraph", "compiled_graphs", "make_backend"]
+
+_log = logging.getLogger("opdsl.interop.torch")
+
+_FUSED = "opdsl_"
+
+
+@attrs.define(eq=False)
+class CompiledGraph:
+    """A graph that ``torch.compile`` has handed to the backend.
+
+    kind: ``inference``, ``forward`` or ``backward``.
+    programs: what runs here, as it runs.
+    left: the operators that torch runs, each with the reason.
+    """
+
+    kind: str
+    programs: tuple[Any, ...] = ()
+    left: Mapping[str, str] = attrs.field(factory=dict)
+
+    def __str__(self) -> str:
+        steps = sum(len(each.steps) for each in self.programs)
+        lines = [f"{self.kind}: {len(self.programs)} programs of {steps} steps"]
+        return "\n".join([*lines, *(f"torch runs {name}: {reason}" for name, reason in self.left.items())])
+
+
+_graphs: WeakSet[CompiledGraph] = WeakSet()
+
+
+def compiled_graphs() -> tuple[CompiledGraph, ...]:
+    """See ``opdsl.interop.torch.compiled_graphs``."""
+    return tuple(_graphs)
+
+
+@cache
+def make_backend() -> Callable[..., Any]:
+    """What ``torch.compile`` calls with a graph of dynamo's."""
+    return aot_autograd(
+        fw_compiler=partial(_compiled, "forward"),
+        bw_compiler=partial(_compiled, "backward"),
+        inference_compiler=partial(_compiled, "inference"),
+        decompositions=_decompositions(),
+        partition_fn=partial(min_cut_rematerialization_partition, compiler="inductor"),
+    )
+
+
+@cache
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    """What takes operators apart that are not here."""
+    return {
+        target: function
+        for target, function in core_aten_decompositions().items()
+        if isinstance(target, torch._ops.OpOverload)
+        and target.namespace == "aten"
+        and target._opname not in PACKETS
+        and "attention" not in target._opname  # torch has kernels that know the whole of it
+    }
+
+
+def _compiled(kind: str, graph: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
+    """A graph of AOTAutograd's as what runs it.
+
+    Args:
+        kind: of the graph.
+        graph: its nodes are calls of ATen's operators.
+        examples: fake tensors and numbers, of which its nodes know more.
+    """
+    left = {node: reason for node in graph.graph.nodes if (reason := _reason(node))}
+    while True:
+        made, faulty = _divided(graph, left)
+        if not faulty:
+            break
+        left |= faulty
+    pieces = [each for each in made.children() if isinstance(each, Piece)]
+    named = {_name(node): reason for node, reason in left.items() if reason is not _SIZE}
+    described = CompiledGraph(kind, tuple(program for each in pieces for program in each.programs), named)
+    _graphs.add(described)
+    made.meta["opdsl"] = described  # lives as long as the graph does
+    _log.debug("%s", described)
+    return _boxed(made)
+
+
+def _boxed(made: torch.fx.GraphModule) -> Callable[..., Any]:
+    """What AOTAutograd calls with a list, which it gives away: nothing in it outlives its last use."""
+    forward = made.forward
+
+    def call(values: list[Any]) -> Any:
+        given = tuple(values)
+        values.clear()
+        return forward(*given)
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call
+
+
+def _divided(
+    graph: torch.fx.GraphModule, left: Mapping[torch.fx.Node, str]
+) -> tuple[torch.fx.GraphModule, dict[torch.fx.Node, str]]:
+    """A graph with pieces in place of what runs here; and the nodes that turn out not to.
+
+    Args:
+        graph: stays as it is.
+        left: its nodes that torch is to run, each with the reason.
+    """
+    copied: dict[torch.fx.Node, torch.fx.Node] = {}
+    other = torch.fx.Graph()
+    returned = other.graph_copy(graph.graph, copied)
+    other.output(returned)
+    made = torch.fx.GraphModule(graph, other)
+    originals = {copy.name: node for node, copy in copied.items()}
+    parts = _parts(made.graph, {copied[node] for node in left})
+    fuse_by_partitions(made, [dict.fromkeys(each) for each in parts], prefix=_FUSED, always_return_tuple=True)
+    for name, module in list(made.named_children()):
+        if not name.startswith(_FUSED):
+            continue
+        try:
+            piece = Piece(module)
+        except NotRunHereError as error:
+            names = error.names & originals.keys()
+            # Where nobody is to blame, all of the piece stays with torch.
+            found = [originals[each] for each in names] or [
+                originals[each.name] for each in module.graph.nodes if each.name in originals and each.op != "placeholder"
+            ]
+            return made, {node: str(error) for node in found if node.op == "call_function"}
+        setattr(made, name, piece)
+    made.recompile()
+    return made, {}
+
+
+def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.fx.Node]]:
+    """The nodes of a graph that run here, in parts none of which needs what another needs of it.
+
+    Args:
+        graph: in order.
+        left: nodes that torch runs.
+    """
+    depths: dict[torch.fx.Node, int] = {}
+    parts: dict[int, list[torch.fx.Node]] = {}
+    for node in graph.nodes:
+        if node.op in ("placeholder", "get_attr", "output"):
+            depths[node] = -1
+            continue
+        is_left = node in left or node.op != "call_function"
+        # A part of depth 2k follows what torch runs at depth 2k - 1.
+        depth = max((depths[each] for each in node.all_input_nodes), default=-1)
+        depth = max(depth, 0 if not is_left else -1)
+        if is_left and depth >= 0 and depth % 2 == 0:
+            depth += 1
+        elif not is_left and depth % 2:
+            depth += 1
+        depths[node] = depth
+        if not is_left:
+            parts.setdefault(depth, []).append(node)
+    return [each for each in parts.values() if any(map(_computes, each))]
+
+
+def _computes(node: torch.fx.Node) -> bool:
+    """Whether a node does more than look at memory."""
+    return isinstance(node.target, torch._ops.OpOverload) and not node.target.is_view
+
+
+_SIZE = "a size"
+
+
+def _reason(node: torch.fx.Node) -> str:
+    """Why torch runs a node; empty where it runs here."""
+    if node.op != "call_function":
+        return ""
+    if node.target is arithmetic.getitem:
+        source: Any = node.args[0]
+        return _reason(source)
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return _SIZE if isinstance(node.meta.get("val"), (int, torch.SymInt, torch.SymFloat, torch.SymBool)) else "no operator of ATen's"
+    made = node.meta.get("val")
+    listed = list(made) if isinstance(made, (tuple, list)) else [made]
+    if made is None or not all(each is None or isinstance(each, torch.Tensor) for each in listed):
+        return _SIZE
+    if torch.Tag.nondeterministic_seeded in node.target.tags:
+        return "it draws torch's random numbers"
+    if torch.Tag.dynamic_output_shape in node.target.tags or torch.Tag.data_dependent_output in node.target.tags:
+        return "elements decide its sizes"
+    if node.target._schema.is_mutable:
+        return "it writes an argument"
+    if operator_of(node.target) is None:
+        return "opdsl has no such operator"
+    given = [each.meta.get("val") for each in node.all_input_nodes]
+    for each in (*listed, *given):
+        for tensor in each if isinstance(each, (tuple, list)) else (each,):
+            if isinstance(tensor, torch.Tensor) and not _is_memory(tensor):
+                return f"it computes with {tensor.dtype} on {tensor.device}, {tensor.layout}"
+    return ""
+
+
+def _is_memory(tensor: torch.Tensor) -> bool:
+    return (
+        tensor.device.type == "cpu"
+        and tensor.layout is torch.strided
+        and tensor.dtype in DTYPES
+        and not (tensor.is_conj() or tensor.is_neg())
+    )
+
+
+def _name(node: torch.fx.Node) -> str:
+    target: Any = node.target
+    if target is arithmetic.getitem:
+        return _name(node.args[0])  # type: ignore[arg-type]
+    return str(target.name()) if isinstance(target, torch._ops.OpOverload) else str(target)  # type: ignore[no-untyped-call]

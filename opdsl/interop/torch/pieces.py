@@ -1,0 +1,282 @@
+"""Parts of torch's graphs that run here: a program, optimised, and its plans on the memory of torch's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._C._dynamo.guards import assert_size_stride
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes
+
+from opdsl.dispatch import State
+from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.lowered import Given, lower_form
+from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.errors import OpdslError
+from opdsl.interop.torch.crossing import Crossing
+from opdsl.interop.torch.lowered import MemoryPrinter, MemoryReader, state_of_call
+from opdsl.interop.torch.reading import GraphReader
+from opdsl.interop.torch.tensors import geometry_of, over
+from opdsl.programs.compiled import optimised
+from opdsl.programs.leaves import LEAF, Leaves
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Step
+from opdsl.programs.tracing import traced
+from opdsl.runtime import Tensor
+from opdsl.runtime.lowering import SymbolicArray
+from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.storage import storage_root
+from opdsl.runtime.symbol import NotLoweredError
+
+__all__ = ["NotRunHereError", "Piece"]
+
+# Kernels that one piece may run.
+_MOST_STEPS = 20_000
+# Programs for what is found of sizes; calls that are served by none torch runs.
+_MOST_PROGRAMS = 8
+
+
+class NotRunHereError(Exception):
+    """A piece cannot be lowered.
+
+    names: of the results of the steps that stand in the way; none where nobody knows.
+    """
+
+    def __init__(self, reason: str, names: frozenset[str] = frozenset()) -> None:
+        super().__init__(reason)
+        self.names = names
+
+
+class _Printer(MemoryPrinter):
+    """Prints a record whose tensors are torch's; results may be arguments, and views of them."""
+
+    def _tensor(self, tensor: Tensor) -> str:
+        known = self.texts.get(id(tensor)) or self.made.get(id(tensor))
+        if known is not None:
+            return known
+        root = self.recorder.arguments.get(storage_root(tensor))
+        if root is None or type(getattr(tensor, "array", None)) is not SymbolicArray:
+            return super()._tensor(tensor)
+        argument = next((each for each in self.tensors if self.recorder.arguments.get(each[0]) == root), None)
+        if argument is None or argument[0].geometry.dtype is not tensor.geometry.dtype:
+            raise NotLoweredError("a result that shares an argument's memory, as another dtype")
+        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        form, text = tensor.geometry, argument[1]
+        offset = self.recorder.source(tensor.storage_offset())
+        self._add(
+            f"{name} = {text}.as_strided({self._sizes(form.shape)}, {self._sizes(form.strides)}, "
+            f"{text}.storage_offset() + {offset})"
+        )
+        return name
+
+
+class _Reader(MemoryReader):
+    """Arguments that a plan holds against the sizes and strides that it was made for: numbers, or symbols."""
+
+    def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
+        known = len(self.symbols)
+        made = super()._stand_in(source, text)
+        form = made.geometry
+        sizes = ", ".join(
+            f"({''.join(f'{self.recorder.source(size)}, ' for size in each)})" for each in (form.shape, form.strides)
+        )
+        # Other sizes than these are 0 or 1 in every call, or at least 2.
+        self.checks += [f"{each.text} < 2" for each in list(self.symbols.values())[known:]]
+        self.lines.append(f"{self.recorder.constant(assert_size_stride)}({text}, {sizes})")
+        return made
+
+
+class _Plans:
+    """The plans of one optimised program, by the state.
+
+    Args:
+        program: which.
+        constants: what it reads beside its arguments.
+    """
+
+    def __init__(self, program: Program, constants: Sequence[torch.Tensor]) -> None:
+        self.generation = 0
+        self.program = program
+        self.constants = tuple(constants)
+        self.plans: dict[State, list[Plan]] = {}
+
+    def forget(self) -> None:
+        """Drop every plan: a kernel has changed."""
+        self.generation += 1
+        self.plans.clear()
+
+    def run(self, state: State, values: Sequence[Any]) -> Any:
+        """What a plan makes of a call; ``UNSERVED`` where none serves it."""
+        for plan in self.plans.get(state, ()):
+            try:
+                result = plan(*values, *self.constants)
+            except (AssertionError, OverflowError):  # other strides; numbers that do not fit
+                continue
+            if result is not UNSERVED:
+                return result
+        return UNSERVED
+
+    def lower_for(self, state: State, values: Sequence[Any], *, is_exact: bool) -> None:
+        """Make a plan for calls like one.
+
+        Raises:
+            NotLoweredError: there is none.
+        """
+        if is_exact:
+            try:
+                plan, made_of = self._made(values, is_exact=True)
+            except NotLoweredError:  # elements decide sizes, say, which symbols may stand for
+                plan, made_of = self._made(values, is_exact=False)
+        else:
+            plan, made_of = self._made(values, is_exact=False)
+        self.plans.setdefault(state, []).append(plan)
+        holders.add(self)
+        for packet in made_of:
+            packet.dependents.add(self)
+
+    def _made(self, values: Sequence[Any], *, is_exact: bool) -> tuple[Plan, Dependencies]:
+        arguments = (*values, *self.constants)
+        names = [f"argument{index}" for index in range(len(arguments))]
+
+        def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            return _served(self.program.function(*given))
+
+        kinds = [Kind.TENSOR if isinstance(each, torch.Tensor) else Kind.NUMBER for each in arguments]
+        given = [
+            Given(name, None, value, {kind}, False) for name, value, kind in zip(names, arguments, kinds, strict=True)
+        ]
+        return lower_form(
+            self.program.name,
+            run,
+            None,
+            names,
+            given,
+            reader=_Reader,
+            printer=_Printer,
+            most_steps=_MOST_STEPS,
+            is_exact=is_exact,
+        )
+
+
+def _served(result: Any) -> Any:
+    if result is UNSERVED:
+        raise NotLoweredError("a guard does not hold")
+    return result
+
+
+class Piece(torch.nn.Module):
+    """A part of a graph, called as the graph module of its nodes is.
+
+    Args:
+        module: the part, whose nodes say what they give.
+
+    Raises:
+        NotRunHereError: it cannot be lowered.
+    """
+
+    def __init__(self, module: torch.fx.GraphModule) -> None:
+        super().__init__()
+        self.inner = module
+        self.reader = GraphReader(module.graph.nodes, module)
+        self.source = self.reader.program(str(module._get_name()))  # type: ignore[no-untyped-call]
+        self.running: list[_Plans] = []
+        values = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
+        self.is_exact = all(map(_is_fixed, values))
+        try:
+            with FakeTensorMode():
+                examples = [_example(each) for each in values]
+            with _disable_current_modes():  # kernels are not compiled for fake tensors
+                self._add(state_of_call(), examples)
+        except (NotLoweredError, OpdslError) as error:
+            raise NotRunHereError(str(error), self._blamed(error)) from error
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """What runs."""
+        return tuple(each.program for each in self.running)
+
+    def forward(self, *values: Any) -> Any:
+        """Run it; calls that no program serves are run by torch."""
+        state = state_of_call()
+        for each in self.running:
+            result = each.run(state, values)
+            if result is not UNSERVED:
+                return result
+        result = self._lowered_now(state, values)
+        return self.inner(*values) if result is UNSERVED else result
+
+    def _lowered_now(self, state: State, values: Sequence[Any]) -> Any:
+        """What a call gives that is like none before; ``UNSERVED`` where it can have no plan."""
+        try:
+            dropped = next((each for each in self.running if state not in each.plans), None)
+            if dropped is not None:
+                dropped.lower_for(state, values, is_exact=self.is_exact)
+                result = dropped.run(state, values)
+                if result is not UNSERVED:
+                    return result
+            return self._add(state, values).run(state, values) if len(self.running) < _MOST_PROGRAMS else UNSERVED
+        except (NotLoweredError, OpdslError):
+            return UNSERVED
+
+    def _add(self, state: State, values: Sequence[Any]) -> _Plans:
+        """A program for calls like one, with a plan."""
+        source = self.source
+
+        def function(*given: Any) -> Any:
+            return _served(source.function(*given, *source.constants.values()))
+
+        given = tuple(over(None, geometry_of(each)) if isinstance(each, torch.Tensor) else each for each in values)
+        names = tuple(each.name for each in source.inputs)
+        program = optimised(traced(function, Leaves(names, given, ((LEAF,) * len(given), {}))))
+        made = _Plans(program.replace(name=source.name), [Crossing().tensor(each) for each in program.constants.values()])
+        self.running.append(made)
+        made.lower_for(state, values, is_exact=self.is_exact)
+        return made
+
+    def _blamed(self, error: BaseException) -> frozenset[str]:
+        """The nodes whose step could not be lowered."""
+        programs = [self.source, *self.programs]
+        codes = {each.function.__code__: each for each in programs}
+        found: BaseException | None = error
+        while found is not None:
+            trace = found.__traceback__
+            while trace is not None:
+                program = codes.get(trace.tb_frame.f_code)
+                if program is not None:
+                    step = _step_of(program, trace.tb_lineno)
+                    parts = () if step is None else step.parts or (step,)
+                    names = [each.name for part in parts for each in part.results if each is not None]
+                    return frozenset(self.reader.made[each] for each in names if each in self.reader.made)
+                trace = trace.tb_next
+            found = found.__cause__ or found.__context__
+        return frozenset()
+
+
+def _step_of(program: Program, line: int) -> Step | None:
+    """The step that stands in a line of a program's function: steps stand last, one a line, before the result."""
+    code = program.function.__code__
+    last = max(number for *_, number in code.co_lines() if number is not None)
+    index = line - (last - len(program.steps))
+    return program.steps[index] if 0 <= index < len(program.steps) else None
+
+
+def _is_fixed(value: Any) -> bool:
+    """Whether an argument always has the geometry that it is traced with."""
+    if isinstance(value, torch.Tensor):
+        return all(type(each) is int for each in (*value.shape, *value.stride()))
+    return False
+
+
+def _example(value: Any) -> Any:
+    """An argument like those of calls: torch tells a number for each size that it knows as a symbol."""
+    if isinstance(value, torch.Tensor):
+        shape, strides = (tuple(map(_example, each)) for each in (value.shape, value.stride()))
+        return torch.empty_strided(shape, strides, dtype=value.dtype, device="cpu")
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        if value.node.hint is None:
+            raise NotLoweredError("elements decide sizes")
+        return value.node.hint
+    return value

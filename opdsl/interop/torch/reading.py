@@ -1,0 +1,270 @@
+"""Graphs of torch.fx as programs: each call of an ATen operator, or of a registered one, becomes a step."""
+
+from __future__ import annotations
+
+import math
+import operator as arithmetic
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+
+from opdsl.dispatch import Operator
+from opdsl.errors import OpdslError, ProgramError, UnknownOperatorError
+from opdsl.interop.torch import tensors
+from opdsl.interop.torch.crossing import Crossing
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Input, Result, Size, Step, operator_named
+from opdsl.runtime import Device, Tensor
+
+__all__ = ["ARITHMETIC", "FUNCTIONS", "KEPT", "STATEMENTS", "GraphReader", "operator_of"]
+
+KEPT = "opdsl"
+"""Where nodes that were written from a program keep the part of it that they stand for, in ``node.meta``."""
+
+ARITHMETIC: dict[Callable[..., Any], str] = {
+    arithmetic.add: "+",
+    arithmetic.sub: "-",
+    arithmetic.mul: "*",
+    arithmetic.truediv: "/",
+    arithmetic.floordiv: "//",
+    arithmetic.mod: "%",
+    arithmetic.pow: "**",
+    arithmetic.eq: "==",
+    arithmetic.ne: "!=",
+    arithmetic.lt: "<",
+    arithmetic.le: "<=",
+    arithmetic.gt: ">",
+    arithmetic.ge: ">=",
+    arithmetic.and_: "and",
+    arithmetic.or_: "or",
+    arithmetic.is_: "is",
+}
+"""What graphs compute of sizes between the calls, as programs write it."""
+
+FUNCTIONS: dict[Callable[..., Any], str] = {
+    torch.sym_max: "max",
+    torch.sym_min: "min",
+    max: "max",
+    min: "min",
+    math.ceil: "math.ceil",
+    math.floor: "math.floor",
+    math.trunc: "math.trunc",
+    torch.sym_float: "",
+    arithmetic.neg: "-",
+    arithmetic.not_: "not ",
+    torch.sym_not: "not ",
+}
+"""The same of functions."""
+
+STATEMENTS = re.compile(r"_assert|sym_constrain|_guards_fn|\b_check")
+"""Calls that only say what has been found to hold."""
+
+# Sizes and strides that a graph reads.
+_READ = {torch.ops.aten.sym_size.int: "shape[{}]", torch.ops.aten.sym_stride.int: "stride()[{}]"}
+
+
+def operator_of(target: Any) -> Operator | None:
+    """The operator of the same schema as torch's; None where there is none.
+
+    Args:
+        target: what a node calls.
+    """
+    if not isinstance(target, torch._ops.OpOverload):
+        return None
+    try:
+        found = operator_named(str(target.name()))  # type: ignore[no-untyped-call]
+    except (UnknownOperatorError, OpdslError):
+        return None
+    # Torch may have arguments of late that are not here.
+    names = {each.name for each in found.schema.arguments}
+    return found if names.issuperset(each.name for each in target._schema.arguments) else None
+
+
+class GraphReader:
+    """Reads the nodes of one graph.
+
+    values: what stands for each node: an expression, a constant, or a tuple of them for an operator of several results.
+
+    Args:
+        nodes: in order.
+        attributes: where tensors lie that the graph reads by name.
+    """
+
+    def __init__(self, nodes: Iterable[torch.fx.Node], attributes: torch.nn.Module | None = None) -> None:
+        self.nodes = list(nodes)
+        self.attributes = attributes
+        self.values: dict[torch.fx.Node, Any] = {}
+        self.constants: dict[str, Tensor] = {}
+        self.inputs: list[Input] = []
+        self.steps: list[Step] = []
+        self.guards: list[str] = []
+        self.missing: set[str] = set()
+        # The nodes that give them, by the names of results.
+        self.made: dict[str, str] = {}
+        # Names of sizes of inputs, by what torch knows them as.
+        self._sizes: dict[str, str] = {}
+
+    def program(self, name: str) -> Program:
+        """The program.
+
+        Raises:
+            ProgramError: it calls operators that are not here, or returns what no program does.
+        """
+        outputs: Any = None
+        for node in self.nodes:
+            if node.op == "placeholder":
+                self.placeholder(node)
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "get_attr":
+                self._attribute(node)
+            elif node.op == "output":
+                outputs = self.outputs(node)
+            elif node.op != "call_module":
+                raise ProgramError(f"a node {node.op} of {node.target} is none of ATen's. Export with torch.export.")
+        name, sizes = getattr(self.attributes, "meta", {}).get(KEPT, (name, ()))
+        if self.missing:
+            raise ProgramError(
+                f"the exported program calls what is not here: {', '.join(sorted(self.missing))}. Decompose it: "
+                "exported.run_decompositions()."
+            )
+        guards = tuple(self.guards)
+        return Program(name, tuple(self.inputs), tuple(self.steps), outputs, guards, sizes, self.constants)
+
+    def placeholder(self, node: torch.fx.Node) -> None:
+        """Read an argument of the graph."""
+        kept, value = node.meta.get(KEPT), node.meta.get("val")
+        if isinstance(kept, Input):
+            self.inputs.append(kept)
+        elif isinstance(value, torch.Tensor):
+            dtype, device = tensors.to_opdsl(value.dtype, _refuse), Device(str(value.device))
+            shape = tuple([self._named(size, f"{node.name}_{dim}") for dim, size in enumerate(value.shape)])
+            self.inputs.append(Input(node.name, None, dtype, device, shape))
+        else:
+            kinds = {bool: bool, torch.SymBool: bool, float: float, torch.SymFloat: float}
+            self.inputs.append(Input(node.name, kinds.get(type(value), int)))
+        self.values[node] = Expression(self.inputs[-1].name)
+
+    def _named(self, size: Any, name: str) -> Size:
+        """A size of an input as the program has it: a number, or a name."""
+        if type(size) is int:
+            return size
+        text = str(size)
+        return self._sizes.setdefault(text, text if text.isidentifier() else name)
+
+    def constant(self, node: torch.fx.Node, found: torch.Tensor) -> None:
+        """Read a tensor that is no argument; its memory is shared."""
+        self.constants[node.name] = Crossing().returned(found)
+        self.values[node] = Expression(node.name)
+
+    def _attribute(self, node: torch.fx.Node) -> None:
+        found: Any = self.attributes
+        for name in str(node.target).split("."):
+            found = getattr(found, name)
+        if not isinstance(found, torch.Tensor):
+            return  # a graph within the graph
+        self.constant(node, found)
+        kept = node.meta.get(KEPT)
+        if isinstance(kept, Tensor) and Crossing().tensor(kept.detach()).data_ptr() == found.data_ptr():
+            self.constants[node.name] = kept
+
+    def _call(self, node: torch.fx.Node) -> None:
+        target: Any = node.target
+        kept = node.meta.get(KEPT)
+        if target is arithmetic.getitem:
+            self.values[node] = self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+        elif isinstance(kept, Expression):
+            self.values[node] = kept
+        elif target in _READ:
+            self.values[node] = self._size(node, _READ[target])
+        elif target in ARITHMETIC or target in FUNCTIONS:
+            self.values[node] = Expression(self._computed(target, [self.operand(each) for each in node.args]))
+        elif isinstance(kept, str):
+            self.guards.append(kept)
+        elif not STATEMENTS.search(str(target)):
+            self._step(node)
+
+    def _size(self, node: torch.fx.Node, text: str) -> Expression:
+        known = self._sizes.get(str(node.meta.get("val")))
+        if known is not None:
+            return Expression(known)
+        source, dim = node.args
+        return Expression(f"{self.operand(source).text}.{text.format(dim)}")
+
+    @staticmethod
+    def _computed(target: Any, operands: Sequence[Any]) -> str:
+        """What is computed of sizes, as an expression."""
+        texts = [each.text if isinstance(each, Expression) else repr(each) for each in operands]
+        if target in ARITHMETIC and len(texts) == 2:
+            return f"({f' {ARITHMETIC[target]} '.join(texts)})"
+        name = FUNCTIONS[target]
+        return f"({name}{texts[0]})" if name.strip() in ("-", "not") else f"{name}({', '.join(texts)})"
+
+    def _step(self, node: torch.fx.Node) -> None:
+        called = operator_of(node.target)
+        kept = node.meta.get(KEPT)
+        results, is_several, is_list = kept if kept is not None else _results(node)
+        parts = tuple(None if each is None else Expression(each.name) for each in results)
+        self.made |= {each.name: node.name for each in results if each is not None}
+        if not is_several and parts[0] is None:
+            # What is written is what is given.
+            parts = (self.operand(node.args[0]) if node.args else None,)
+        self.values[node] = parts if is_several else parts[0]
+        if called is None:
+            target: Any = node.target
+            self.missing.add(str(target.name() if isinstance(target, torch._ops.OpOverload) else target))  # type: ignore[no-untyped-call]
+            return
+        names = {each.name: each.python_name for each in called.schema.arguments}
+        operands = tuple(self.operand(each) for each in node.args)
+        options = {names[name]: self.operand(each) for name, each in node.kwargs.items()}
+        self.steps.append(Step(called, operands, options, results, is_list))
+
+    def operand(self, value: Any) -> Any:
+        """An argument of a node as a program has it."""
+        if isinstance(value, torch.fx.Node):
+            return self.values[value]
+        if isinstance(value, (tuple, list)):
+            return tuple(self.operand(each) for each in value)
+        return tensors.to_opdsl(value, _refuse)
+
+    def outputs(self, node: torch.fx.Node) -> Any:
+        """What the graph returns."""
+        return self._structured(node.args[0])
+
+    def _structured(self, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            parts = [self._structured(each) for each in value]
+            return parts if isinstance(value, list) else tuple(parts)
+        if isinstance(value, dict):
+            return {key: self._structured(each) for key, each in value.items()}
+        return self.operand(value)
+
+
+def _results(node: torch.fx.Node) -> tuple[tuple[Result | None, ...], bool, bool]:
+    """The results of a call, whether it may have several, and whether these are a list."""
+    made = node.meta.get("val")
+    if made is None and node.users:
+        raise ProgramError(
+            f"the node {node.name} does not say what it gives (meta['val']). Propagate fake tensors first: "
+            "torch.fx.passes.fake_tensor_prop.FakeTensorProp(graph_module).propagate(*arguments)."
+        )
+    is_several = isinstance(made, (tuple, list))
+    listed: list[Any] = list(made) if isinstance(made, (tuple, list)) else [made]
+    names = [f"{node.name}_{index}" for index in range(len(listed))] if is_several else [node.name]
+    results = tuple(
+        Result(name, tensors.to_opdsl(each.dtype, _refuse), tuple(map(_size, each.shape)), Device(str(each.device)))
+        if isinstance(each, torch.Tensor)
+        else None
+        for name, each in zip(names, listed, strict=True)
+    )
+    return results, is_several, isinstance(made, list)
+
+
+def _size(value: Any) -> Size:
+    return value if type(value) is int else str(value)
+
+
+def _refuse(value: torch.Tensor) -> Tensor:
+    raise ProgramError(f"a tensor stands among the arguments of a call: {tuple(value.shape)}. Make it a buffer.")

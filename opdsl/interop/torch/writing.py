@@ -1,0 +1,167 @@
+"""Programs as graphs of torch.fx: a call of the torch operator for each step."""
+
+from __future__ import annotations
+
+import ast
+import operator as arithmetic
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from opdsl.errors import ProgramError
+from opdsl.interop.torch.crossing import Crossing
+from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.reading import ARITHMETIC, FUNCTIONS, KEPT
+from opdsl.interop.torch.tensors import to_torch
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Step
+from opdsl.runtime import Generator
+
+__all__ = ["to_fx"]
+
+_BINARY: Mapping[type[ast.AST], Callable[..., Any]] = {
+    type(ast.parse(f"a {text} b", mode="eval").body.op): function  # type: ignore[attr-defined]
+    for function, text in ARITHMETIC.items()
+    if text in ("+", "-", "*", "/", "//", "%", "**", "and", "or")
+}
+_COMPARISONS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    type(ast.parse(f"a {text} b", mode="eval").body.ops[0]): function  # type: ignore[attr-defined]
+    for function, text in ARITHMETIC.items()
+    if text in ("==", "!=", "<", "<=", ">", ">=", "is")
+}
+# The first of each name: torch's own, which take symbols.
+_CALLED: Mapping[str, Callable[..., Any]] = {
+    text.strip(): function for function, text in reversed(FUNCTIONS.items()) if text
+}
+_UNARY: Mapping[type[ast.AST], Callable[..., Any]] = {ast.USub: arithmetic.neg, ast.Not: arithmetic.not_}
+
+
+def to_fx(program: Program) -> torch.fx.GraphModule:
+    """See ``Program.to_fx``."""
+    return _Writer(program).module()
+
+
+class _Writer:
+    """Writes one program.
+
+    nodes: what stands for tensors, numbers and expressions, by their text.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.graph = torch.fx.Graph()
+        self.root = torch.nn.Module()
+        self.nodes: dict[str, Any] = {}
+        self.sizes = dict(program.sizes)
+        self.missing: set[str] = set()
+        # Where names of sizes are read: the input, and how.
+        self.read: dict[str, tuple[str, Any, int]] = {}
+
+    def module(self) -> torch.fx.GraphModule:
+        """The graph.
+
+        Raises:
+            ProgramError: torch has not all of its operators, or it holds what no graph does.
+        """
+        program = self.program
+        for each in program.inputs:
+            node = self.nodes[each.name] = self.graph.placeholder(each.name)
+            node.meta[KEPT] = each
+            for function, sizes in (
+                (torch.ops.aten.sym_size.int, each.shape),
+                (torch.ops.aten.sym_stride.int, each.strides or ()),
+            ):
+                for dim, size in enumerate(sizes):
+                    if isinstance(size, str):
+                        self.read.setdefault(size, (each.name, function, dim))
+        for name, tensor in program.constants.items():
+            self.root.register_buffer(name, Crossing().tensor(tensor.detach()))
+            node = self.nodes[name] = self.graph.get_attr(name)
+            node.meta[KEPT] = tensor
+        for guard in program.guards:
+            self.graph.call_function(torch._check, (self.node(guard),)).meta[KEPT] = guard
+        for step in program.steps:
+            for part in step.parts or (step,):
+                self._step(part)
+        self.graph.output(self.value(program.outputs))
+        if self.missing:
+            raise ProgramError(
+                f"torch has no {', '.join(sorted(self.missing))}. Register what is yours first: "
+                "opdsl.interop.torch.register(library)."
+            )
+        made = torch.fx.GraphModule(self.root, self.graph, "Program")
+        made.meta[KEPT] = program.name, program.sizes
+        return made
+
+    def _step(self, step: Step) -> None:
+        target = find(step.operator.schema)
+        if target is None:
+            self.missing.add(step.name)
+            return
+        names = {each.python_name: each.name for each in step.operator.schema.arguments}
+        given = tuple(self.value(each) for each in step.operands)
+        named = {names.get(name, name): self.value(each) for name, each in step.options.items()}
+        is_several = step.is_list or len(step.results) > 1
+        only = step.results[0] if len(step.results) == 1 and not is_several else None
+        node = self.graph.create_node("call_function", target, given, named, only.name if only is not None else None)
+        node.meta[KEPT] = step.results, is_several, step.is_list
+        if only is not None:
+            self.nodes[only.name] = node
+        for index, each in enumerate(step.results if is_several else ()):
+            if each is not None:
+                self.nodes[each.name] = self.graph.call_function(arithmetic.getitem, (node, index))
+
+    def value(self, value: Any) -> Any:
+        """An operand as an argument of a node."""
+        if isinstance(value, Expression):
+            return self.node(value.text)
+        if isinstance(value, (tuple, list)):
+            parts = [self.value(each) for each in value]
+            return parts if isinstance(value, list) else tuple(parts)
+        if isinstance(value, dict):
+            return {key: self.value(each) for key, each in value.items()}
+        if isinstance(value, Generator):
+            raise ProgramError("torch draws from generators of its own (got an opdsl.Generator). Leave generator= out.")
+        return to_torch(value)
+
+    def node(self, text: str) -> Any:
+        """The node of an expression, which is made when it is first asked for."""
+        if text not in self.nodes:
+            if text in self.read:
+                source, function, dim = self.read[text]
+                made = self.graph.call_function(function, (self.nodes[source], dim))
+            elif text in self.sizes:
+                made = self.node(self.sizes[text])
+            else:
+                made = self._computed(ast.parse(text, mode="eval").body)
+            if isinstance(made, torch.fx.Node):
+                made.meta[KEPT] = Expression(text)
+            self.nodes[text] = made
+        return self.nodes[text]
+
+    def _computed(self, tree: ast.expr) -> Any:
+        """What stands for a part of an expression: a node, or a number."""
+        call = self.graph.call_function
+        if isinstance(tree, ast.Constant):
+            return tree.value
+        if isinstance(tree, ast.Name):
+            return self.node(tree.id)
+        if isinstance(tree, ast.BinOp):
+            return call(_BINARY[type(tree.op)], (self._computed(tree.left), self._computed(tree.right)))
+        if isinstance(tree, ast.BoolOp):
+            parts = [self._computed(each) for each in tree.values]
+            made = parts[0]
+            for each in parts[1:]:
+                made = call(_BINARY[type(tree.op)], (made, each))
+            return made
+        if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+            operands = self._computed(tree.left), self._computed(tree.comparators[0])
+            return call(_COMPARISONS[type(tree.ops[0])], operands)
+        if isinstance(tree, ast.UnaryOp):
+            return call(_UNARY[type(tree.op)], (self._computed(tree.operand),))
+        if isinstance(tree, ast.Call) and ast.unparse(tree.func) in _CALLED:
+            return call(_CALLED[ast.unparse(tree.func)], tuple(self._computed(each) for each in tree.args))
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "storage_offset":
+            return call(torch.ops.aten.sym_storage_offset.default, (self._computed(tree.func.value),))
+        raise ProgramError(f"{ast.unparse(tree)} is computed of sizes, for which torch.fx has no node. Hand it over.")
