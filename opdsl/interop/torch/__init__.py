@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
     from opdsl.programs import Program
 
-__all__ = ["deregister", "from_fx", "register", "register_collate", "wrap"]
+__all__ = ["backend", "compiled_graphs", "deregister", "from_fx", "register", "register_collate", "to_fx", "wrap"]
 
 
 def register(what: Library | Any) -> tuple[str, ...]:
@@ -158,7 +158,22 @@ def from_fx(exported: Any) -> Program:
 
 
 def to_fx(program: Program) -> Any:
-    """A program as a ``torch.fx.GraphModule``: see ``Program.to_fx``."""
+    """A program as a ``torch.fx.GraphModule``: what ``Program.to_fx`` gives.
+
+    Args:
+        program: which.
+
+    Returns:
+        The module.
+
+    Raises:
+        MissingDependencyError: torch is not installed, or too old.
+        ProgramError: torch lacks an operator.
+
+    >>> import opdsl, torch
+    >>> to_fx(opdsl.trace(lambda x: x * 2, opdsl.ones(2)))(torch.ones(3))
+    tensor([2., 2., 2.])
+    """
     _require_torch()
     from opdsl.interop.torch import writing
 
@@ -199,8 +214,8 @@ def compiled_graphs() -> tuple[Any, ...]:
     """The graphs that ``torch.compile`` has handed to the backend, and that are still there.
 
     Returns:
-        Each with its ``kind`` (``inference``, ``forward`` or ``backward``), the ``programs`` that run, and, as ``left``,
-        the operators that torch runs with the reason. In words, by ``str``.
+        Each with its ``kind`` (``inference``, ``forward`` or ``backward``), the ``programs`` that run, and, as
+        ``left``, the operators that torch runs with the reason. In words, by ``str``.
 
     Raises:
         MissingDependencyError: torch is not installed, or too old.
@@ -208,8 +223,9 @@ def compiled_graphs() -> tuple[Any, ...]:
     >>> import torch
     >>> dropped = torch.compile(lambda x: torch.nn.functional.dropout(x.exp() * 2), backend="opdsl")
     >>> _ = dropped(torch.ones(3))
-    >>> print(compiled_graphs()[-1])
-    x
+    >>> print(*(each for each in compiled_graphs() if each.left))
+    inference: 1 programs of 1 steps
+    torch runs aten::native_dropout: it draws torch's random numbers
     """
     _require_torch()
     from opdsl.interop.torch import compiling

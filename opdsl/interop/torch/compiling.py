@@ -11,8 +11,9 @@ import logging
 import operator as arithmetic
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from itertools import count
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import attrs
 import torch
@@ -52,12 +53,13 @@ class CompiledGraph:
         return "\n".join([*lines, *(f"torch runs {name}: {reason}" for name, reason in self.left.items())])
 
 
-_graphs: WeakSet[CompiledGraph] = WeakSet()
+_graphs: WeakValueDictionary[int, CompiledGraph] = WeakValueDictionary()
+_numbers = count()
 
 
 def compiled_graphs() -> tuple[CompiledGraph, ...]:
     """See ``opdsl.interop.torch.compiled_graphs``."""
-    return tuple(_graphs)
+    return tuple(each for _, each in sorted(_graphs.items()))
 
 
 @cache
@@ -74,15 +76,28 @@ def make_backend() -> Callable[..., Any]:
 
 @cache
 def _decompositions() -> dict[Any, Callable[..., Any]]:
-    """What takes operators apart that are not here."""
-    return {
+    """What takes operators apart that are not here, or that look at elements in another way."""
+    lacking = {
         target: function
-        for target, function in core_aten_decompositions().items()
+        for target, function in dict(core_aten_decompositions()).items()
         if isinstance(target, torch._ops.OpOverload)
         and target.namespace == "aten"
         and target._opname not in PACKETS
         and "attention" not in target._opname  # torch has kernels that know the whole of it
     }
+    return {**lacking, torch.ops.aten.embedding_dense_backward.default: _embedding_dense_backward}
+
+
+def _embedding_dense_backward(
+    grad: torch.Tensor, indices: torch.Tensor, rows: int, padding: int, scale_by_frequency: bool
+) -> torch.Tensor:
+    """The gradient of an embedding's table; the forward pass has held all indices against it."""
+    if scale_by_frequency:
+        return NotImplemented  # type: ignore[no-any-return]
+    grads = grad.reshape((indices.numel(), grad.shape[-1]))
+    if padding >= 0:
+        grads = torch.where((indices.reshape(-1) != padding).unsqueeze(1), grads, 0)
+    return torch.index_add(grad.new_zeros((rows, grads.shape[1])), 0, indices.reshape(-1), grads)
 
 
 def _compiled(kind: str, graph: torch.fx.GraphModule, examples: Sequence[Any]) -> Callable[..., Any]:
@@ -102,7 +117,7 @@ def _compiled(kind: str, graph: torch.fx.GraphModule, examples: Sequence[Any]) -
     pieces = [each for each in made.children() if isinstance(each, Piece)]
     named = {_name(node): reason for node, reason in left.items() if reason is not _SIZE}
     described = CompiledGraph(kind, tuple(program for each in pieces for program in each.programs), named)
-    _graphs.add(described)
+    _graphs[next(_numbers)] = described
     made.meta["opdsl"] = described  # lives as long as the graph does
     _log.debug("%s", described)
     return _boxed(made)
@@ -139,7 +154,7 @@ def _divided(
     parts = _parts(made.graph, {copied[node] for node in left})
     fuse_by_partitions(made, [dict.fromkeys(each) for each in parts], prefix=_FUSED, always_return_tuple=True)
     for name, module in list(made.named_children()):
-        if not name.startswith(_FUSED):
+        if not (name.startswith(_FUSED) and isinstance(module, torch.fx.GraphModule)):
             continue
         try:
             piece = Piece(module)
@@ -147,7 +162,9 @@ def _divided(
             names = error.names & originals.keys()
             # Where nobody is to blame, all of the piece stays with torch.
             found = [originals[each] for each in names] or [
-                originals[each.name] for each in module.graph.nodes if each.name in originals and each.op != "placeholder"
+                originals[each.name]
+                for each in module.graph.nodes
+                if each.name in originals and each.op != "placeholder"
             ]
             return made, {node: str(error) for node in found if node.op == "call_function"}
         setattr(made, name, piece)
@@ -172,9 +189,7 @@ def _parts(graph: torch.fx.Graph, left: set[torch.fx.Node]) -> list[list[torch.f
         # A part of depth 2k follows what torch runs at depth 2k - 1.
         depth = max((depths[each] for each in node.all_input_nodes), default=-1)
         depth = max(depth, 0 if not is_left else -1)
-        if is_left and depth >= 0 and depth % 2 == 0:
-            depth += 1
-        elif not is_left and depth % 2:
+        if (is_left and depth >= 0 and depth % 2 == 0) or (not is_left and depth % 2):
             depth += 1
         depths[node] = depth
         if not is_left:
@@ -198,7 +213,11 @@ def _reason(node: torch.fx.Node) -> str:
         source: Any = node.args[0]
         return _reason(source)
     if not isinstance(node.target, torch._ops.OpOverload):
-        return _SIZE if isinstance(node.meta.get("val"), (int, torch.SymInt, torch.SymFloat, torch.SymBool)) else "no operator of ATen's"
+        return (
+            _SIZE
+            if isinstance(node.meta.get("val"), (int, torch.SymInt, torch.SymFloat, torch.SymBool))
+            else "no operator of ATen's"
+        )
     made = node.meta.get("val")
     listed = list(made) if isinstance(made, (tuple, list)) else [made]
     if made is None or not all(each is None or isinstance(each, torch.Tensor) for each in listed):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -122,20 +122,23 @@ class _Plans:
     def lower_for(self, state: State, values: Sequence[Any], *, is_exact: bool) -> None:
         """Make a plan for calls like one.
 
+        Args:
+            state: of the call.
+            values: its arguments.
+            is_exact: whether all calls have its very geometries.
+
         Raises:
             NotLoweredError: there is none.
         """
-        if is_exact:
-            try:
-                plan, made_of = self._made(values, is_exact=True)
-            except NotLoweredError:  # elements decide sizes, say, which symbols may stand for
-                plan, made_of = self._made(values, is_exact=False)
-        else:
-            plan, made_of = self._made(values, is_exact=False)
-        self.plans.setdefault(state, []).append(plan)
+        # Where elements decide what is done, plans of exact geometries cannot be made: such calls are left to torch.
+        made = [self._made(values, is_exact=True)]
+        if not is_exact:
+            made.append(self._made(values, is_exact=False))
+        self.plans.setdefault(state, []).extend(plan for plan, _ in made)
         holders.add(self)
-        for packet in made_of:
-            packet.dependents.add(self)
+        for _, made_of in made:
+            for packet in made_of:
+                packet.dependents.add(self)
 
     def _made(self, values: Sequence[Any], *, is_exact: bool) -> tuple[Plan, Dependencies]:
         arguments = (*values, *self.constants)
@@ -231,7 +234,9 @@ class Piece(torch.nn.Module):
         given = tuple(over(None, geometry_of(each)) if isinstance(each, torch.Tensor) else each for each in values)
         names = tuple(each.name for each in source.inputs)
         program = optimised(traced(function, Leaves(names, given, ((LEAF,) * len(given), {}))))
-        made = _Plans(program.replace(name=source.name), [Crossing().tensor(each) for each in program.constants.values()])
+        made = _Plans(
+            program.replace(name=source.name), [Crossing().tensor(each) for each in program.constants.values()]
+        )
         self.running.append(made)
         made.lower_for(state, values, is_exact=self.is_exact)
         return made

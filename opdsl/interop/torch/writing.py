@@ -54,7 +54,7 @@ class _Writer:
         self.root = torch.nn.Module()
         self.nodes: dict[str, Any] = {}
         self.sizes = dict(program.sizes)
-        self.missing: set[str] = set()
+        self.parts = [part for step in program.steps for part in step.parts or (step,)]
         # Where names of sizes are read: the input, and how.
         self.read: dict[str, tuple[str, Any, int]] = {}
 
@@ -65,6 +65,12 @@ class _Writer:
             ProgramError: torch has not all of its operators, or it holds what no graph does.
         """
         program = self.program
+        missing = sorted({each.name for each in self.parts if find(each.operator.schema) is None})
+        if missing:
+            raise ProgramError(
+                f"torch has no {', '.join(missing)}. Register what is yours first: "
+                "opdsl.interop.torch.register(library)."
+            )
         for each in program.inputs:
             node = self.nodes[each.name] = self.graph.placeholder(each.name)
             node.meta[KEPT] = each
@@ -81,24 +87,16 @@ class _Writer:
             node.meta[KEPT] = tensor
         for guard in program.guards:
             self.graph.call_function(torch._check, (self.node(guard),)).meta[KEPT] = guard
-        for step in program.steps:
-            for part in step.parts or (step,):
-                self._step(part)
+        for step in self.parts:
+            self._step(step)
         self.graph.output(self.value(program.outputs))
-        if self.missing:
-            raise ProgramError(
-                f"torch has no {', '.join(sorted(self.missing))}. Register what is yours first: "
-                "opdsl.interop.torch.register(library)."
-            )
         made = torch.fx.GraphModule(self.root, self.graph, "Program")
         made.meta[KEPT] = program.name, program.sizes
         return made
 
     def _step(self, step: Step) -> None:
         target = find(step.operator.schema)
-        if target is None:
-            self.missing.add(step.name)
-            return
+        assert target is not None, "all were looked up before"
         names = {each.python_name: each.name for each in step.operator.schema.arguments}
         given = tuple(self.value(each) for each in step.operands)
         named = {names.get(name, name): self.value(each) for name, each in step.options.items()}
