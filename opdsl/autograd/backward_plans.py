@@ -107,17 +107,11 @@ class BackwardPlans:
             if kind in _WITHOUT_VERSION:
                 continue
             names.append(f"{value}_version")
-            version = f"{value}._writes" if kind == "tensor" else f"version_of({value})"
-            watched = value
-            if kind.startswith("result"):
-                watched = f"{value}_result"
-                names.append(f"{value}_original")
-                checks.append(f"    {watched} = {value}_original()")
-                version = f"{watched} is not None and version_of({watched})"
-                checks.append(f"    if {watched} is not None and version_of({watched}) != {value}_version:")
-            else:
-                checks.append(f"    if {version} != {value}_version:")
-            checks.append(f"        raise changed(node, {name!r}, {watched}, {value}_version)")
+            version = f"version_of({value})" if kind.startswith("shared") else f"{value}._writes"
+            checks += [
+                f"    if {version} != {value}_version:",
+                f"        raise changed(node, {name!r}, {value}, {value}_version)",
+            ]
         lines = ["def backward(node, gradients):"]
         if names:
             lines.append(f"    {', '.join(names)}, = node.saved")

@@ -249,21 +249,28 @@ class NodeLines:
         if saved.place is None:
             return [source, version], []
         bare = noted.name("bare")
-        if value._base is not None or value.geometry.is_view or value.is_meta:
-            lines = [f"{bare} = {constant(keep_result)}({source}, {saved.place}).tensor"]
-        else:
-            form = value.geometry.replace(requires_grad=False)
-            meta = constant(form)
-            if not self.is_exact:
-                meta = f"{constant(form.table)}({source}.geometry.shape, {source}.geometry.strides)"
-            lines = [
-                f"{bare} = {constant(Tensor)}()",
-                f"{bare}.array = {source}.array",
-                f"{bare}.geometry = {meta}",
-                f"{bare}._writes = 0",
-                f"{bare}._base = None",
+        if not _has_own_memory(value):
+            return [bare, f"{constant(version_of)}({bare})"], [
+                f"{bare} = {constant(keep_result)}({source}, {saved.place}).tensor"
             ]
-        return [bare, f"{constant(version_of)}({source})", f"{constant(ref)}({source})"], lines
+        form = value.geometry.replace(requires_grad=False)
+        meta = constant(form)
+        if not self.is_exact:
+            meta = f"{constant(form.table)}({source}.geometry.shape, {source}.geometry.strides)"
+        lines = [
+            f"{bare} = {constant(Tensor)}()",
+            f"{bare}.array = {source}.array",
+            f"{bare}.geometry = {meta}",
+            f"{bare}._writes = 0",
+            f"{bare}._base = None",
+            f"{source}.kept = {bare}",
+        ]
+        return [bare, "0"], lines
+
+
+def _has_own_memory(result: Tensor) -> bool:
+    """Whether a result is no view, so that it counts its writes itself."""
+    return result._base is None and not result.geometry.is_view and not result.is_meta
 
 
 def _described(saved: Saved) -> tuple[str, bool]:
@@ -274,7 +281,8 @@ def _described(saved: Saved) -> tuple[str, bool]:
     if saved.is_meta:
         return "meta", False
     if saved.place is not None:
-        return f"result {saved.place}", value.geometry.requires_grad
+        kind = "result" if _has_own_memory(value) else "shared result"
+        return f"{kind} {saved.place}", value.geometry.requires_grad
     return "shared" if value._base is not None else "tensor", False
 
 

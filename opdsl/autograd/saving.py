@@ -11,11 +11,11 @@ import inspect
 import textwrap
 from types import FunctionType
 from typing import Any, NamedTuple
-from weakref import ref
 
 from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor, TensorMeta, version_of
+from opdsl.runtime.storage import version_counter
 
 __all__ = ["form_only", "keep", "keep_result", "restore", "with_history", "without_elements"]
 
@@ -83,13 +83,12 @@ class KeptResult(NamedTuple):
     """A result without its node.
 
     tensor: over the same memory, with no history.
-    original: the result itself, as long as anybody has it; nobody else could write the memory.
+    version: that its memory had.
     followed: whether it requires grad; positions and the like do not.
     """
 
     tensor: Tensor
     version: int
-    original: ref[Tensor]
     place: int
     followed: bool
 
@@ -114,7 +113,9 @@ def keep(value: Any) -> Any:
 def keep_result(result: Tensor, place: int) -> KeptResult:
     """A result as it is kept."""
     bare = _same_memory(result, requires_grad=False)
-    return KeptResult(bare, version_of(result), ref(result), place, result.geometry.requires_grad)
+    if version_counter(result) is result:
+        result.kept = bare
+    return KeptResult(bare, version_of(bare), place, result.geometry.requires_grad)
 
 
 def restore(node: Node, name: str, value: Any) -> Any:
@@ -128,9 +129,8 @@ def restore(node: Node, name: str, value: Any) -> Any:
             raise changed(node, name, value.tensor, value.version)
         return value.tensor
     if isinstance(value, KeptResult):
-        original = value.original()
-        if original is not None and version_of(original) != value.version:
-            raise changed(node, name, original, value.version)
+        if version_of(value.tensor) != value.version:
+            raise changed(node, name, value.tensor, value.version)
         if not value.followed:
             return value.tensor
         return with_history(value.tensor, node if value.place == 0 else Output(node, value.place))

@@ -180,7 +180,6 @@ def _restored(node: Node, value: Any) -> Any:
     """
     if not isinstance(value, KeptResult):
         return value
-    original = value.original()
-    if original is not None and version_of(original) != value.version:
-        raise changed(node, "result", original, value.version)
+    if version_of(value.tensor) != value.version:
+        raise changed(node, "result", value.tensor, value.version)
     return value.tensor

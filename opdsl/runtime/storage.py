@@ -41,12 +41,20 @@ def bump_version(tensor: TensorBase, before: int | None = None) -> None:
     counter = version_counter(tensor)
     present = counter._writes
     counter._writes = (present if before is None else before) + 1
+    count_in_kept(counter)
     recorder = lowering.get()
     if recorder is not None:
         amount = counter._writes - present
         if type(amount) is not int:
             raise NotLoweredError("a version that is not counted")
         recorder.steps.append(Written(counter, amount))
+
+
+def count_in_kept(tensor: TensorBase) -> None:
+    """Have the node that keeps a tensor's memory see that it was written."""
+    kept = getattr(tensor, "kept", None)
+    if kept is not None:
+        kept._writes += 1
 
 
 def version_counter(tensor: T) -> T:

@@ -21,9 +21,11 @@ class TensorBase:
         with. None for a tensor that owns its memory.
     _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
     autograd: what ``opdsl.autograd`` keeps; absent until it does.
+    kept: the tensor over the same memory by which the node that made this one counts its writes, also when this one is
+        gone; absent where there is none.
     """
 
-    __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry")
+    __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry", "kept")
 
     array: Any
     geometry: TensorMeta
@@ -31,3 +33,4 @@ class TensorBase:
     _base: Self | None
     _memory: Any
     autograd: Any
+    kept: Self

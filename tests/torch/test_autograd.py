@@ -636,3 +636,35 @@ def test_second_gradients_where_some_views_have_none() -> None:
         return library.autograd.grad(once.sum(), x)
 
     assert_same(program, [1.0, 2.0, 3.0])
+
+
+def _no_grad(lib, y):
+    with lib.no_grad():
+        y.mul_(2)
+
+
+WRITES = {
+    "recorded": lambda lib, y: y.mul_(2),
+    "not recorded": _no_grad,
+    "into a view": lambda lib, y: y[0].mul_(2),
+    "into an element": lambda lib, y: y.__setitem__(0, 0.5),
+    "detached": lambda lib, y: y.detach().mul_(2),
+    "as out": lambda lib, y: lib.ones(3, out=y.detach()),
+    "a copy": lambda lib, y: y.copy_(y * 3),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_result_that_was_written_and_is_gone_is_missed(name):
+    """Who computes gradients of a result must see that it was written, also when nobody else has it any more."""
+
+    def loss(lib, x):
+        y = x.exp()
+        WRITES[name](lib, y)
+        return (y * 1).sum()
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss(torch, torch.ones(3, requires_grad=True)).backward()
+        with pytest.raises(opdsl.errors.SavedTensorChangedError):
+            loss(opdsl, opdsl.ones(3, requires_grad=True)).backward()

@@ -29,7 +29,7 @@ from opdsl.runtime.lowering import (
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
-from opdsl.runtime.storage import base_for_view, version_counter
+from opdsl.runtime.storage import base_for_view, count_in_kept, version_counter
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol, least
 from opdsl.runtime.tensor import MetaArray
@@ -191,6 +191,10 @@ class Emitter:
         text = self._counting(counter)
         if text and step.amount:
             self._add(f"{text}._writes += {step.amount}")
+            # Whether the base of an argument requires grad nothing tells.
+            is_known = id(counter) in self.made or any(each is counter for each, _ in self.tensors)
+            if counter.geometry.requires_grad or not is_known:
+                self._add(f"{self.recorder.constant(count_in_kept)}({text})")
 
     def _counting(self, counter: Tensor) -> str:
         """The expression of what counts writes; empty where it has not been made."""
