@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from opdsl.aten.comparison import where
-from opdsl.aten.joining import cat
 from opdsl.aten.likes import ones_like
 from opdsl.declare import Inplace, Out, op
 from opdsl.dispatch import is_grad_enabled
@@ -35,16 +34,6 @@ def cumsum_combine(a, b):
     return a + b
 
 
-@cumsum.derivative("self")
-def cumsum_derivative(grad, dim):
-    return from_the_end(cumsum, grad, dim)
-
-
-def from_the_end(scan: Callable[[Tensor, int], Tensor], tensor: Tensor, dim: int) -> Tensor:
-    """A scan along a dimension that begins with its last element."""
-    return scan(tensor.flip([dim]), dim).flip([dim]) if tensor.ndim else scan(tensor, dim)
-
-
 @op(
     "aten::cumprod",
     variants="function, method",
@@ -60,39 +49,6 @@ def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 @cumprod.scan(init=1, promote="sum", accumulators=("wide",))
 def cumprod_combine(a, b):
     return a * b
-
-
-@cumprod.derivative("self")
-def cumprod_derivative(grad, self, result, dim):
-    self = self.to(grad.dtype)
-    if self.ndim == 0:
-        return grad
-    if not is_grad_enabled():
-        return cumprod_gradient(grad, self, result, dim)
-    # Where an element is 0 there is no quotient to differentiate: what stands before it times what follows.
-    factors, size = self.conj(), self.shape[dim]
-    found, before = [], ones_like(grad.narrow(dim, 0, min(size, 1)))
-    for at in range(size):
-        after = grad.narrow(dim, at, 1)
-        if at + 1 < size:
-            products = cumprod(factors.narrow(dim, at + 1, size - at - 1), dim)
-            after = after + (grad.narrow(dim, at + 1, size - at - 1) * products).sum([dim], True)
-        found.append(before * after)
-        before = before * factors.narrow(dim, at, 1)
-    return cat(found, dim) if found else grad
-
-
-def cumprod_gradient(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """The gradient of ``cumprod`` by quotients; at the first 0 of a row by the products without it.
-
-    Behind that 0 all products are 0, whatever one of the elements there is.
-    """
-    zeros = cumsum(self == 0, dim)
-    first = (self == 0) * (zeros == 1)
-    without = cumprod(where(first, 1, self), dim)
-    at_first = from_the_end(cumsum, where(zeros > 0, grad * without.conj(), 0), dim)
-    before = from_the_end(cumsum, grad * result.conj(), dim) / self.conj()
-    return where(first, at_first, where(zeros > 0, 0, before))
 
 
 # ----------------------------------------------------------------------------------------------------------- extrema
@@ -205,6 +161,11 @@ def logcumsumexp_combine(a, b):
     smallest, largest = (a, b) if a.real < b.real else (b, a)
     added = largest + math.log1p(math.exp(smallest - largest))
     return a if smallest.real == largest.real and math.isinf(smallest.real) else added
+
+
+def from_the_end(scan: Callable[[Tensor, int], Tensor], tensor: Tensor, dim: int) -> Tensor:
+    """A scan along a dimension that begins with its last element."""
+    return scan(tensor.flip([dim]), dim).flip([dim]) if tensor.ndim else scan(tensor, dim)
 
 
 @_logcumsumexp.derivative("self")

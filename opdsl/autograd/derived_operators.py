@@ -25,7 +25,7 @@ _registry = Registry()
 
 def derivative_of_definition(definition: Definition) -> Any:
     """The derivative of a definition, by its kind; None where there is none."""
-    kind = KINDS.get(definition.kind)
+    kind = KINDS.get(definition.decorator)
     if kind is None or not kind.derivative:
         return None
     with _lock:

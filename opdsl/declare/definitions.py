@@ -43,7 +43,7 @@ def attach_definition(given: Attachment) -> None:
         if isinstance(each, FunctionType):
             given.checks(each).require_numbers()
     is_further = declaration.kind is kind
-    definition: Any = declaration.definition if is_further else _made(kind, declaration)
+    definition: Any = declaration.definition if is_further else _made(given)
     definition.add(function, **shape, **options)
     declaration.claim(what, function)
     if kind.derivative:
@@ -86,8 +86,21 @@ def _shape_function(given: Attachment) -> FunctionType:
     return found
 
 
-def _made(kind: Kind, declaration: Declaration) -> Any:
-    return _class_of(kind.definition)(declaration.main.schema, declaration.name)
+def _made(given: Attachment) -> Any:
+    declaration, kind = given.declaration, given.kind
+    path = kind.stepping if kind.stepping and _is_step(given) else kind.definition
+    return _class_of(path)(declaration.main.schema, declaration.name)
+
+
+def _is_step(given: Attachment) -> bool:
+    """Whether a function takes what is carried, then arguments of the operator, and combines no accumulators."""
+    init = given.options.get("init")
+    count = len(init) if isinstance(init, tuple) else 1
+    schema = given.declaration.main.schema
+    arguments = {each.python_name for each in (*schema.positional, *schema.keyword_only)}
+    code = given.function.__code__
+    named = code.co_varnames[count : code.co_argcount]
+    return "lift" not in given.options and bool(named) and arguments.issuperset(named)
 
 
 @cache

@@ -303,7 +303,10 @@ class Operator(Protocol, Generic[P, R_co]):
     ) -> Callable[[F], F]:
         """Attach the scalar functions of a scan: ``init``, ``lift``, the decorated ``combine``, ``finish``.
 
-        The operator has the argument ``dim``.
+        The operator has the argument ``dim``. The decorated function combines accumulators; or it takes what is carried
+        from element to element, then tensors and numbers of the operator by name, and returns what is carried on:
+        ``def step(h, a, b): return a * h + b``. That goes step by step, and need not be associative. Gradients are
+        derived unless ``lift`` takes the index.
 
         Args:
             keys: backends that it is for; all that compile where none is named.

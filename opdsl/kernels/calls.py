@@ -122,6 +122,19 @@ class Scanning(NamedTuple):
     finish: TypedGraph
 
 
+class Recurring(NamedTuple):
+    """What a recurrence computes, step by step along a dimension.
+
+    init: what is carried to the first element.
+    step: what is carried, then the arrays' elements and the numbers -> what is carried on, then results.
+    is_reverse: whether it begins with the last element.
+    """
+
+    init: tuple[bool | int | float | complex, ...]
+    step: TypedGraph
+    is_reverse: bool
+
+
 class RowCall(NamedTuple):
     """What is computed along one dimension, for every element of the others.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PointwiseCall,
         PoolingCall,
         ProductCall,
+        Recurring,
         ReductionCall,
         RowCall,
         Scanning,
@@ -64,6 +65,9 @@ class Compiler(Protocol):
 
         Outputs that are added to are given, and hold what is added to.
         """
+
+    def recurrence(self, recurring: Recurring, call: RowCall) -> Compiled:
+        """A recurrence along rows: arrays and numbers, then given outputs -> as for pointwise."""
 
     def product(self, call: ProductCall) -> Compiled:
         """Matrix products: the factors' arrays, ``alpha``, ``beta``, then the output -> None.

@@ -80,6 +80,7 @@ class Kind(NamedTuple):
     definition: the subclass of ``Definition`` (``opdsl.kernels.definitions.structured``) that functions of this kind
         are added to, and which makes the kernels of all variants: ``module:Class``. Empty for what makes no kernels,
         or those of one key.
+    stepping: the class for a function that takes what is carried, then arguments of the operator by name.
     meta: what ``.meta`` is to it.
     is_way: whether it computes the operator for all variants, so that no other way stands beside it.
     shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
@@ -96,6 +97,7 @@ class Kind(NamedTuple):
     texts: Texts = Texts.NONE
     options: Mapping[str, Option] = MappingProxyType({})
     definition: str = ""
+    stepping: str = ""
     meta: Meta = Meta.CHECK
     is_way: bool = False
     shares_plans: bool = False
@@ -154,6 +156,8 @@ _KINDS = (
         Texts.KEYS_OR_ALL,
         _ACCUMULATING,
         definition="opdsl.kernels.definitions.scan:ScanDefinition",
+        stepping="opdsl.kernels.definitions.recurrence:RecurrenceDefinition",
+        derivative="opdsl.autograd.recurrence:RecurrenceDerivative",
         meta=Meta.NONE,
         is_way=True,
     ),
@@ -199,5 +203,5 @@ _KINDS = (
 KINDS: Mapping[str, Kind] = MappingProxyType({each.name: each for each in _KINDS})
 """The kinds by the names of their decorators."""
 
-COMPILED = tuple(each.name for each in _KINDS if each.definition)
+COMPILED = (*(each.name for each in _KINDS if each.definition), "recurrence")
 """The kinds that backends compile; a backend's function for one has its name (``opdsl.kernels.compiler``)."""

@@ -26,6 +26,7 @@ _BY_KIND: dict[str, Callable[[Any], Rule]] = {
     "reduction": Folding,
     "row": AllButRows,
     "scan": Carrying,
+    "recurrence": AllButRows,
 }
 
 

@@ -8,7 +8,7 @@ into parts, each of which begins with the accumulators of all parts before it, s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, SMALLER, Loop, Operands, call, load_lane, smaller, store_lane
@@ -42,6 +42,11 @@ class ScanSignature(NamedTuple):
     layout: str
     form: str
 
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        """What the kernel reads."""
+        return (self.input,)
+
     def __str__(self) -> str:
         init = " ".join(self.init)
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
@@ -58,21 +63,25 @@ def module_ir(signature: ScanSignature, functions: Sequence[str], declarations: 
         functions: LLVM text of ``@lift``, ``@combine`` and ``@finish``.
         declarations: what they need declared.
     """
-    kernel = _FORMS[signature.form](signature)
+    return printed(_FORMS[signature.form](signature), functions, declarations)
+
+
+def printed(kernel: Scan, functions: Sequence[str], declarations: Sequence[str]) -> str:
+    """The module of a kernel."""
     kernel.body()
     kernel.text.line("  ret void\n}")
     declared = sorted({*declarations, *DECLARATIONS, SMALLER})
     return "\n".join([*functions, str(kernel.text), *declared, ATTRIBUTES, METADATA])
 
 
-class _Scan:
+class Scan:
     """A scan kernel under construction."""
 
-    def __init__(self, signature: ScanSignature) -> None:
+    def __init__(self, signature: Any) -> None:
         self.signature = signature
         self.text = text = Text()
         text.line(f"define void @{SYMBOL}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
-        self.operands = Operands(text, [signature.input, *signature.outputs], signature.layout)
+        self.operands = Operands(text, [*signature.inputs, *signature.outputs], signature.layout)
         self.lanes = LANES[signature.form]
 
     def body(self) -> None:
@@ -95,20 +104,40 @@ class _Scan:
         arguments = [(signature.input.value, element), ("int64", index)][: 1 + signature.with_index]
         return call(self.text, "lift", arguments, signature.accumulators)
 
-    def write(self, places: Sequence[str], values: Accumulators) -> None:
-        """Write what comes of accumulators."""
+    def step(self, counter: str) -> str:
+        """The index of the element that is taken at a step."""
+        return counter
+
+    def advance(
+        self, before: Accumulators, here: dict[int, str], index: str, *, writes: bool = True
+    ) -> tuple[Accumulators, Accumulators]:
+        """The accumulators with one more element, and what comes of them, where it is written.
+
+        Args:
+            before: the accumulators.
+            here: where the operands lie.
+            index: of the element.
+            writes: whether results are wanted.
+        """
         signature = self.signature
+        values = self.combined(before, self.lifted(here[0], index))
+        if not writes:
+            return values, []
         types = [each.value for each in signature.outputs]
-        results = call(self.text, "finish", list(zip(signature.accumulators, values, strict=True)), types)
-        for output, index, result in zip(signature.outputs, places, results, strict=True):
-            store_operand(self.text, output, index, result)
+        return values, call(self.text, "finish", list(zip(signature.accumulators, values, strict=True)), types)
+
+    def write(self, here: dict[int, str], results: Accumulators) -> None:
+        """Store results."""
+        first = len(self.signature.inputs)
+        for at, (output, result) in enumerate(zip(self.signature.outputs, results, strict=True)):
+            store_operand(self.text, output, here[first + at], result)
 
 
-class _Across(_Scan):
+class Across(Scan):
     """As many rows as there are lanes at once, their accumulators in memory."""
 
     def body(self) -> None:
-        """See ``_Scan.body``."""
+        """See ``Scan.body``."""
         text, operands = self.text, self.operands
         kinds = self.signature.accumulators
         arrays = [text.value(f"alloca {REGISTER[kind]}, i64 {self.lanes}, align 64") for kind in kinds]
@@ -119,18 +148,19 @@ class _Across(_Scan):
                 for kind, array, value in zip(kinds, arrays, self.initial(), strict=True):
                     store_lane(text, kind, array, lane.counter, value)
             with Loop(text, "i", "0", operands.length) as step:
-                here = operands.moved(places, operands.along, step.counter)
+                index = self.step(step.counter)
+                here = operands.moved(places, operands.along, index)
                 with Loop(text, "w", "0", lanes, kind=PARALLEL) as lane:
                     w = lane.counter
-                    element, *written = (operands.element(k, here, operands.kept, w) for k in here)
+                    elements = {k: operands.element(k, here, operands.kept, w) for k in here}
                     before = [load_lane(text, kind, array, w) for kind, array in zip(kinds, arrays, strict=True)]
-                    values = self.combined(before, self.lifted(element, step.counter))
+                    values, results = self.advance(before, elements, index)
                     for kind, array, value in zip(kinds, arrays, values, strict=True):
                         store_lane(text, kind, array, w, value)
-                    self.write(written, values)
+                    self.write(elements, results)
 
 
-class _InRegisters(_Scan):
+class _InRegisters(Scan):
     """A few lanes, their accumulators in registers."""
 
     def run(
@@ -160,23 +190,24 @@ class _InRegisters(_Scan):
             pairs = [list(zip(kinds, values, strict=True)) for values in begin]
             carried = [[step.carry(kind, value) for kind, value in each] for each in pairs]
             after: list[str] = []
+            taken = self.step(step.counter)
             for lane, before in enumerate(carried):
-                here = operands.moved(places[lane], operands.along, step.counter)
-                index = text.value(f"add i64 {first[lane]}, {step.counter}")
-                values = self.combined(before, self.lifted(here[0], index))
+                here = operands.moved(places[lane], operands.along, taken)
+                index = text.value(f"add i64 {first[lane]}, {taken}")
+                values, results = self.advance(before, here, index, writes=writes)
                 if writes:
-                    self.write([here[k] for k in here if k], values)
+                    self.write(here, results)
                 after += values
             step.hand_on(after)
         size = len(kinds)
         return [step.results[lane * size : (lane + 1) * size] for lane in range(len(begin))]
 
 
-class _Abreast(_InRegisters):
+class Abreast(_InRegisters):
     """A few rows at once, what is left one by one."""
 
     def body(self) -> None:
-        """See ``_Scan.body``."""
+        """See ``Scan.body``."""
         text = self.text
         together = text.value(f"and i64 %count, {-self.lanes}")
         with Loop(text, "t", "0", together, self.lanes) as tile:
@@ -196,7 +227,7 @@ class _Parts(_InRegisters):
     """One row after another, its parts at once; what is left of it is scanned by itself."""
 
     def body(self) -> None:
-        """See ``_Scan.body``."""
+        """See ``Scan.body``."""
         text, operands, lanes = self.text, self.operands, self.lanes
         word = text.value(f"getelementptr i64, ptr %strides, i64 {2 * len(operands.operands) + 1}")
         part = text.value(f"load i64, ptr {word}")
@@ -214,4 +245,4 @@ class _Parts(_InRegisters):
             self.run("rest", [places], (done, operands.length), after[-1:], ["0"], writes=True)
 
 
-_FORMS: dict[str, type[_Scan]] = {ACROSS: _Across, ABREAST: _Abreast, PARTS: _Parts}
+_FORMS: dict[str, type[Scan]] = {ACROSS: Across, ABREAST: Abreast, PARTS: _Parts}

@@ -65,6 +65,33 @@ class _Functions(NamedTuple):
     results: tuple[str, ...]
 
 
+class Steps(NamedTuple):
+    """Step by step: something is carried from element to element.
+
+    init: what is carried to the first element.
+    function: what is carried, then tensors and numbers by name -> what is carried on, then results.
+    accumulators: for each that is carried a key of ``ACCUMULATORS``.
+    results: for each a key of ``RESULTS``, or ``carried`` and a key of ``ACCUMULATORS``.
+    is_reverse: whether it begins with the last element.
+    """
+
+    init: tuple[bool | int | float, ...]
+    function: ScalarFunction
+    accumulators: tuple[str, ...]
+    results: tuple[str, ...]
+    is_reverse: bool = False
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The parameters that are carried."""
+        return self.function.parameters[: len(self.init)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that are arguments of the operator."""
+        return self.function.parameters[len(self.init) :]
+
+
 class ScanDefinition(RowwiseDefinition):
     """A scan of the schema's first argument along ``dim``; ``dtype`` means what it does in PyTorch.
 
@@ -129,7 +156,11 @@ class ScanDefinition(RowwiseDefinition):
         names = {each.name for each in self.parameters}
         demands = (
             ("dim" in names, "a scan has an argument dim: int"),
-            (names <= {self.parameters[0].name, "dim", "dtype"}, "a scan has no arguments beside dim and dtype"),
+            (
+                names <= {self.parameters[0].name, "dim", "dtype"},
+                "a scan that combines has no arguments beside dim and dtype. One that takes others goes step by step: "
+                f"def step(carried, {', '.join(each.name for each in self.parameters if each.name != 'dim')})",
+            ),
             (promote in PROMOTIONS, f"promote={promote!r} is unknown; use one of {', '.join(PROMOTIONS)}"),
             (set(functions.accumulators) <= set(ACCUMULATORS), f"accumulators are {', '.join(ACCUMULATORS)}"),
             (set(functions.results) <= set(RESULTS), f"results are {', '.join(RESULTS)}"),
@@ -181,6 +212,30 @@ class ScanDefinition(RowwiseDefinition):
     def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).scan(self.scanning(state.details), call)
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``."""
+        functions = self._functions
+        return tuple(each for each in (functions.lift, functions.combine, functions.finish) if each is not None)
+
+    dim = "dim"
+
+    @property
+    def steps(self) -> Steps | None:
+        """The scan step by step; None where elements are lifted with their index."""
+        from opdsl.scalar.composing import Composer
+
+        functions = self._functions
+        if functions.lift is not None and len(functions.lift.parameters) > 1:
+            return None
+        name = self.parameters[0].name
+        carried = tuple(f"carried{at}_of_{name}" for at in range(len(functions.init)))
+        graph = Composer(functions.combine.source)
+        before = [graph.parameter(each) for each in carried]
+        after = graph.call(functions.combine, [*before, *graph.call(functions.lift, [graph.parameter(name)])])
+        results = graph.call(functions.finish, after)
+        function = graph.finish(functions.combine.name, (*carried, name), [*after, *results])
+        return Steps(functions.init, function, functions.accumulators, functions.results)
 
     def scanning(self, value: DType) -> Scanning:
         """The typed functions for a scanned dtype.

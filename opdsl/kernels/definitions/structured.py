@@ -112,6 +112,11 @@ class Definition:
         raise NotImplementedError
 
     @property
+    def decorator(self) -> str:
+        """The name of the decorator that it is declared with."""
+        return self.kind
+
+    @property
     def may_resize_inputs(self) -> bool:
         """Whether an output that is resized may be an input, too."""
         return True

@@ -20,6 +20,7 @@ from opdsl.backends.cuda.indexed import indexed
 from opdsl.backends.cuda.indirect import indirect
 from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
+from opdsl.backends.cuda.recurrence import recurrence
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
 from opdsl.backends.cuda.scan import scan
@@ -35,6 +36,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
     "reduction": reduction,
     "row": row,
     "scan": scan,
+    "recurrence": recurrence,
     "indirect": indirect,
     "indexed": indexed,
 }

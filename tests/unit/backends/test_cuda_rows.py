@@ -192,6 +192,31 @@ def test_rows_of_any_shape(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong_ones(recorder.found) == []
 
 
+@lib.op
+def fading(self: Tensor, weight: Tensor, dim: int, keep: float) -> tuple[Tensor, Tensor]:
+    """Two values that are carried step by step."""
+    ...
+
+
+@fading.scan(init=(1.0, 0.0), promote="floating")
+def fading_step(product, total, self, weight, keep):
+    return max(min(product * weight, 2.0), -2.0), keep * total + self * product
+
+
+def test_recurrences_of_any_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(["recurrence"])
+    with recorder.installed(monkeypatch):
+        for shape in [(1,), (9000,), (3, 700), (700, 3), (5, 30, 7)]:
+            recorder.operator = f"recurrences of {shape}"
+            x, weight = whole_numbers(*shape).requires_grad_(), whole_numbers(shape[-1]).requires_grad_()
+            for dim in range(len(shape)):
+                found = fading(x, weight, dim, 0.5)
+                opdsl.autograd.grad([each.sum() for each in found], [x, weight])
+                fading(x.transpose(0, -1).detach(), weight[:1].detach(), dim, 0.5)
+    assert {each.what.is_reverse for each in recorder.found} == {False, True}
+    assert wrong_ones(recorder.found) == []
+
+
 def test_derived_gradients_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(["row"])
     with recorder.installed(monkeypatch):

@@ -7,15 +7,23 @@ from collections.abc import Callable
 import pytest
 
 import opdsl
+from opdsl import Tensor
+from opdsl.autograd import grad
 from tests.unit.backends.recording import PROGRAMS, Recorder
 
 ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def slopes(x: Tensor) -> object:
+    return grad([x.cumsum(1).sum()], [x])
+
 
 CALLS: dict[str, Callable[[], object]] = {
     "pointwise": lambda: opdsl.tensor(ROWS).exp(),
     "reduction": lambda: opdsl.tensor(ROWS).sum([1]),
     "row": lambda: opdsl.softmax(opdsl.tensor(ROWS), 1),
     "scan": lambda: opdsl.tensor(ROWS).cumsum(1),
+    "recurrence": lambda: slopes(opdsl.tensor(ROWS).requires_grad_()),
     "indirect": lambda: opdsl.tensor(ROWS).index_select(0, opdsl.tensor([1, 0])),
 }
 

@@ -1,0 +1,198 @@
+"""Derivatives of scans and recurrences: recurrences again, from the other end.
+
+What is carried gets a gradient from the results of its element and from what was carried on from there. So gradients
+are carried from element to element, beginning with the last one, by the derivative of a step. That reads what had been
+carried to each element, which a recurrence gives that runs as the first one did. Both have derivatives in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
+from opdsl.kernels.definitions.recurrence import RecurrenceDefinition
+from opdsl.kernels.definitions.scan import ScanDefinition, Steps
+from opdsl.runtime import Tensor
+from opdsl.runtime.forking import held_across_fork
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.derivative import differentiate
+from opdsl.schema import FunctionSchema, parse_schema
+
+__all__ = ["RecurrenceDerivative"]
+
+_lock = held_across_fork(threading.RLock())
+
+
+class _Backward(NamedTuple):
+    """The operators of a backward pass.
+
+    run: takes the gradients of the results, what was carried to each element, arguments, and the dimension.
+    carried: which of what is carried it reads.
+    names: the arguments that it takes.
+    before: gives all that was carried to each element; None where none of it is read.
+    """
+
+    run: Callable[..., Any]
+    carried: tuple[int, ...]
+    names: tuple[str, ...]
+    before: Callable[..., Any] | None
+
+
+class RecurrenceDerivative:
+    """The derivative of a scan.
+
+    Args:
+        definition: the operator's, of accumulators that are combined or of something that is carried.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, definition: RecurrenceDefinition | ScanDefinition) -> None:
+        self.definition = definition
+        self.steps = definition.steps
+        self.names = tuple(each.name for each in definition.parameters)
+        self.tensors = tuple(each.name for each in definition.parameters if each.role.name == "TENSOR")
+        self.types = {each.python_name: str(each.type) for each in definition.schema.arguments}
+        self._made: dict[tuple[tuple[str, ...], bool], _Backward] = {}
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all of them."""
+        return (True,) * len(schema.returns)
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
+        """See ``Derivative``: None where the index of an element takes part.
+
+        Raises:
+            ScalarFunctionError: an operation of a scalar function has no derivative.
+        """
+        if self.steps is None:
+            return None
+        wanted = tuple(required)
+        backward = self._backward(wanted, is_complex)
+        needed = self.steps.names if backward.before is not None else backward.names
+
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            return self._run(wanted, gradients, values, asked, is_complex)
+
+        forms = frozenset(self.tensors) - frozenset(needed)
+        return (Formula(wanted, run, self.names, forms, len(self.definition.schema.returns) > 1, is_traceable=True),)
+
+    def source(self, required: Sequence[str] | None = None) -> str:
+        """The derivative of a step, to read."""
+        if self.steps is None:
+            return f"# {self.definition.name} takes the index of an element: no derivative."
+        return shown(self._derived(tuple(required or self.tensors), is_complex=False))
+
+    def _derived(self, wanted: tuple[str, ...], *, is_complex: bool) -> ScalarFunction:
+        assert self.steps is not None, "formulas has looked"
+        return differentiate(self.steps.function, (*self.steps.carried, *wanted), is_complex=is_complex)
+
+    def _backward(self, wanted: tuple[str, ...], is_complex: bool) -> _Backward:
+        key = (wanted, is_complex)
+        with _lock:
+            found = self._made.get(key)
+            if found is None:
+                found = self._made[key] = self._make(wanted, is_complex=is_complex)
+            return found
+
+    def _make(self, wanted: tuple[str, ...], *, is_complex: bool) -> _Backward:
+        steps = self.steps
+        assert steps is not None, "formulas has looked"
+        derived = self._derived(wanted, is_complex=is_complex)
+        heads = derived.parameters[: len(steps.function.results)]
+        kept = derived.parameters[len(heads) :]
+        count = len(steps.init)
+        carried = tuple(at for at, name in enumerate(steps.carried) if name in kept)
+        names = tuple(name for name in steps.names if name in kept)
+        backward = Steps(
+            (0.0,) * count,
+            derived,
+            steps.accumulators,
+            ("value",) * len(wanted),
+            not steps.is_reverse,
+        )
+        tensors = [*heads[count:], *(steps.carried[at] for at in carried)]
+        run = self._operator("gradient", backward, tensors, names)
+        if not carried:
+            return _Backward(run, carried, names, None)
+        function = steps.function
+        results = tuple(function.results[:count]) + tuple(_carried_nodes(steps))
+        before = Steps(
+            steps.init,
+            ScalarFunction(
+                function.name, function.parameters, {}, function.nodes, function.places, results, function.source
+            ),
+            steps.accumulators,
+            tuple(f"carried {each}" for each in steps.accumulators),
+            steps.is_reverse,
+        )
+        return _Backward(run, carried, names, self._operator("carried", before, (), steps.names))
+
+    def _operator(self, what: str, steps: Steps, tensors: Sequence[str], names: Sequence[str]) -> Callable[..., Any]:
+        """The operator of a recurrence.
+
+        Args:
+            what: part of its name.
+            steps: the recurrence.
+            tensors: further tensors that it takes.
+            names: the arguments of the operator that it is derived of.
+        """
+        dim = free_name("dim", steps.function.parameters)
+        arguments = [f"Tensor {each}" for each in tensors]
+        arguments += [f"{self.types[each]} {each}" for each in names]
+        results = ", ".join(["Tensor"] * len(steps.results))
+        returns = results if len(steps.results) == 1 else f"({results})"
+        signature = f"({', '.join([*arguments, f'int {dim}'])}) -> {returns}"
+        function = steps.function
+        described = (self.definition.name, signature, function.nodes, function.results, steps.init, steps.accumulators)
+        digest = hashlib.blake2b(repr((*described, steps.results)).encode(), digest_size=6).hexdigest()
+        stem = self.definition.name.partition("::")[2].replace(".", "_").strip("_")
+        schema = parse_schema(f"derived::{stem}_{what}_{digest}{signature}")
+        known = known_operator(schema)
+        if known is not None:
+            return known
+        definition = RecurrenceDefinition(schema, self.definition.name, dim=dim)
+        taken = (*steps.carried, *tensors, *names)
+        definition.take(
+            steps._replace(
+                function=ScalarFunction(
+                    function.name, taken, {}, function.nodes, function.places, function.results, function.source
+                )
+            ),
+            "floating",
+        )
+        return defined(schema, definition, self.definition.name, accepts_numbers=False)
+
+    def _run(
+        self,
+        names: tuple[str, ...],
+        gradients: Sequence[Any],
+        values: Mapping[str, Any],
+        asked: Sequence[bool],
+        is_complex: bool,
+    ) -> list[Any]:
+        wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked)
+        known: Tensor = next(each for each in gradients if each is not None)
+        given = [filled(known.geometry, 0) if each is None else each for each in gradients]
+        backward = self._backward(wanted, is_complex)
+        dim = values[self.definition.dim]
+        before: list[Tensor] = []
+        if backward.before is not None:
+            assert self.steps is not None, "formulas has looked"
+            found = backward.before(*(values[name] for name in self.steps.names), dim)
+            several = (found,) if len(self.steps.init) == 1 else found
+            before = [several[at] for at in backward.carried]
+        made = backward.run(*given, *before, *(values[name] for name in backward.names), dim)
+        by_name = dict(zip(wanted, (made,) if len(wanted) == 1 else made, strict=True))
+        return [by_name.get(name) for name in names]
+
+
+def _carried_nodes(steps: Steps) -> list[int]:
+    """Where a step's function has what is carried."""
+    found = {node.value: at for at, node in enumerate(steps.function.nodes) if node.op == "parameter"}
+    return [found[name] for name in steps.carried]

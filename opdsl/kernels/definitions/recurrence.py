@@ -1,0 +1,229 @@
+"""Recurrences: scans that carry something from element to element by a function of which nothing is known.
+
+``h = a * h + b`` is one: the decorated function takes what is carried, then tensors and numbers of the operator by
+name. Where a scan's ``combine`` puts accumulators together, and so may be computed in parts, this goes step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, reduce
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from opdsl.errors import KernelSignatureError, RoundedResultError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.calls import Recurring, RowCall
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.monoid import initial, read_function, require_exact
+from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
+from opdsl.kernels.definitions.scan import ACCUMULATORS, PROMOTIONS, RESULTS, Init, Steps
+from opdsl.kernels.definitions.structured import Arguments, PreparedCall
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.outputs import OutputSpec
+from opdsl.runtime.dtype import Category, DType
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.promotion import promote_types
+from opdsl.runtime.strides import contiguous_strides, wrap_dimension
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+from opdsl.schema.parameters import NUMBERS, Role
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+
+_PROMOTIONS = ("default", "int_to_float", "floating")
+
+# What a result is; of what is carried, as it is computed.
+_RESULTS: dict[str, Callable[[DType], DType]] = {
+    **RESULTS,
+    **{f"carried {name}": rule for name, rule in ACCUMULATORS.items()},
+}
+
+
+class RecurrenceDefinition(RowwiseDefinition):
+    """A recurrence along ``dim`` over tensors that broadcast, and numbers.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+    """
+
+    __slots__ = ("dim", "promote", "steps")
+
+    reads_before_writing = True
+    steps: Steps
+
+    def __init__(self, schema: FunctionSchema, name: str, *, dim: str = "dim") -> None:
+        super().__init__(schema, name)
+        self.dim = dim
+        self.promote = "default"
+
+    def add(
+        self,
+        step: FunctionType | ScalarFunction,
+        *,
+        init: Init,
+        finish: FunctionType | ScalarFunction | None = None,
+        promote: str = "default",
+        accumulators: Iterable[str] | None = None,
+        results: Iterable[str] | None = None,
+    ) -> None:
+        """Take the scalar functions.
+
+        Args:
+            step: what is carried, then tensors and numbers of the operator by name -> what is carried on.
+            init: what is carried to the first element.
+            finish: what is carried on, at each element -> results; None where results are that.
+            promote: ``default``, ``int_to_float`` or ``floating``, as of rows.
+            accumulators: for each that is carried a key of ``ACCUMULATORS``; by default values.
+            results: for each ``value``, ``index`` or ``truth``; by default values.
+
+        Raises:
+            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
+            KernelSignatureError: a function does not fit, or an option is unknown.
+        """
+        stepping = read_function(step)
+        finishing = None if finish is None else read_function(finish)
+        first = init if isinstance(init, tuple) else (init,)
+        kinds = ("value",) * len(first) if accumulators is None else tuple(accumulators)
+        wanted = ("value",) * self.results if results is None else tuple(results)
+        self._check(stepping, finishing, len(first), kinds, wanted, promote)
+        self.take(Steps(first, _with_results(stepping, finishing), kinds, wanted), promote)
+
+    def take(self, steps: Steps, promote: str) -> None:
+        """Take a recurrence that is known to fit."""
+        self.steps, self.promote = steps, promote
+        if promote == "default":
+            self._require_exact()
+
+    def _check(
+        self,
+        step: ScalarFunction,
+        finish: ScalarFunction | None,
+        count: int,
+        accumulators: Sequence[str],
+        results: Sequence[str],
+        promote: str,
+    ) -> None:
+        roles = {each.name: each.role for each in self.parameters}
+        fit = {name for name, role in roles.items() if role is Role.TENSOR or role in NUMBERS} - {self.dim}
+        named = step.parameters[count:]
+        lost = sorted(fit - set(named))
+        demands = (
+            (self.dim in roles, "a scan has an argument dim: int"),
+            (promote in _PROMOTIONS, f"promote={promote!r} is unknown; use one of {', '.join(_PROMOTIONS)}"),
+            (set(accumulators) <= set(ACCUMULATORS), f"accumulators are {', '.join(ACCUMULATORS)}"),
+            (set(results) <= set(RESULTS), f"results are {', '.join(RESULTS)}"),
+            (len(accumulators) == count, f"init has {count} values for {len(accumulators)} accumulators"),
+            (
+                not set(step.parameters[:count]) & set(roles),
+                f"{step.name} takes what is carried first, under names that are no arguments",
+            ),
+            (
+                set(named) <= fit,
+                f"{step.name} takes what is carried ({count}), then tensors and numbers by name "
+                f"(of {', '.join(sorted(fit))})",
+            ),
+            (not lost, f"{step.name} takes every tensor and number ({', '.join(lost)} is missing)"),
+            (len(step.results) == count, f"{step.name} returns what is carried on ({count})"),
+            (
+                finish is None or (len(finish.parameters) == count and len(finish.results) == self.results),
+                f"finish takes what is carried on ({count}) and returns {self.results} results",
+            ),
+            (finish is not None or count == self.results, "what is carried is no result: a finish is needed"),
+            (len(results) == self.results, f"there are {len(results)} results for {self.results} returns"),
+        )
+        for holds, demand in demands:
+            if not holds:
+                raise KernelSignatureError(f"{self.name}: the scan does not fit {self.schema}: {demand}.")
+
+    def _require_exact(self) -> None:
+        """Refuse what would round results of integers."""
+        roles = {each.name: each.role for each in self.parameters}
+        types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in self.steps.names}
+        types |= dict.fromkeys(self.steps.carried, "int64")
+        kinds = [*(rule for rule in self.steps.accumulators), *self.steps.results]
+        wanted = ["int64" if kind in ("value", "index") else "float64" for kind in kinds]
+        try:
+            require_exact(self.steps.function, types, wanted)
+        except RoundedResultError:
+            raise
+        except ScalarFunctionError:  # an operation does not exist for integers, which is said where they are given
+            return
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "recurrence"
+
+    @property
+    def decorator(self) -> str:
+        """See ``Definition.decorator``."""
+        return "scan"
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``."""
+        return (self.steps.function,)
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return (self.steps.function.source.function,)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        names = {each.name: index for index, each in enumerate(self.parameters)}
+        places = [names[name] for name in self.steps.names]
+        arrays = [index for index in places if isinstance(arguments[index], Tensor)]
+        tensors: list[Tensor] = [arguments[index] for index in arrays]
+        shape = broadcast_all(each.shape for each in tensors)
+        dim = wrap_dimension(arguments[names[self.dim]], len(shape))
+        common = reduce(promote_types, (each.dtype for each in tensors))
+        value = PROMOTIONS[self.promote](self.name, common, None, None)
+        cast = value if value is not common and common.category < Category.FLOAT else None
+        specs = tuple(
+            OutputSpec(_RESULTS[each](value), tensors[0].device, shape, contiguous_strides(shape))
+            for each in self.steps.results
+        )
+        order = (*arrays, *(index for index in places if index not in arrays))
+        return PreparedCall(specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value), cast, value))
+
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
+        """See ``RowwiseDefinition.compile_call``."""
+        value: DType = state.details
+        steps = self.steps
+        names = tuple(self.parameters[index].name for index in state.places)
+        kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each).name for each in inputs]
+        carried = [ACCUMULATORS[each](value).name for each in steps.accumulators]
+        results = [*carried, *(precision_of(_RESULTS[each](value)).name for each in steps.results)]
+        function = _in_order(steps.function, (*steps.carried, *names))
+        types = {**dict(zip(steps.carried, carried, strict=True)), **dict(zip(names, kinds, strict=True))}
+        try:
+            require_exact(function, types, results)
+            graph = function.specialise(types, results=results)
+        except ScalarFunctionError as error:
+            raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
+        init = tuple(initial(each, kind) for each, kind in zip(steps.init, carried, strict=True))
+        return compiler_for(device).recurrence(Recurring(init, graph, steps.is_reverse), call)
+
+
+def _with_results(step: ScalarFunction, finish: ScalarFunction | None) -> ScalarFunction:
+    """A step that gives results, too."""
+    from opdsl.scalar.composing import Composer
+
+    graph = Composer(step.source)
+    carried = graph.call(step, [graph.parameter(each) for each in step.parameters])
+    return graph.finish(step.name, step.parameters, [*carried, *graph.call(finish, carried)])
+
+
+@lru_cache(maxsize=512)
+def _in_order(function: ScalarFunction, parameters: tuple[str, ...]) -> ScalarFunction:
+    """A function with its parameters in another order."""
+    from opdsl.scalar import ScalarFunction
+
+    if function.parameters == parameters:
+        return function
+    return ScalarFunction(
+        function.name, parameters, {}, function.nodes, function.places, function.results, function.source
+    )

@@ -1,0 +1,225 @@
+"""Scans that go step by step: against plain loops, their gradients against torch's, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.autograd import grad
+from opdsl.errors import KernelSignatureError, MissingDerivativeError, RoundedResultError, UnsupportedDTypeError
+from opdsl.testing import gradcheck
+
+lib = Library("test_recurrences")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    lib.close()
+
+
+@lib.op(out=True)
+def linear_recurrence(a: Tensor, b: Tensor, dim: int) -> Tensor: ...
+
+
+@linear_recurrence.scan(init=0.0)
+def linear_step(h, a, b):
+    return a * h + b
+
+
+@lib.op(inplace=True, out=True)
+def moving_average(self: Tensor, alpha: float, dim: int = -1) -> Tensor: ...
+
+
+@moving_average.scan(init=0.0, promote="int_to_float")
+def moving_average_step(h, self, alpha):
+    return alpha * self + (1 - alpha) * h
+
+
+def mean_and_variance(count, mean, squares):
+    return mean, squares / count
+
+
+@lib.op
+def running_moments(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Welford's means and variances so far."""
+    ...
+
+
+@running_moments.scan(
+    init=(0.0, 0.0, 0.0),
+    finish=mean_and_variance,
+    accumulators=("double", "double", "double"),
+    results=("value", "value"),
+    promote="floating",
+)
+def welford(count, mean, squares, self):
+    delta = self - mean
+    moved = mean + delta / (count + 1)
+    return count + 1, moved, squares + delta * (self - moved)
+
+
+@lib.op
+def oscillator(force: Tensor, stiffness: Tensor, dim: int, *, damping: float = 0.1) -> Tensor:
+    """Two values that are carried, a condition, and functions."""
+    ...
+
+
+@oscillator.scan(init=(0.5, -0.25), finish=lambda place, speed: math.tanh(place) * speed, promote="floating")
+def oscillate(place, speed, force, stiffness, damping):
+    faster = speed + 0.5 * (force - stiffness * place - damping * speed * abs(speed))
+    return place + 0.5 * faster, faster if place < 1.0 else -0.5 * faster
+
+
+def oscillator_torch(force, stiffness, dim, damping):
+    force, stiffness = (each.movedim(dim, 0) for each in torch.broadcast_tensors(force, stiffness))
+    place, speed = torch.full_like(force[0], 0.5), torch.full_like(force[0], -0.25)
+    found = []
+    for at in range(len(force)):
+        faster = speed + 0.5 * (force[at] - stiffness[at] * place - damping * speed * speed.abs())
+        place, speed = place + 0.5 * faster, torch.where(place < 1.0, faster, -0.5 * faster)
+        found.append(torch.tanh(place) * speed)
+    return torch.stack(found).movedim(0, dim)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=3), st.data())
+def test_against_a_loop_in_torch(shape, data):
+    generator = np.random.default_rng(data.draw(st.integers(0, 99)))
+    dim = data.draw(st.integers(0, len(shape) - 1))
+    narrow = [1 if data.draw(st.booleans()) else size for size in shape]
+    order = data.draw(st.permutations(range(len(shape))))
+    arrays = [generator.normal(size=size).transpose(order) for size in (shape, narrow)]
+    x = [opdsl.from_numpy(each).requires_grad_() for each in arrays]
+    y = [torch.from_numpy(each.copy()).requires_grad_() for each in arrays]
+    found, expected = oscillator(*x, dim, damping=0.3), oscillator_torch(*y, dim, 0.3)
+    np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-9)
+    first = grad([(found * found).sum()], x, create_graph=True)
+    wanted = torch.autograd.grad((expected * expected).sum(), y, create_graph=True)
+    for one, other in zip(first, wanted, strict=True):
+        np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-7, atol=1e-7)
+    if max(shape) <= 6:
+        second = grad([sum((each * each).sum() for each in first)], x)
+        twice = torch.autograd.grad(sum((each * each).sum() for each in wanted), y)
+        for one, other in zip(second, twice, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(64, 1000), (1000, 64), (3, 70, 5), (100_001,)])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_many_and_long_rows(shape, dim):
+    generator = np.random.default_rng(0)
+    a, b = generator.uniform(0.5, 1, shape), generator.normal(size=shape)
+    found = linear_recurrence(opdsl.from_numpy(a), opdsl.from_numpy(b), dim)
+    carried, expected = np.zeros(()), []
+    for one, other in zip(np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0), strict=True):
+        carried = one * carried + other
+        expected.append(carried)
+    np.testing.assert_allclose(np.moveaxis(found.numpy(), dim, 0), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_moments_are_those_of_numpy_and_have_gradients():
+    x = np.random.default_rng(0).normal(size=(3, 9))
+    means, variances = running_moments(opdsl.from_numpy(x), 1)
+    np.testing.assert_allclose(means.numpy()[:, -1], x.mean(1))
+    np.testing.assert_allclose(variances.numpy()[:, 4], x[:, :5].var(1))
+    assert gradcheck(lambda x: running_moments(x, 1), (opdsl.from_numpy(x).requires_grad_(),))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_narrow_dtypes(dtype):
+    x = opdsl.from_numpy(np.arange(1.0, 9.0)).to(getattr(opdsl, dtype)).requires_grad_()
+    found = moving_average(x, 0.5)
+    assert found.dtype is x.dtype
+    assert found[2].item() == 0.5 * 3 + 0.25 * 2 + 0.125
+    (slope,) = grad([found[-1]], [x])
+    np.testing.assert_array_equal(slope.to(opdsl.float64).numpy(), 0.5 ** np.arange(8.0, 0.0, -1.0))
+
+
+def test_integers_and_variants():
+    counts = opdsl.tensor([1, 2, 3])
+    expected = [0.5, 1.25, 2.125]
+    assert moving_average(counts, 0.5).tolist() == expected
+    assert moving_average(counts, 0.5, out=opdsl.empty(0)).tolist() == expected
+    x = counts.to(opdsl.float32)
+    assert opdsl.ops.test_recurrences.moving_average_(x, 0.5) is x
+    assert x.tolist() == expected
+    whole = linear_recurrence(counts, counts, 0)
+    assert (whole.dtype, whole.tolist()) == (opdsl.int64, [1, 4, 15])
+
+
+def test_no_elements_and_one():
+    assert linear_recurrence(opdsl.ones(2, 0), opdsl.ones(2, 1), 1).shape == (2, 0)
+    assert linear_recurrence(opdsl.tensor(2.0), opdsl.tensor(3.0), 0).item() == 3.0
+
+
+def test_gradients_of_combining_scans():
+    @lib.op
+    def running_product(self: Tensor, dim: int) -> Tensor: ...
+
+    @running_product.scan(init=1)
+    def product_combine(a, b):
+        return a * b
+
+    x = [2.0, 0.0, 3.0, 0.0, 1.0]
+    ours, theirs = opdsl.tensor(x).requires_grad_(), torch.tensor(x, requires_grad=True)
+    (found,) = grad([running_product(ours, 0).sum()], [ours])
+    (expected,) = torch.autograd.grad(torch.cumprod(theirs, 0).sum(), theirs)
+    assert found.tolist() == expected.tolist()
+    z = opdsl.randn(3, 4, dtype=opdsl.complex128).requires_grad_()
+    assert gradcheck(lambda z: running_product(z, 1), (z,))
+
+
+def test_a_scan_with_indices_says_that_it_has_no_derivative():
+    @lib.op
+    def weighted(self: Tensor, dim: int) -> Tensor: ...
+
+    @weighted.scan(init=0.0, lift=lambda x, index: x * index, promote="floating")
+    def weighted_combine(a, b):
+        return a + b
+
+    x = opdsl.ones(3).requires_grad_()
+    with pytest.raises(MissingDerivativeError, match="not implemented"):
+        grad([weighted(x, 0).sum()], [x])
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda h, self: h + self, r"takes every tensor and number \(alpha is missing\)"),
+        (lambda self, alpha: self * alpha, "under names that are no arguments"),
+        (lambda h, self, alpha: (h, self), r"returns what is carried on \(1\)"),
+    ],
+)
+def test_steps_that_do_not_fit(function, message):
+    @lib.op
+    def refused(self: Tensor, alpha: float, dim: int) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match=message):
+        refused.scan(init=0.0)(function)
+
+
+def test_other_arguments_without_a_step_say_what_to_write():
+    @lib.op
+    def unsaid(self: Tensor, alpha: float, dim: int) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match=r"def step\(carried, self, alpha\)"):
+        unsaid.scan(init=0.0)(lambda a, b: a + b)
+
+
+def test_rounding_is_refused_where_it_is_declared():
+    @lib.op
+    def halved(self: Tensor, dim: int) -> Tensor: ...
+
+    with pytest.raises(RoundedResultError, match="promote="):
+        halved.scan(init=0.0)(lambda h, self: h / 2 + self)
+    with pytest.raises(UnsupportedDTypeError):
+        running_moments(opdsl.tensor([1, 2]), 0)
