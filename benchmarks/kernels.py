@@ -39,7 +39,8 @@ SECONDS_OF_A_TURN = 0.002
 ROUNDS = 5
 MEMORY = 8 << 30
 WORST, LIMIT = 30, 1.5
-DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
+NO_DTYPE = "no dtype in common"
+DTYPES = ("float32", "int64", "bool", "complex64")
 
 
 class Cell(NamedTuple):
@@ -69,16 +70,30 @@ class Table:
         self.missing.setdefault(reason, []).append(name)
 
 
-def measure(table: Table, info: Any, counts: Sequence[int]) -> None:
+class Extent(NamedTuple):
+    """What is measured of every operator.
+
+    sizes: names of numbers of elements.
+    threads: on how many.
+    dtypes: the first of these that the operator has.
+    """
+
+    sizes: Sequence[str] = tuple(SIZES)
+    threads: Sequence[int] = THREADS
+    dtypes: Sequence[str] = DTYPES
+
+
+def measure(table: Table, info: Any, extent: Extent) -> None:
     """Add an operator at all sizes and numbers of threads."""
     name, ours = name_of(info), function_of(info)
-    dtype = next((each for each in DTYPES if each in info.dtypes), None)
+    dtype = next((each for each in map(torch.__getattribute__, extent.dtypes) if each in info.dtypes), None)
     if ours is None or dtype is None:
-        table.miss("no dtype in common", name)
+        table.miss(NO_DTYPE, name)
         return
     given = [Call(tuple(each), dict(named)) for each, named in samples(info, dtype)]
     before: tuple[int, float, int] | None = None  # elements, seconds and elements of the result at the size before
-    for size, count in SIZES.items():
+    for size in extent.sizes:
+        count = SIZES[size]
         if before is not None and is_too_much(before, count):
             table.miss("takes PyTorch too long or gives too much", f"{name} {size}")
             continue
@@ -89,7 +104,7 @@ def measure(table: Table, info: Any, counts: Sequence[int]) -> None:
         try:
             twin = Call(*Twins().of((call.given, call.named)))
             sides = (lambda c=twin: ours(*c.given, **c.named)), (lambda c=call: info.op(*c.given, **c.named))
-            for threads in counts:
+            for threads in extent.threads:
                 table.cells.append(compared(name, size, threads, *sides))
         except Exception as error:
             table.miss("failed", f"{name} {size} ({type(error).__name__}: {str(error).splitlines()[0][:80]})")
@@ -173,11 +188,12 @@ def by_name(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(columns)} |"
 
 
-def run(seconds: float, only: str, counts: Sequence[int], part: tuple[int, int]) -> Report:
+def run(seconds: float, only: str, extent: Extent, part: tuple[int, int]) -> Report:
     """Measure everything that there is time for, of one of several parts."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     warnings.simplefilter("ignore")
-    report = Report("Every operator of op_db, against PyTorch", threads=max(counts))
+    title = "Every operator of op_db, against PyTorch"
+    report = Report(title if extent.dtypes is DTYPES else f"{title}, {extent.dtypes[0]}", threads=max(extent.threads))
     table, found = Table(), [each for each in operators() if only in name_of(each)]
     random.Random(0).shuffle(found)  # so that a short run sees some of everything
     found = found[(part[0] - 1) * len(found) // part[1] : part[0] * len(found) // part[1]]
@@ -187,9 +203,10 @@ def run(seconds: float, only: str, counts: Sequence[int], part: tuple[int, int])
             for each in found[index:]:
                 table.miss("no time left", name_of(each))
             break
-        measure(table, info, counts)
+        measure(table, info, extent)
     names = len({each.name for each in table.cells})
-    report.write("", f"{names} of {len(found)} operators; time as a multiple of PyTorch's.", "")
+    absent = len(table.missing.get(NO_DTYPE, ()))
+    report.write("", f"{names} of {len(found) - absent} operators; time as a multiple of PyTorch's.", "")
     report.write(*distribution(table.cells))
     report.write("", f"## The {WORST} worst", "", "| | elements | threads | opdsl | PyTorch | ratio |")
     report.write("|---|---|---:|---:|---:|---:|")
@@ -208,8 +225,12 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the time for all")
     parser.add_argument("--only", default="", help="operators with this in their name")
     parser.add_argument("--threads", type=int, nargs="*", default=THREADS, choices=THREADS, help="on how many")
+    parser.add_argument("--sizes", nargs="*", default=tuple(SIZES), choices=tuple(SIZES), help="how many elements")
+    parser.add_argument("--dtype", default="", help="of these alone, bfloat16 for example")
     parser.add_argument("--part", type=int, nargs=2, default=(1, 1), help="which part of how many")
     own, rest = parser.parse_known_args()
     sys.argv[1:] = rest
-    suffix = "" if own.part[1] == 1 else "-{}-of-{}".format(*own.part)
-    main(f"kernels{suffix}", lambda: run(own.seconds, own.only, own.threads, own.part))
+    suffix = own.dtype and f"-{own.dtype}"
+    suffix += "" if own.part[1] == 1 else "-{}-of-{}".format(*own.part)
+    extent = Extent(own.sizes, own.threads, (own.dtype,) if own.dtype else DTYPES)
+    main(f"kernels{suffix}", lambda: run(own.seconds, own.only, extent, own.part))

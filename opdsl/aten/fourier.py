@@ -204,7 +204,7 @@ def full_box(
 ) -> Tensor:
     """The transform along dimensions of numbers of any kind."""
     region = region_of(self, s, dim)
-    taken = fitted(promoted(self, to_complex=True), *region)
+    taken = promoted(fitted(self, *region), to_complex=True)
     return _fft_c2c(taken, region.dims, direction.normalization(norm), direction.forward)
 
 
@@ -229,7 +229,7 @@ def real_box(
 ) -> Tensor:
     """The transform along dimensions of numbers whose transform is real."""
     region, last = region_of_half(name, self, s, dim)
-    taken = fitted(promoted(self, to_complex=True), *region)
+    taken = promoted(fitted(self, *region), to_complex=True)
     normalization = direction.normalization(norm)
     if not direction.forward:
         return _fft_c2r(taken, region.dims, normalization, last)

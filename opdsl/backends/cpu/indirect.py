@@ -12,10 +12,10 @@ from opdsl.backends.cpu.loops import (
     ATTRIBUTES,
     METADATA,
     NUMBER,
-    ONE_BY_ONE,
     PARALLEL,
     SINGLE,
     STRIDED,
+    UNROLLED,
     Operand,
     Row,
     Signature,
@@ -134,7 +134,7 @@ class _Row(Row):
         self.positions = range(data, data + count)
         # With the same positions for all of a row, its places differ as its operands' do.
         independent = not writes or all(layout[k] == SINGLE for k in self.positions)
-        self.kind = PARALLEL if independent else ONE_BY_ONE
+        self.kind = PARALLEL if independent else UNROLLED
 
     def loop(self) -> str:
         """The text of the kernel."""

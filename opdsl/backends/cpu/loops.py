@@ -28,8 +28,10 @@ METADATA = """!0 = distinct !{}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
 !3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.vectorize.enable", i1 false}
-!5 = !{!"llvm.loop.unroll.disable"}"""
-PARALLEL, ONE_BY_ONE = "!1", "!3"
+!5 = !{!"llvm.loop.unroll.disable"}
+!30 = distinct !{!30, !4, !31}
+!31 = !{!"llvm.loop.unroll.count", i32 4}"""
+PARALLEL, ONE_BY_ONE, UNROLLED = "!1", "!3", "!30"
 
 
 class Operand(NamedTuple):

@@ -81,6 +81,9 @@ def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: 
         numpy.matmul(first, second, out=out)
         if alpha != 1:
             numpy.multiply(out, _as_element(alpha, out), out=out)
+    elif not first.shape[-1]:  # products of nothing
+        if beta != 1:
+            numpy.multiply(out, _as_element(beta, out), out=out)
     else:
         scaled = numpy.matmul(first, second) * _as_element(alpha, out)
         numpy.add(scaled, out * _as_element(beta, out), out=out)
