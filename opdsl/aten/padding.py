@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import numpy
-
 from opdsl.aten.joining import cat
 from opdsl.aten.likes import zeros_like
 from opdsl.aten.view_scatters import constant_pad_nd
-from opdsl.aten.windows import added
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
-from opdsl.kernels import Positions, check, fill_, gather, scatter
-from opdsl.kernels.outputs import table
+from opdsl.kernels import check
 from opdsl.runtime import Category, MemoryFormat, Tensor, bool_
 from opdsl.schema.vocabulary import Size, SymInt, SymIntList
 
 Shape = tuple[int, ...]
 Pad = tuple[int, ...]
-Places = numpy.ndarray[Any, numpy.dtype[numpy.int64]]
 
 MODES = ("reflect", "replicate", "circular", "constant")
 """The numbers that ``_pad_enum`` takes (``padding_mode`` in ATen/PadNd.h)."""
@@ -90,47 +85,29 @@ def sizes_text(names: str, sizes: Shape) -> str:
     return " ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))
 
 
-# ---------------------------------------------------------------------------------------- where the elements come from
-
-
-def reflected(places: Places, size: int) -> Places:
-    """Places before the first and behind the last element, mirrored at these."""
-    found: Places = numpy.where(places < 0, -places, places)
-    return numpy.where(found >= size, 2 * (size - 1) - found, found)
-
-
-def replicated(places: Places, size: int) -> Places:
-    """Places before the first and behind the last element lead to these."""
-    return numpy.clip(places, 0, size - 1)
-
-
-def sources(
-    tensor: Tensor, pad: Pad, inside: Callable[[Places, int], Places]
-) -> tuple[tuple[int, ...], list[Positions]]:
-    """How the elements of a padded tensor lead through the tensor within: the strides of a loop, and what moves them.
-
-    Args:
-        tensor: the one within.
-        pad: the margins.
-        inside: where places that may lie outside of a dimension lead.
-    """
-    strides, positions = list(tensor.strides), []
-    for dim, (before, after) in margins_of(tensor.ndim, pad).items():
-        size, stride = tensor.shape[dim], strides[dim]
-        places = inside(numpy.arange(-before, size + after, dtype=numpy.int64), size)
-        standing = table(places.reshape((-1, *(1,) * (tensor.ndim - 1 - dim)))).to(tensor.device)
-        strides[dim] = 0
-        positions.append(Positions(standing, size, stride))
-    return tuple(strides), positions
-
-
 # ---------------------------------------------------------------------------------------------- reflection, replication
+
+
+def shifted_1(self: Any, padding: Any, i: int) -> Any:
+    return self[..., i - padding[0]]
+
+
+def shifted_2(self: Any, padding: Any, i: int, j: int) -> Any:
+    return self[..., i - padding[2], j - padding[0]]
+
+
+def shifted_3(self: Any, padding: Any, i: int, j: int, k: int) -> Any:
+    return self[..., i - padding[4], j - padding[2], k - padding[0]]
+
+
+SHIFTED: dict[int, Callable[..., Any]] = {1: shifted_1, 2: shifted_2, 3: shifted_3}
+"""Elements of what has margins, by how many last dimensions have them."""
 
 
 def declare(
     name: str,
     dims: int,
-    inside: Callable[[Places, int], Places],
+    margin: str,
     check_margins: Callable[[Tensor, int, Pad], None],
     *,
     is_core: bool,
@@ -139,14 +116,14 @@ def declare(
     """Declare the operator that pads so many last dimensions, and the one of its gradient.
 
     Args:
-        name: ``reflection_pad`` or ``replication_pad``.
+        name: ``reflection`` or ``replication``.
         dims: how many dimensions are padded.
-        inside: where places that may lie outside of a dimension lead.
+        margin: what is repeated, see ``@f.indexed``.
         check_margins: refuses margins that are too large.
         is_core: whether PyTorch tags the operator as one of its core.
         structured: whether PyTorch's kernels of the operator, and of its gradient, are structured.
     """
-    own = f"{name}{dims}d"
+    own = f"{name}_pad{dims}d"
 
     @op(
         f"aten::{own}",
@@ -169,10 +146,7 @@ def declare(
         ctx.set_output(0, shape, like=self, memory_format=format_with_batch(self, dims))
 
     pad.sharding(rows=dims)
-
-    @pad.out_kernel("CPU", "CUDA", compiled=False)
-    def pad_cpu(self, padding, out):
-        gather(out, self, *sources(self, padding, inside))
+    pad.indexed(at=("...", *"ijk"[:dims]), margin=margin)(SHIFTED[dims])
 
     @op(
         f"aten::{own}_backward",
@@ -197,11 +171,7 @@ def declare(
         ctx.set_output(0, self.shape, like=self, memory_format=format_with_batch(self, dims))
 
     pad_backward.sharding(rows=dims)
-
-    @pad_backward.out_kernel("CPU", "CUDA", compiled=False)
-    def pad_backward_cpu(grad_output, self, padding, grad_input):
-        fill_(grad_input, 0)
-        scatter(grad_input, grad_output.shape, *sources(grad_input, padding, inside), grad_output, added)
+    pad_backward.adjoint(pad, "self")
 
     @pad.derivative("self")
     def pad_derivative(grad, self, padding):
@@ -242,12 +212,12 @@ def zero_derivative(grad: Tensor, self: Tensor) -> Tensor:
 
 
 PADDINGS = {
-    ("reflect", 1): declare("reflection_pad", 1, reflected, check_reflected, is_core=True, structured=(True, True)),
-    ("reflect", 2): declare("reflection_pad", 2, reflected, check_reflected, is_core=True, structured=(False, False)),
-    ("reflect", 3): declare("reflection_pad", 3, reflected, check_reflected, is_core=True, structured=(True, True)),
-    ("replicate", 1): declare("replication_pad", 1, replicated, check_anything, is_core=False, structured=(True, True)),
-    ("replicate", 2): declare("replication_pad", 2, replicated, check_anything, is_core=True, structured=(True, False)),
-    ("replicate", 3): declare("replication_pad", 3, replicated, check_anything, is_core=True, structured=(True, False)),
+    ("reflect", 1): declare("reflection", 1, "reflect", check_reflected, is_core=True, structured=(True, True)),
+    ("reflect", 2): declare("reflection", 2, "reflect", check_reflected, is_core=True, structured=(False, False)),
+    ("reflect", 3): declare("reflection", 3, "reflect", check_reflected, is_core=True, structured=(True, True)),
+    ("replicate", 1): declare("replication", 1, "replicate", check_anything, is_core=False, structured=(True, True)),
+    ("replicate", 2): declare("replication", 2, "replicate", check_anything, is_core=True, structured=(True, False)),
+    ("replicate", 3): declare("replication", 3, "replicate", check_anything, is_core=True, structured=(True, False)),
 }
 
 

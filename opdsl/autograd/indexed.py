@@ -37,7 +37,7 @@ class IndexedDerivative:
         names = {each.python_name for each in definition.schema.arguments}
         self.grads = "grad"
         while any(each.startswith(self.grads) for each in names):
-            self.grads += "_"
+            self.grads += "_"  # several of them have numbers
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: all but a place."""
@@ -91,18 +91,19 @@ class IndexedDerivative:
         return operator if count > 1 else lambda *arguments: (operator(*arguments),)
 
     def _unfinished(self, grads: int, folded: int, is_complex: bool) -> Callable[..., Any]:
-        names = (*(f"{self.grads}{k}" for k in range(grads)), *(f"folded{k}" for k in range(folded)))
-        make = partial(unfinished, grads=self.grads, is_complex=is_complex)
+        given = tuple(f"{self.grads}{k}" for k in range(grads))
+        names = (*given, *(f"folded{k}" for k in range(folded)))
+        make = partial(unfinished, grads=given, is_complex=is_complex)
         return self._operator(f"unfinished{is_complex}", names, make, "", folded)
 
     def _adjoint(self, wanted: str, grads: int, places: int, is_complex: bool) -> Callable[..., Any]:
-        names = (*(f"{self.grads}{k}" for k in range(grads)), *[PLACE] * places)
+        given = tuple(f"{self.grads}{k}" for k in range(grads))
 
         def make(indexed: IndexedFunction) -> IndexedFunction:
             plain = indexed._replace(finish=None, with_place=False)
-            return adjoint(plain, wanted, grads=self.grads, is_complex=is_complex)
+            return adjoint(plain, wanted, given, is_complex=is_complex)
 
-        return self._operator(f"{wanted}_gradient{is_complex}", names, make, wanted, 1)
+        return self._operator(f"{wanted}_gradient{is_complex}", (*given, *[PLACE] * places), make, wanted, 1)
 
     def _operator(
         self,

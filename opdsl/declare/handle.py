@@ -16,6 +16,7 @@ from opdsl.declare.copying import KEY, functional_body
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.declaring import declaration_of, declared, declared_alias, declared_variant
 from opdsl.declare.defining import function_of
+from opdsl.declare.definitions import attach_adjoint
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import exclude_from_derivative
 from opdsl.declare.kernels import attach_forward
@@ -71,6 +72,15 @@ class OperatorHandle(Calling):
             constants: its arguments that this one does not have.
         """
         attach_forward(self.declaration, target.operator.declaration, constants)
+
+    def adjoint(self, target: Any, wanted: str, /) -> None:
+        """Compute the gradient of a tensor that another, indexed operator reads.
+
+        Args:
+            target: the other operator.
+            wanted: the tensor.
+        """
+        attach_adjoint(self.declaration, target.operator.declaration, wanted)
 
     def alias(self, name: str, **options: Any) -> FunctionType:
         """Declare another name of this operator and of its variants.

@@ -477,6 +477,39 @@ class Operator(Protocol, Generic[P, R_co]):
             KernelSignatureError: it lacks a variant, or an argument.
         """
 
+    def adjoint(self, target: Callable[..., object], wanted: str, /) -> None:
+        """Compute the gradient of a tensor that an indexed operator reads, as ``_backward`` operators do.
+
+        Its first tensors are the gradients of the other operator's results; it has the other arguments by the same
+        names. ``.meta`` above it sets the output, and returns what that of the other operator does.
+
+        Args:
+            target: the other operator, which folds sums, or nothing.
+            wanted: the tensor.
+
+        Raises:
+            KernelSignatureError: there is no ``.meta``, or the other operator has no such adjoint.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def differences(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @differences.meta
+        ...     def differences_meta(ctx, self):
+        ...         ctx.set_output(0, (self.shape[0] - 1,), like=self)
+        ...     @differences.indexed(at="i")
+        ...     def difference(self, i):
+        ...         return self[i + 1] - self[i]
+        ...     @lib.op
+        ...     def differences_backward(grad: opdsl.Tensor, self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @differences_backward.meta
+        ...     def differences_backward_meta(ctx, grad, self):
+        ...         ctx.set_output(0, self.shape, like=self)
+        ...     differences_backward.adjoint(differences, "self")
+        ...     differences_backward(opdsl.ones(3), opdsl.zeros(4))
+        tensor([-1.,  0.,  0.,  1.])
+        """
+
     def alias(self, name: str, **options: object) -> Operator[P, R_co]:
         """Declare another name of this operator and of its variants.
 

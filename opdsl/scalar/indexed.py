@@ -444,7 +444,9 @@ def range_name(index: str) -> str:
     return f"{index}.range"
 
 
-def adjoint(indexed: IndexedFunction, wanted: str, *, grads: str = "grad", is_complex: bool = False) -> IndexedFunction:
+def adjoint(
+    indexed: IndexedFunction, wanted: str, grads: Sequence[str], *, is_complex: bool = False
+) -> IndexedFunction:
     """The function of the gradient of one tensor that is read.
 
     What a value was read from gets what the value's gradient makes of it: where everything is read at the result's own
@@ -453,12 +455,11 @@ def adjoint(indexed: IndexedFunction, wanted: str, *, grads: str = "grad", is_co
     Args:
         indexed: without ``finish``.
         wanted: the tensor.
-        grads: what the gradients of the results are called, before their numbers.
+        grads: what the gradients of the results are called; there is one result where values are added at positions.
         is_complex: whether complex numbers take part.
 
     Returns:
-        A function that reads the gradients of the results, ``grad0`` ... (of one that adds at positions ``grad0``
-        alone), beside what it needs of the tensors; where
+        A function that reads the gradients of the results, beside what it needs of the tensors; where
         the largest or smallest values were taken, ``place`` as well.
 
     Raises:
@@ -478,14 +479,15 @@ def adjoint(indexed: IndexedFunction, wanted: str, *, grads: str = "grad", is_co
     targets = [each for each in reads if each.array == wanted]
     derivative = differentiate(function, [each.name for each in targets], is_complex=is_complex)
     heads = derivative.parameters[: len(function.results)]
-    seeds = {name: nodes.parameter(f"{grads}{k}@", place) for k, name in enumerate(heads)}
+    seeded = [f"{grads[0 if writes else k]}@seed{k}" for k in range(len(heads))]
+    seeds = {name: nodes.parameter(each, place) for name, each in zip(heads, seeded, strict=True)}
     if writes:
         seeding += [
-            Access(f"{grads}{k}@", f"{grads}0", each.positions, each.leads, _read_margin(each.margin))
-            for k, each in enumerate(writes)
+            Access(name, grads[0], each.positions, each.leads, _read_margin(each.margin))
+            for name, each in zip(seeded, writes, strict=True)
         ]
     else:
-        seeding += [Access(f"{grads}{k}@", f"{grads}{k}", tuple(at), indexed.leads, None) for k in range(len(heads))]
+        seeding += [Access(name, grads[k], tuple(at), indexed.leads, None) for k, name in enumerate(seeded)]
     found = nodes.copied(derivative, {**given, **seeds})
     sent = [found[at] for at in derivative.results]
     needed = {str(derivative.nodes[at].value) for at in _parameters_of(derivative)}
@@ -551,11 +553,16 @@ def _read_margin(margin: Margin) -> Margin:
     return 0 if margin == SKIP else margin
 
 
-def unfinished(indexed: IndexedFunction, *, grads: str = "grad", is_complex: bool = False) -> IndexedFunction:
+def unfinished(indexed: IndexedFunction, grads: Sequence[str], *, is_complex: bool = False) -> IndexedFunction:
     """The function of the gradients of what is folded, from those of what finishes it.
 
+    Args:
+        indexed: with ``finish``.
+        grads: what the gradients of the results are called.
+        is_complex: whether complex numbers take part.
+
     Returns:
-        A function that reads ``grad0`` ... and, where it needs them, the folded values, ``folded0`` ...
+        A function that reads these and, where it needs them, the folded values, ``folded0`` ...
     """
     finish = indexed.finish
     assert finish is not None, "there is something that finishes"
@@ -565,12 +572,12 @@ def unfinished(indexed: IndexedFunction, *, grads: str = "grad", is_complex: boo
     heads = derivative.parameters[: len(finish.results)]
     nodes = _Nodes()
     at = tuple(nodes.parameter(name, place) for name in indexed.at)
-    seeds = {name: nodes.parameter(f"{grads}{k}@", place) for k, name in enumerate(heads)}
+    seeds = {name: nodes.parameter(f"{grads[k]}@", place) for k, name in enumerate(heads)}
     folded = {
         name: nodes.parameter(f"folded{k}@", place) for k, name in enumerate(values) if name in derivative.parameters
     }
     found = nodes.copied(derivative, {**seeds, **folded})
-    reads = [Access(f"{grads}{k}@", f"{grads}{k}", at, indexed.leads, None) for k in range(len(heads))]
+    reads = [Access(f"{grads[k]}@", grads[k], at, indexed.leads, None) for k in range(len(heads))]
     reads += [
         Access(f"folded{k}@", f"folded{k}", at, indexed.leads, None) for k, name in enumerate(values) if name in folded
     ]

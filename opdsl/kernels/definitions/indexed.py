@@ -36,6 +36,7 @@ from opdsl.schema.parameters import Role
 from opdsl.schema.types import ListType, OptionalType
 
 if TYPE_CHECKING:
+    from opdsl.scalar.function import ScalarFunction
     from opdsl.scalar.indexed import Access, IndexedFunction, Margin
 
 LEADING = "..."
@@ -246,6 +247,12 @@ class IndexedDefinition(Definition):
         """The tensors that are read in a call."""
         return self.resolved(arguments, ()).function.arrays
 
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``."""
+        indexed = self.read(self.declared_signature())
+        function = indexed.function
+        return (indexed.values_only(function.parameters), *([] if indexed.finish is None else [indexed.finish]))
+
     # ------------------------------------------------------------------------------------------------ what follows
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
@@ -260,14 +267,8 @@ class IndexedDefinition(Definition):
         tensors = [each for each in tensors_in(arguments) if isinstance(each, Tensor)]
         context = MetaContext(self.name, self.results, given, tensors[0].device)
         stated = self._stated(context, arguments)
-        bound, signature = {}, []
         values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)} | stated
-        for name in self.names:
-            if name in values:
-                signature.append((name, *_kind(values[name])))
-            elif name not in (*self.at, *self.over):
-                raise self._error(f"does not say what {name!r} is", f"Return {{{name!r}: ...}} from it")
-        indexed = self.read(tuple(signature))
+        indexed = self.read(self._signature(values))
         bound = {each: values[each] for each in indexed.arrays}
         for each in indexed.reads:
             self._require_dimensions(each, bound[each.array])
@@ -292,6 +293,16 @@ class IndexedDefinition(Definition):
                 ranges[name] = found
         numbers = {name: _number(name, values, bound, ranges) for name in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
+
+    def _signature(self, values: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+        """What arguments, and what the shape function says, are to the function, see ``read``."""
+        found = []
+        for name in self.names:
+            if name in values:
+                found.append((name, *_kind(values[name])))
+            elif name not in (*self.at, *self.over):
+                raise self._error(f"does not say what {name!r} is", f"Return {{{name!r}: ...}} from it")
+        return tuple(found)
 
     def _stated(self, context: MetaContext, arguments: Arguments) -> dict[str, Any]:
         """What the shape function says beside the outputs."""
@@ -606,6 +617,66 @@ class DerivedIndexed(IndexedDefinition):
         return Resolved(indexed, tensors, numbers, ranges, base.leading, specs)
 
 
+class AdjointIndexed(IndexedDefinition):
+    """The gradient of a tensor that another definition reads, as an operator of its own.
+
+    Args:
+        schema: its first tensors are the gradients of the other operator's results. It has the other arguments that the
+            function takes, but need not have the tensor.
+        name: for messages.
+        original: the other definition; it folds sums, or nothing.
+        wanted: the tensor.
+        meta: the shape function: it sets the output, and returns what that of the other operator does.
+    """
+
+    __slots__ = ("_grads", "original", "wanted")
+
+    is_checked = False
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        name: str,
+        original: IndexedDefinition,
+        wanted: str,
+        meta: Callable[..., object],
+    ) -> None:
+        super().__init__(schema, name)
+        self.original, self.wanted, self.meta = original, wanted, meta
+        self.at, self.over, self.names = original.at, original.over, original.names
+        grads = [each.name for each in self.parameters if each.role is Role.TENSOR]
+        self._grads = grads[: original.results]
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return self.original.functions(key)
+
+    def read(self, signature: tuple[tuple[str, str, Any], ...]) -> IndexedFunction:
+        """See ``IndexedDefinition.read``."""
+        from opdsl.scalar.indexed import adjoint
+
+        found = self._read.get(signature)
+        if found is None:
+            found = self._read[signature] = adjoint(self.original.read(signature), self.wanted, self._grads)
+        return found
+
+    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
+        """See ``IndexedDefinition.resolved``."""
+        tensors = [each for each in tensors_in(arguments) if isinstance(each, Tensor)]
+        context = MetaContext(self.name, self.results, given, tensors[0].device)
+        values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        values |= self._stated(context, arguments)
+        specs = context.specs("meta" if self.meta is None else self.meta.__name__)
+        indexed = self.read(self._signature({**values, self.wanted: tensors[0]}))
+        read = {name: values[name] for name in indexed.arrays}
+        shape = values[self._grads[0]].shape
+        count = len(shape) - len(indexed.at)
+        ranges = dict(zip(indexed.at, shape[count:], strict=True)) | {name: values[name] for name in indexed.over}
+        sized = {**values, self.wanted: specs[0]}
+        numbers = {name: _number(name, values, sized, ranges) for name in indexed.numbers}
+        return Resolved(indexed, read, numbers, ranges, shape[:count], specs)
+
+
 class _Split(NamedTuple):
     """How an operand lies: strides in bytes along leading and own dimensions, and the sizes of these."""
 
@@ -729,7 +800,7 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, float)
 
 
-def _number(name: str, values: Mapping[str, Any], tensors: Mapping[str, Tensor], ranges: Mapping[str, int]) -> Any:
+def _number(name: str, values: Mapping[str, Any], tensors: Mapping[str, Any], ranges: Mapping[str, int]) -> Any:
     """The number that a parameter stands for: an argument, one of a list of them, or the size of a dimension."""
     if name in values:
         return values[name]

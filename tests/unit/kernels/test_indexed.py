@@ -362,3 +362,44 @@ def test_bad_options_are_refused(library: Library, options: dict[str, Any], mess
 
     with pytest.raises(KernelSignatureError, match=message):
         f.indexed(**options)(lambda self, i, j: self[i, j])
+
+
+def test_an_adjoint_is_of_an_indexed_operator_that_folds_sums(library: Library) -> None:
+    largest = pool(library, "skip", "max")
+
+    @library.op
+    def g(grad: Tensor, self: Tensor, size: Ints[2], stride: Ints[2], padding: Ints[2]) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match="has no shape function"):
+        g.adjoint(largest, "self")
+
+    @g.meta
+    def g_meta(ctx, grad, self, size, stride, padding):  # type: ignore[no-untyped-def]
+        ctx.set_output(0, self.shape, like=self)
+        return {"u": size[0], "v": size[1]}
+
+    with pytest.raises(KernelSignatureError, match="is no adjoint of indexed::f"):
+        g.adjoint(largest, "self")
+
+
+def test_an_adjoint_gives_what_the_derived_gradient_is(library: Library) -> None:
+    f = pool(library, "reflect", "sum")
+
+    @library.op(out=True)
+    def g(grad: Tensor, self: Tensor, size: Ints[2], stride: Ints[2], padding: Ints[2]) -> Tensor: ...
+
+    @g.meta
+    def g_meta(ctx, grad, self, size, stride, padding):  # type: ignore[no-untyped-def]
+        ctx.set_output(0, self.shape, like=self)
+        return {"u": size[0], "v": size[1]}
+
+    g.adjoint(f, "self")
+    x = random_tensor(2, 5, 4)
+    y = f(x, (3, 2), (2, 1), (1, 1))
+    grad = opdsl.arange(y.numel()).view(y.shape).double()
+    y.backward(grad)
+    for _ in range(3):
+        assert bool((g(grad, x.detach(), (3, 2), (2, 1), (1, 1)) == x.grad).all())
+    target = opdsl.ones_like(x)
+    assert bool((g.variants["out"](grad, x.detach(), (3, 2), (2, 1), (1, 1), out=target) == x.grad).all())
+    assert gradcheck(lambda each: g(each, x.detach(), (3, 2), (2, 1), (1, 1)), (grad.requires_grad_(),))
