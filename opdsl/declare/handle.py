@@ -30,6 +30,7 @@ from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
 from opdsl.native.generated import functional_schema
 from opdsl.runtime import install_method
+from opdsl.runtime.methods import is_own
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
 from opdsl.sharding.rules import Rule, Window
@@ -267,10 +268,13 @@ def _describe(function: FunctionType, handle: OperatorHandle) -> None:
 
 
 def _is_method(declaration: Declaration, packet: Packet) -> bool:
-    """Whether Tensor gets the method: only the process's own operators, and of PyTorch's those that Python binds."""
+    """Whether Tensor gets the method: only the process's own operators, and of PyTorch's those that Python binds.
+
+    What PyTorch declares and Tensor itself has, as ``numel``, stays Tensor's.
+    """
     if declaration.library.registry is not registry:
         return False
-    return not packet.name.startswith("aten::") or is_bound(packet.base, as_method=True)
+    return not packet.name.startswith("aten::") or (is_bound(packet.base, as_method=True) and not is_own(packet.base))
 
 
 def _install(declaration: Declaration, packet: Packet) -> None:

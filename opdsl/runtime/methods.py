@@ -38,6 +38,12 @@ def install_method(name: str, function: Callable[..., object] | property, *, rep
     setattr(Tensor, name, function)
 
 
+def is_own(name: str) -> bool:
+    """Whether Tensor itself has something of that name, which nobody has installed or will."""
+    found = [vars(base)[name] for base in Tensor.__mro__[:-1] if name in vars(base)]
+    return bool(found) and name not in _INSTALLED and not isinstance(found[0], LateMethod)
+
+
 def is_installed(name: str) -> bool:
     """Whether ``install_method`` has installed a method of that name."""
     return name in _INSTALLED

@@ -117,7 +117,70 @@ def _chosen(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), make(3, 4, dtype=bool_), out=make(0))
 
 
+def _bags(make: Maker) -> Iterator[Sample]:
+    indices, offsets = _index([0, 2, 4, 1, 1, 3]), _index([0, 2, 2, 5])
+    for mode in range(3):
+        yield Sample(make.distinct(5, 3), indices, offsets, False, mode)
+    yield Sample(make(5, 3), indices, offsets, False, 0, False, make(6), False)
+    yield Sample(make(5, 3), indices, _index([0, 2, 6]), False, 1, False, None, True)
+
+
+def _padded_bags(make: Maker) -> Iterator[Sample]:
+    for sample in _bags(make):
+        given = (*sample.given, *(False, 0, False, None, False)[len(sample.given) - 3 :])
+        yield Sample(*given, 1)
+
+
+def _bag_gradients(is_sparse: tuple[bool, ...], *before: Tensor) -> Callable[[Maker], Iterator[Sample]]:
+    def samples(make: Maker) -> Iterator[Sample]:
+        indices, bags, sizes = _index([0, 2, 4, 1, 1, 3]), _index([0, 0, 2, 2, 2, 3]), _index([2, 0, 3, 1])
+        largest = _index([[2, 0, 0], [0, 0, 0], [1, 1, 4], [3, 3, 3]])
+        for mode in range(3):
+            most = largest if mode == 2 else sizes
+            yield Sample(make(4, 3), indices, *before, bags, sizes, most, 5, False, mode, *is_sparse, None)
+        yield Sample(make(4, 3), indices, *before, bags, sizes, sizes, 5, True, 0, *is_sparse, make(6), 1)
+
+    return samples
+
+
+def _weight_gradients(make: Maker) -> Iterator[Sample]:
+    indices, offsets, bags = _index([0, 2, 4, 1, 1, 3]), _index([0, 2, 2, 5]), _index([0, 0, 2, 2, 2, 3])
+    yield Sample(make(4, 3), make(5, 3), indices, offsets, bags, 0)
+    yield Sample(make(4, 3), make(5, 3), indices, offsets, bags, 0, 1)
+
+
+def _once(*given: Callable[[Maker], object] | object) -> Callable[[Maker], Iterator[Sample]]:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(*(each(make) if callable(each) else each for each in given))
+
+    return samples
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    "aten::item": _once(lambda make: make()),
+    "aten::_local_scalar_dense": _once(lambda make: make(1, 1)),
+    "aten::_embedding_bag": _bags,
+    "aten::_embedding_bag_forward_only": _bags,
+    "aten::embedding_bag": _bags,
+    "aten::embedding_bag.padding_idx": _padded_bags,
+    "aten::_embedding_bag_backward": _bag_gradients((False,), tensor([0, 2, 2, 5])),
+    "aten::_embedding_bag_dense_backward": _bag_gradients(()),
+    "aten::_embedding_bag_per_sample_weights_backward": _weight_gradients,
+    "aten::select_backward": _once(lambda make: make(3), (3, 4), 1, 2),
+    "aten::slice_backward": _once(lambda make: make(2, 4), (5, 4), 0, 1, 5, 2),
+    "aten::diagonal_backward": _once(lambda make: make(3), (3, 4), 1, 0, 1),
+    "aten::unfold_backward": _once(lambda make: make(3, 2, 3), (5, 2), 0, 3, 1),
+    "aten::masked_scatter_backward": _once(lambda make: make(3), lambda make: tensor([True, False, True]), (2, 2)),
+    "aten::trace_backward": _once(lambda make: make(), (3, 4)),
+    "aten::index_select_backward": _once(lambda make: make(2, 4), (3, 4), 0, tensor(VECTOR)),
+    "aten::gather_backward": _once(lambda make: make(2, 4), lambda make: make(3, 4), 0, tensor(ALONG), False),
+    "aten::value_selecting_reduction_backward": _once(lambda make: make(3), 1, tensor([1, 0, 1]), (3, 2), False),
+    "aten::masked_select_backward": _once(
+        lambda make: make(2), lambda make: make(3), lambda make: tensor([True, False, True])
+    ),
+    "aten::embedding_backward": _once(lambda make: make(2, 3), tensor(VECTOR), 4, -1, False, False),
+    "aten::cummaxmin_backward": _once(lambda make: make(3), lambda make: make(3), tensor([0, 0, 2]), 0),
+    "aten::cumprod_backward": _once(lambda make: make(3), lambda make: make(3), 0, lambda make: make(3)),
     "aten::gather": _gathered,
     "aten::index_select": _selected,
     "aten::take": _taken,

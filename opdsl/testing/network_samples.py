@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import int64
+from opdsl.runtime import bfloat16, float16, float32, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -163,6 +163,26 @@ def _channels(of_input: int, of_channels: int) -> Samples:
     return samples
 
 
+def _attention(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(1, 2, 3, 4), make(1, 2, 5, 4), make(1, 2, 5, 4))
+    yield Sample(make(2, 1, 3, 4), make.transposed(2, 1, 3, 4), make(2, 1, 3, 4), is_causal=True)
+    yield Sample(make(1, 2, 3, 4), make(1, 2, 5, 4), make(1, 2, 5, 4), attn_mask=make(3, 5), scale=0.5)
+
+
+def _grouped_attention(make: Maker) -> Iterator[Sample]:
+    yield from _attention(make)
+    yield Sample(make(1, 4, 3, 2), make(1, 2, 3, 2), make(1, 2, 3, 2), enable_gqa=True)
+    yield Sample(make(3, 4), make(5, 4), make(5, 2))
+
+
+def _attention_gradients(make: Maker) -> Iterator[Sample]:
+    query, key, value = make(1, 2, 3, 4), make(1, 2, 5, 4), make(1, 2, 5, 4)
+    sums = make(1, 2, 3)
+    sums = sums.to(float32) if sums.dtype in (float16, bfloat16) else sums
+    yield Sample(make(1, 2, 3, 4), query, key, value, make(1, 2, 3, 4), sums, 0.0, False)
+    yield Sample(make(1, 2, 3, 4), query, key, value, make(1, 2, 3, 4), sums, 0.0, True, scale=0.5)
+
+
 def _largest(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 4, 3), (1, 2))
 
@@ -247,6 +267,13 @@ TABLE: dict[str, Samples] = {
     **{f"aten::_adaptive_avg_pool{dims}d_backward": _divided_gradients(dims) for dims in (2, 3)},
     **{f"aten::adaptive_max_pool{dims}d_backward": _divided_gradients(dims, numbered=True) for dims in (2, 3)},
     "opdsl::largest_seen": _largest,
+    "aten::_safe_softmax": lambda make: iter([Sample(make(2, 3), 1), Sample(make.transposed(2, 3), 0)]),
+    "aten::scaled_dot_product_attention": _grouped_attention,
+    "aten::_scaled_dot_product_attention_math": _grouped_attention,
+    "aten::_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": _attention_gradients,
+    "opdsl::weights_below": lambda make: iter([Sample(make(2, 3), make(2, 1))]),
+    "opdsl::score_gradient": lambda make: iter([Sample(make(2, 3), make(2, 3), make(2, 1), 0.5)]),
     "opdsl::scaled_and_shifted": _channels(1, 2),
     "opdsl::centred_product": _channels(2, 1),
     "opdsl::gradient_through_statistics": _channels(2, 4),

@@ -50,6 +50,15 @@ class _results__lu_with_info(NamedTuple):
     pivots: Tensor
     info: Tensor
 
+class _results__scaled_dot_product_flash_attention_for_cpu(NamedTuple):
+    output: Tensor
+    logsumexp: Tensor
+
+class _results__scaled_dot_product_flash_attention_for_cpu_backward(NamedTuple):
+    grad_query: Tensor
+    grad_key: Tensor
+    grad_value: Tensor
+
 class _results_aminmax(NamedTuple):
     min: Tensor
     max: Tensor
@@ -604,6 +613,250 @@ class _packet__cummin_helper(Operator[..., None], Protocol):
     def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummin`` into given tensors."""
 
+class _packet__embedding_bag(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sums, means or maxima over bags of rows of a table.
+
+        Args:
+            weight: the table.
+            indices: the numbers of rows, those of one bag after those of another.
+            offsets: where each bag begins.
+            scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+            mode: 0 for sums, 1 for means, 2 for maxima.
+            sparse: what PyTorch's gradient is; ours is a whole table.
+            per_sample_weights: what rows are multiplied by.
+            include_last_offset: whether the last offset is the end of the last bag.
+            padding_idx: the number of a row that does not count.
+
+        Returns:
+            The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sums, means or maxima over bags of rows of a table.
+
+        Args:
+            weight: the table.
+            indices: the numbers of rows, those of one bag after those of another.
+            offsets: where each bag begins.
+            scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+            mode: 0 for sums, 1 for means, 2 for maxima.
+            sparse: what PyTorch's gradient is; ours is a whole table.
+            per_sample_weights: what rows are multiplied by.
+            include_last_offset: whether the last offset is the end of the last bag.
+            padding_idx: the number of a row that does not count.
+
+        Returns:
+            The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _packet__embedding_bag_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        offset2bag: Tensor,
+        bag_size: Tensor,
+        maximum_indices: Tensor,
+        num_weights: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        padding_idx: int = -1,
+    ) -> Tensor:
+        """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        offset2bag: Tensor,
+        bag_size: Tensor,
+        maximum_indices: Tensor,
+        num_weights: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        padding_idx: int = -1,
+    ) -> Tensor:
+        """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
+
+class _packet__embedding_bag_dense_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad: Tensor,
+        indices: Tensor,
+        offset2bag: Tensor,
+        bag_size: Tensor,
+        maximum_indices: Tensor,
+        num_weights: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        per_sample_weights: Tensor | None,
+        padding_idx: int = -1,
+    ) -> Tensor:
+        """The gradient of ``_embedding_bag``'s table."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor,
+        indices: Tensor,
+        offset2bag: Tensor,
+        bag_size: Tensor,
+        maximum_indices: Tensor,
+        num_weights: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        per_sample_weights: Tensor | None,
+        padding_idx: int = -1,
+    ) -> Tensor:
+        """The gradient of ``_embedding_bag``'s table."""
+    @_operator
+    @staticmethod
+    def out(
+        grad: Tensor,
+        indices: Tensor,
+        offset2bag: Tensor,
+        bag_size: Tensor,
+        maximum_indices: Tensor,
+        num_weights: int,
+        scale_grad_by_freq: bool,
+        mode: int,
+        per_sample_weights: Tensor | None,
+        padding_idx: int = -1,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__embedding_bag_forward_only(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``_embedding_bag`` where no gradient will be asked for."""
+    @_operator
+    @staticmethod
+    def default(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``_embedding_bag`` where no gradient will be asked for."""
+    @_operator
+    @staticmethod
+    def out(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int = -1,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _packet__embedding_bag_per_sample_weights_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad: Tensor,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        offset2bag: Tensor,
+        mode: int,
+        padding_idx: int = -1,
+    ) -> Tensor:
+        """The gradient of what ``_embedding_bag`` multiplies rows by."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        offset2bag: Tensor,
+        mode: int,
+        padding_idx: int = -1,
+    ) -> Tensor:
+        """The gradient of what ``_embedding_bag`` multiplies rows by."""
+    @_operator
+    @staticmethod
+    def out(
+        grad: Tensor,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        offset2bag: Tensor,
+        mode: int,
+        padding_idx: int = -1,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
 class _packet__euclidean_dist(Operator[..., Tensor], Protocol):
     def __call__(cls, x1: Tensor, x2: Tensor) -> Tensor:
         """The Euclidean distances of all pairs of vectors, from their scalar products."""
@@ -955,6 +1208,14 @@ class _packet__linalg_svd(Operator[..., _results__linalg_svd], Protocol):
             driver: None: it is a choice of CUDA's.
         """
 
+class _packet__local_scalar_dense(Operator[..., Scalar], Protocol):
+    def __call__(cls, self: Tensor) -> Scalar:
+        """The only element, as a number of Python."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Scalar:
+        """The only element, as a number of Python."""
+
 class _packet__log_softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of ``softmax``."""
@@ -1167,6 +1428,137 @@ class _packet__prelu_kernel_backward(Operator[..., tuple[Tensor, Tensor]], Proto
     @staticmethod
     def default(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
+
+class _packet__safe_softmax(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        """``softmax``, and zeros where all elements are -inf."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        """``softmax``, and zeros where all elements are -inf."""
+
+class _packet__scaled_dot_product_attention_math(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        dropout_mask: Tensor | None = None,
+        *,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Attention by whole matrices: the means of values, and the weights.
+
+        Args:
+            query, key, value, attn_mask, is_causal, scale, enable_gqa: see ``scaled_dot_product_attention``.
+            dropout_p: the share of weights that are dropped.
+            dropout_mask: which of them stay, if that is known.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        dropout_mask: Tensor | None = None,
+        *,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Attention by whole matrices: the means of values, and the weights.
+
+        Args:
+            query, key, value, attn_mask, is_causal, scale, enable_gqa: see ``scaled_dot_product_attention``.
+            dropout_p: the share of weights that are dropped.
+            dropout_mask: which of them stay, if that is known.
+        """
+
+class _packet__scaled_dot_product_flash_attention_for_cpu(
+    Operator[..., _results__scaled_dot_product_flash_attention_for_cpu], Protocol
+):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        attn_mask: Tensor | None = None,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention_for_cpu:
+        """Attention by tiles, and the logarithms of the sums of weights.
+
+        Args:
+            query, key, value: (batch, heads, length, size).
+            dropout_p: 0.
+            is_causal: whether a query sees keys up to its own position alone.
+            attn_mask: what is added to scores, or which of them count.
+            scale: of scores; by default 1 / the root of the size.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        attn_mask: Tensor | None = None,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention_for_cpu:
+        """Attention by tiles, and the logarithms of the sums of weights.
+
+        Args:
+            query, key, value: (batch, heads, length, size).
+            dropout_p: 0.
+            is_causal: whether a query sees keys up to its own position alone.
+            attn_mask: what is added to scores, or which of them count.
+            scale: of scores; by default 1 / the root of the size.
+        """
+
+class _packet__scaled_dot_product_flash_attention_for_cpu_backward(
+    Operator[..., _results__scaled_dot_product_flash_attention_for_cpu_backward], Protocol
+):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        out: Tensor,
+        logsumexp: Tensor,
+        dropout_p: float,
+        is_causal: bool,
+        *,
+        attn_mask: Tensor | None = None,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention_for_cpu_backward:
+        """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        out: Tensor,
+        logsumexp: Tensor,
+        dropout_p: float,
+        is_causal: bool,
+        *,
+        attn_mask: Tensor | None = None,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention_for_cpu_backward:
+        """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
 
 class _packet__softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
@@ -1504,6 +1896,14 @@ class _packet__upsample_nearest_exact3d_backward(Operator[..., Tensor], Protocol
         grad_input: Tensor,
     ) -> Tensor:
         """The gradient of what got another size."""
+
+class _packet__version(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How often the memory was written in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How often the memory was written in place."""
 
 class _packet_abs(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -4560,6 +4960,14 @@ class _packet_cummax(Operator[..., _results_cummax], Protocol):
     def out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
 
+class _packet_cummaxmin_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+        """The gradient of ``cummax`` and ``cummin``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+        """The gradient of ``cummax`` and ``cummin``."""
+
 class _packet_cummin(Operator[..., _results_cummin], Protocol):
     def __call__(
         cls, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
@@ -4593,6 +5001,14 @@ class _packet_cumprod_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
+
+class _packet_cumprod_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+        """The gradient of ``cumprod``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+        """The gradient of ``cumprod``."""
 
 class _packet_cumsum(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -4723,6 +5139,19 @@ class _packet_diagonal(Operator[..., Tensor], Protocol):
     def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
         """A diagonal of two dimensions, as a last dimension in their place."""
 
+class _packet_diagonal_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int) -> Tensor:
+        """The gradient of ``diagonal``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int) -> Tensor:
+        """The gradient of ``diagonal``."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int, *, out: Tensor
+    ) -> Tensor: ...
+
 class _packet_diagonal_copy(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
@@ -4802,6 +5231,14 @@ class _packet_digamma_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """The derivative of ``lgamma``; NaN at negative integers."""
+
+class _packet_dim(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How many dimensions there are."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How many dimensions there are."""
 
 class _packet_dist(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
@@ -5110,6 +5547,74 @@ class _packet_embedding(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor: ...
+
+class _packet_embedding_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+    ) -> Tensor:
+        """The gradient of ``embedding``'s table."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+    ) -> Tensor:
+        """The gradient of ``embedding``'s table."""
+
+class _packet_embedding_bag(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""
+    @overload
+    def __call__(
+        cls,
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """See ``_embedding_bag``."""
+    @_operator
+    @staticmethod
+    def default(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Tensor | None = None,
+        include_last_offset: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """See ``_embedding_bag``."""
+    @_operator
+    @staticmethod
+    def padding_idx(
+        weight: Tensor,
+        indices: Tensor,
+        offsets: Tensor,
+        scale_grad_by_freq: bool,
+        mode: int,
+        sparse: bool,
+        per_sample_weights: Tensor | None,
+        include_last_offset: bool,
+        padding_idx: int | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""
 
 class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6467,6 +6972,14 @@ class _packet_gather(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
 
+class _packet_gather_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+        """The gradient of ``gather``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+        """The gradient of ``gather``."""
+
 class _packet_gcd(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The greatest common divisor."""
@@ -7548,6 +8061,14 @@ class _packet_index_select(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
 
+class _packet_index_select_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+        """The gradient of ``index_select``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+        """The gradient of ``index_select``."""
+
 class _packet_infinitely_differentiable_gelu_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad: Tensor, self: Tensor) -> Tensor:
         """The gradient of ``gelu``, made of operators that have gradients of every order."""
@@ -7609,6 +8130,14 @@ class _packet_inverse(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """``inverse`` into a given tensor."""
 
+class _packet_is_complex(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether the elements are complex numbers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the elements are complex numbers."""
+
 class _packet_is_conj(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
         """Always False: no conjugation is ever put off."""
@@ -7616,6 +8145,54 @@ class _packet_is_conj(Operator[..., bool], Protocol):
     @staticmethod
     def default(self: Tensor) -> bool:
         """Always False: no conjugation is ever put off."""
+
+class _packet_is_contiguous(Operator[..., bool], Protocol):
+    @overload
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether the elements lie in memory row by row, without gaps."""
+    @overload
+    def __call__(cls, self: Tensor, memory_format: MemoryFormat) -> bool:
+        """Whether the elements lie in memory without gaps, in the order of a format."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the elements lie in memory row by row, without gaps."""
+    @_operator
+    @staticmethod
+    def memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
+        """Whether the elements lie in memory without gaps, in the order of a format."""
+
+class _packet_is_distributed(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """False: no tensor of this kind lies on several machines."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """False: no tensor of this kind lies on several machines."""
+
+class _packet_is_floating_point(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether the elements are real floating-point numbers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the elements are real floating-point numbers."""
+
+class _packet_is_inference(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether the tensor was made in inference mode."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the tensor was made in inference mode."""
+
+class _packet_is_leaf(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether no recorded call has made the tensor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether no recorded call has made the tensor."""
 
 class _packet_is_neg(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -7648,6 +8225,14 @@ class _packet_is_same_size(Operator[..., bool], Protocol):
     @staticmethod
     def default(self: Tensor, other: Tensor) -> bool:
         """Whether two tensors have one shape."""
+
+class _packet_is_signed(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether the elements may be negative."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the elements may be negative."""
 
 class _packet_isclose(Operator[..., Tensor], Protocol):
     def __call__(
@@ -7848,6 +8433,14 @@ class _packet_istft(Operator[..., Tensor], Protocol):
         Raises:
             ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
         """
+
+class _packet_item(Operator[..., Scalar], Protocol):
+    def __call__(cls, self: Tensor) -> Scalar:
+        """The only element, as a number of Python."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Scalar:
+        """The only element, as a number of Python."""
 
 class _packet_kaiser_window(Operator[..., Tensor], Protocol):
     @overload
@@ -9633,6 +10226,14 @@ class _packet_masked_scatter_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         """Writes the elements of ``source``, one after another, where a mask holds."""
 
+class _packet_masked_scatter_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The gradient of ``masked_scatter``'s source."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The gradient of ``masked_scatter``'s source."""
+
 class _packet_masked_select(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements where a mask holds, in row-major order."""
@@ -9644,6 +10245,14 @@ class _packet_masked_select(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
         """``masked_select`` into a given tensor."""
+
+class _packet_masked_select_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+        """The gradient of ``masked_select``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+        """The gradient of ``masked_select``."""
 
 class _packet_matmul(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -11743,6 +12352,14 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
 
+class _packet_numel(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How many elements there are."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How many elements there are."""
+
 class _packet_numpy_T(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """``x.T``: all dimensions the other way round."""
@@ -11840,6 +12457,14 @@ class _packet_outer(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
         """``outer`` into a given tensor."""
+
+class _packet_output_nr(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """Which result of its call the tensor is."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """Which result of its call the tensor is."""
 
 class _packet_pad(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -13407,6 +14032,14 @@ class _packet_result_type(Operator[..., DType], Protocol):
     def Scalar_Scalar(scalar1: _Scalar, scalar2: _Scalar) -> DType:
         """The dtype that an operation on two numbers computes in."""
 
+class _packet_retains_grad(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """Whether the tensor keeps its gradient though it is no leaf."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the tensor keeps its gradient though it is no leaf."""
+
 class _packet_rms_norm(Operator[..., Tensor], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
@@ -13726,6 +14359,53 @@ class _packet_scalar_tensor(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(s: Scalar, *, out: Tensor) -> Tensor: ...
 
+class _packet_scaled_dot_product_attention(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Tensor:
+        """The means of values, weighted by the softmax of the products of queries and keys.
+
+        Args:
+            query, key, value: (..., heads, length, size).
+            attn_mask: what is added to scores, or which of them count.
+            dropout_p: the share of weights that are dropped.
+            is_causal: whether a query sees keys up to its own position alone.
+            scale: of scores; by default 1 / the root of the size.
+            enable_gqa: whether keys and values may have fewer heads, each for a group of those of queries.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Tensor:
+        """The means of values, weighted by the softmax of the products of queries and keys.
+
+        Args:
+            query, key, value: (..., heads, length, size).
+            attn_mask: what is added to scores, or which of them count.
+            dropout_p: the share of weights that are dropped.
+            is_causal: whether a query sees keys up to its own position alone.
+            scale: of scores; by default 1 / the root of the size.
+            enable_gqa: whether keys and values may have fewer heads, each for a group of those of queries.
+        """
+
 class _packet_scatter(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -14000,6 +14680,17 @@ class _packet_select(Operator[..., Tensor], Protocol):
     def int(self: Tensor, dim: _int, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
 
+class _packet_select_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int) -> Tensor:
+        """The gradient of ``select``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int) -> Tensor:
+        """The gradient of ``select``."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int, *, out: Tensor) -> Tensor: ...
+
 class _packet_select_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
@@ -14230,6 +14921,21 @@ class _packet_slice(Operator[..., Tensor], Protocol):
     @staticmethod
     def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
         """The positions ``start:end:step`` of a dimension."""
+
+class _packet_slice_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
+    ) -> Tensor:
+        """The gradient of ``slice``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int) -> Tensor:
+        """The gradient of ``slice``."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int, *, out: Tensor
+    ) -> Tensor: ...
 
 class _packet_slice_copy(Operator[..., Tensor], Protocol):
     def __call__(
@@ -15753,6 +16459,14 @@ class _packet_stft(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``stft`` without ``center``."""
 
+class _packet_storage_offset(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How many elements of its memory lie before the first one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How many elements of its memory lie before the first one."""
+
 class _packet_stride(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor, dim: _int) -> _int:
         """How far apart in memory neighbours along a dimension lie."""
@@ -15902,6 +16616,46 @@ class _packet_swapdims_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
         """``transpose_``, by another name."""
+
+class _packet_sym_is_contiguous(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
+        """Whether the elements lie in memory without gaps, in the order of a format."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
+        """Whether the elements lie in memory without gaps, in the order of a format."""
+
+class _packet_sym_numel(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How many elements there are."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How many elements there are."""
+
+class _packet_sym_size(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor, dim: _int) -> _int:
+        """How many positions a dimension has."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int) -> _int:
+        """How many positions a dimension has."""
+
+class _packet_sym_storage_offset(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How many elements of its memory lie before the first one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How many elements of its memory lie before the first one."""
+
+class _packet_sym_stride(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor, dim: _int) -> _int:
+        """How far apart in memory neighbours along a dimension lie."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int) -> _int:
+        """How far apart in memory neighbours along a dimension lie."""
 
 class _packet_t(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -16221,6 +16975,14 @@ class _packet_trace(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """The sum of a matrix' diagonal."""
 
+class _packet_trace_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The gradient of ``trace``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The gradient of ``trace``."""
+
 class _packet_transpose(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions change places."""
@@ -16537,6 +17299,17 @@ class _packet_unfold(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+
+class _packet_unfold_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Tensor:
+        """The gradient of ``unfold``: what lies in several windows gets the sum."""
+    @_operator
+    @staticmethod
+    def default(grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Tensor:
+        """The gradient of ``unfold``: what lies in several windows gets the sum."""
+    @_operator
+    @staticmethod
+    def out(grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_unfold_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor: ...
@@ -17288,6 +18061,14 @@ class _packet_upsample_trilinear3d_backward(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The gradient of what got another size."""
 
+class _packet_value_selecting_reduction_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
+        """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
+        """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
+
 class _packet_vander(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         """The Vandermonde matrix: powers of each element of a vector along a row, the highest first."""
@@ -17716,6 +18497,8 @@ _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
+_embedding_bag: _packet__embedding_bag
+_embedding_bag_forward_only: _packet__embedding_bag_forward_only
 _euclidean_dist: _packet__euclidean_dist
 _fft_c2c: _packet__fft_c2c
 _fft_c2r: _packet__fft_c2r
@@ -17736,6 +18519,9 @@ _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
 _pin_memory: _packet__pin_memory
 _prelu_kernel: _packet__prelu_kernel
+_safe_softmax: _packet__safe_softmax
+_scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
+_scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
 _unique: _packet__unique
@@ -17902,6 +18688,7 @@ dsplit: _packet_dsplit
 dstack: _packet_dstack
 einsum: _packet_einsum
 embedding: _packet_embedding
+embedding_bag: _packet_embedding_bag
 empty: _packet_empty
 empty_like: _packet_empty_like
 empty_permuted: _packet_empty_permuted
@@ -17978,10 +18765,15 @@ index_select: _packet_index_select
 inner: _packet_inner
 instance_norm: _packet_instance_norm
 inverse: _packet_inverse
+is_complex: _packet_is_complex
 is_conj: _packet_is_conj
+is_distributed: _packet_is_distributed
+is_floating_point: _packet_is_floating_point
+is_inference: _packet_is_inference
 is_neg: _packet_is_neg
 is_nonzero: _packet_is_nonzero
 is_same_size: _packet_is_same_size
+is_signed: _packet_is_signed
 isclose: _packet_isclose
 isfinite: _packet_isfinite
 isin: _packet_isin
@@ -18481,6 +19273,11 @@ class _namespace_aten:
     _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
+    _embedding_bag: _packet__embedding_bag
+    _embedding_bag_backward: _packet__embedding_bag_backward
+    _embedding_bag_dense_backward: _packet__embedding_bag_dense_backward
+    _embedding_bag_forward_only: _packet__embedding_bag_forward_only
+    _embedding_bag_per_sample_weights_backward: _packet__embedding_bag_per_sample_weights_backward
     _euclidean_dist: _packet__euclidean_dist
     _fft_c2c: _packet__fft_c2c
     _fft_c2r: _packet__fft_c2r
@@ -18494,6 +19291,7 @@ class _namespace_aten:
     _linalg_slogdet: _packet__linalg_slogdet
     _linalg_solve_ex: _packet__linalg_solve_ex
     _linalg_svd: _packet__linalg_svd
+    _local_scalar_dense: _packet__local_scalar_dense
     _log_softmax: _packet__log_softmax
     _log_softmax_backward_data: _packet__log_softmax_backward_data
     _logcumsumexp: _packet__logcumsumexp
@@ -18507,6 +19305,10 @@ class _namespace_aten:
     _pin_memory: _packet__pin_memory
     _prelu_kernel: _packet__prelu_kernel
     _prelu_kernel_backward: _packet__prelu_kernel_backward
+    _safe_softmax: _packet__safe_softmax
+    _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
+    _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
+    _scaled_dot_product_flash_attention_for_cpu_backward: _packet__scaled_dot_product_flash_attention_for_cpu_backward
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
     _to_copy: _packet__to_copy
@@ -18521,6 +19323,7 @@ class _namespace_aten:
     _upsample_nearest_exact2d_backward: _packet__upsample_nearest_exact2d_backward
     _upsample_nearest_exact3d: _packet__upsample_nearest_exact3d
     _upsample_nearest_exact3d_backward: _packet__upsample_nearest_exact3d_backward
+    _version: _packet__version
     abs: _packet_abs
     abs_: _packet_abs_
     absolute: _packet_absolute
@@ -18691,9 +19494,11 @@ class _namespace_aten:
     cross: _packet_cross
     cross_entropy_loss: _packet_cross_entropy_loss
     cummax: _packet_cummax
+    cummaxmin_backward: _packet_cummaxmin_backward
     cummin: _packet_cummin
     cumprod: _packet_cumprod
     cumprod_: _packet_cumprod_
+    cumprod_backward: _packet_cumprod_backward
     cumsum: _packet_cumsum
     cumsum_: _packet_cumsum_
     cumulative_trapezoid: _packet_cumulative_trapezoid
@@ -18707,11 +19512,13 @@ class _namespace_aten:
     diag_embed: _packet_diag_embed
     diagflat: _packet_diagflat
     diagonal: _packet_diagonal
+    diagonal_backward: _packet_diagonal_backward
     diagonal_copy: _packet_diagonal_copy
     diagonal_scatter: _packet_diagonal_scatter
     diff: _packet_diff
     digamma: _packet_digamma
     digamma_: _packet_digamma_
+    dim: _packet_dim
     dist: _packet_dist
     div: _packet_div
     div_: _packet_div_
@@ -18727,6 +19534,8 @@ class _namespace_aten:
     elu_: _packet_elu_
     elu_backward: _packet_elu_backward
     embedding: _packet_embedding
+    embedding_backward: _packet_embedding_backward
+    embedding_bag: _packet_embedding_bag
     embedding_dense_backward: _packet_embedding_dense_backward
     empty: _packet_empty
     empty_like: _packet_empty_like
@@ -18803,6 +19612,7 @@ class _namespace_aten:
     full: _packet_full
     full_like: _packet_full_like
     gather: _packet_gather
+    gather_backward: _packet_gather_backward
     gcd: _packet_gcd
     gcd_: _packet_gcd_
     ge: _packet_ge
@@ -18866,15 +19676,23 @@ class _namespace_aten:
     index_put: _packet_index_put
     index_put_: _packet_index_put_
     index_select: _packet_index_select
+    index_select_backward: _packet_index_select_backward
     infinitely_differentiable_gelu_backward: _packet_infinitely_differentiable_gelu_backward
     inner: _packet_inner
     instance_norm: _packet_instance_norm
     inverse: _packet_inverse
+    is_complex: _packet_is_complex
     is_conj: _packet_is_conj
+    is_contiguous: _packet_is_contiguous
+    is_distributed: _packet_is_distributed
+    is_floating_point: _packet_is_floating_point
+    is_inference: _packet_is_inference
+    is_leaf: _packet_is_leaf
     is_neg: _packet_is_neg
     is_nonzero: _packet_is_nonzero
     is_pinned: _packet_is_pinned
     is_same_size: _packet_is_same_size
+    is_signed: _packet_is_signed
     isclose: _packet_isclose
     isfinite: _packet_isfinite
     isin: _packet_isin
@@ -18884,6 +19702,7 @@ class _namespace_aten:
     isposinf: _packet_isposinf
     isreal: _packet_isreal
     istft: _packet_istft
+    item: _packet_item
     kaiser_window: _packet_kaiser_window
     kl_div: _packet_kl_div
     kron: _packet_kron
@@ -18977,7 +19796,9 @@ class _namespace_aten:
     masked_fill_: _packet_masked_fill_
     masked_scatter: _packet_masked_scatter
     masked_scatter_: _packet_masked_scatter_
+    masked_scatter_backward: _packet_masked_scatter_backward
     masked_select: _packet_masked_select
+    masked_select_backward: _packet_masked_select_backward
     matmul: _packet_matmul
     matrix_H: _packet_matrix_H
     max: _packet_max
@@ -19062,11 +19883,13 @@ class _namespace_aten:
     normal_functional: _packet_normal_functional
     not_equal: _packet_not_equal
     not_equal_: _packet_not_equal_
+    numel: _packet_numel
     numpy_T: _packet_numpy_T
     one_hot: _packet_one_hot
     ones: _packet_ones
     ones_like: _packet_ones_like
     outer: _packet_outer
+    output_nr: _packet_output_nr
     pad: _packet_pad
     pairwise_distance: _packet_pairwise_distance
     pdist: _packet_pdist
@@ -19136,6 +19959,7 @@ class _namespace_aten:
     resolve_conj: _packet_resolve_conj
     resolve_neg: _packet_resolve_neg
     result_type: _packet_result_type
+    retains_grad: _packet_retains_grad
     rms_norm: _packet_rms_norm
     roll: _packet_roll
     rot90: _packet_rot90
@@ -19152,6 +19976,7 @@ class _namespace_aten:
     rsqrt_: _packet_rsqrt_
     rsub: _packet_rsub
     scalar_tensor: _packet_scalar_tensor
+    scaled_dot_product_attention: _packet_scaled_dot_product_attention
     scatter: _packet_scatter
     scatter_: _packet_scatter_
     scatter_add: _packet_scatter_add
@@ -19160,6 +19985,7 @@ class _namespace_aten:
     scatter_reduce_: _packet_scatter_reduce_
     searchsorted: _packet_searchsorted
     select: _packet_select
+    select_backward: _packet_select_backward
     select_copy: _packet_select_copy
     select_scatter: _packet_select_scatter
     selu: _packet_selu
@@ -19183,6 +20009,7 @@ class _namespace_aten:
     sinh_: _packet_sinh_
     size: _packet_size
     slice: _packet_slice
+    slice_backward: _packet_slice_backward
     slice_copy: _packet_slice_copy
     slice_scatter: _packet_slice_scatter
     slogdet: _packet_slogdet
@@ -19267,6 +20094,7 @@ class _namespace_aten:
     std: _packet_std
     std_mean: _packet_std_mean
     stft: _packet_stft
+    storage_offset: _packet_storage_offset
     stride: _packet_stride
     sub: _packet_sub
     sub_: _packet_sub_
@@ -19278,6 +20106,11 @@ class _namespace_aten:
     swapaxes_: _packet_swapaxes_
     swapdims: _packet_swapdims
     swapdims_: _packet_swapdims_
+    sym_is_contiguous: _packet_sym_is_contiguous
+    sym_numel: _packet_sym_numel
+    sym_size: _packet_sym_size
+    sym_storage_offset: _packet_sym_storage_offset
+    sym_stride: _packet_sym_stride
     t: _packet_t
     t_: _packet_t_
     t_copy: _packet_t_copy
@@ -19297,6 +20130,7 @@ class _namespace_aten:
     to: _packet_to
     topk: _packet_topk
     trace: _packet_trace
+    trace_backward: _packet_trace_backward
     transpose: _packet_transpose
     transpose_: _packet_transpose_
     transpose_copy: _packet_transpose_copy
@@ -19319,6 +20153,7 @@ class _namespace_aten:
     unbind_copy: _packet_unbind_copy
     unflatten: _packet_unflatten
     unfold: _packet_unfold
+    unfold_backward: _packet_unfold_backward
     unfold_copy: _packet_unfold_copy
     uniform: _packet_uniform
     uniform_: _packet_uniform_
@@ -19345,6 +20180,7 @@ class _namespace_aten:
     upsample_nearest3d_backward: _packet_upsample_nearest3d_backward
     upsample_trilinear3d: _packet_upsample_trilinear3d
     upsample_trilinear3d_backward: _packet_upsample_trilinear3d_backward
+    value_selecting_reduction_backward: _packet_value_selecting_reduction_backward
     vander: _packet_vander
     var: _packet_var
     var_mean: _packet_var_mean

@@ -65,8 +65,8 @@ WITHOUT_TANGENTS = {
 # of large numbers cancel.
 COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7}
 
-# Errors of PyTorch that it does not mean: second gradients of layer_norm without a weight.
-BUGS = "Expected a proper Tensor but got None"
+# Errors of PyTorch: second gradients of layer_norm without a weight, and some that it has not.
+BUGS = ("Expected a proper Tensor but got None", "flash_attention_for_cpu_backward is not implemented")
 
 DTYPES = (torch.float64, torch.complex128)
 
@@ -203,7 +203,7 @@ def second(calls: Calls) -> list[tuple[Any, Any]]:
     try:
         theirs = of(torch, calls.results, calls.leaves, seeds, directions)
     except RuntimeError as error:
-        assert BUGS in str(error)
+        assert any(each in str(error) for each in BUGS)
         return []
     return list(zip(ours, theirs, strict=True))
 
@@ -239,6 +239,8 @@ def compare(order: Callable[[Calls], list[tuple[Any, Any]]], info: Any, dtype: t
     wrong: list[str] = []
     torch.manual_seed(0)
     for sample in thinned(info.sample_inputs("cpu", dtype, requires_grad=True)):
+        if sample.kwargs.get("dropout_p"):
+            continue  # random
         calls = Calls(info, sample)
         wrong += calls.problem
         if calls.is_comparable:

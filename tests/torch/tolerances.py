@@ -101,6 +101,8 @@ UNITS = {
     "special.airy_ai": Units(3, 64, 1e8),
     **dict.fromkeys(("polygamma", "special.polygamma"), Units(3, 16, 1e5)),
     # Terms that cancel: differences of norms, sums over matrices that are nearly singular.
+    # Scores of a hundred, whose errors are those of weights; PyTorch rounds them to 16 bits.
+    "nn.functional.scaled_dot_product_attention": Units(128, 2048, 2048),
     "nn.functional.triplet_margin_loss": Units(3, 64, 2048),
     **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
     # PyTorch keeps sums, or running statistics, in 16 bits.

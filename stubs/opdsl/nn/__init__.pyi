@@ -64,6 +64,7 @@ replication_pad2d: _operators._packet_replication_pad2d
 replication_pad3d: _operators._packet_replication_pad3d
 rrelu_with_noise: _operators._packet_rrelu_with_noise
 rrelu_with_noise_: _operators._packet_rrelu_with_noise_
+scaled_dot_product_attention: _operators._packet_scaled_dot_product_attention
 silu: _operators._packet_silu
 silu_: _operators._packet_silu_
 smooth_l1_loss: _operators._packet_smooth_l1_loss

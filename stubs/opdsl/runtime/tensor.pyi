@@ -1232,6 +1232,8 @@ class Tensor(Differentiable):
         """Another name of ``linalg.inv``."""
     def is_conj(self) -> _bool:
         """Always False: no conjugation is ever put off."""
+    def is_distributed(self) -> _bool:
+        """False: no tensor of this kind lies on several machines."""
     def is_neg(self) -> _bool:
         """Always False: no negation is ever put off."""
     def is_nonzero(self) -> _bool:
