@@ -255,7 +255,6 @@ PACKETS: dict[str, str] = {
     "cummin": "scans",
     "cumprod": "scans",
     "cumprod_": "scans",
-    "cumprod_backward": "named_gradients",
     "cumsum": "scans",
     "cumsum_": "scans",
     "cumulative_trapezoid": "differences",

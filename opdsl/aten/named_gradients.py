@@ -10,7 +10,6 @@ from typing import Any
 from opdsl.aten.comparison import where
 from opdsl.aten.embedding import embedding_dense_backward
 from opdsl.aten.likes import zeros_like
-from opdsl.aten.scans import cumprod_derivative
 from opdsl.aten.slicing import slice_tensor
 from opdsl.declare import op
 from opdsl.kernels import copy_
@@ -170,10 +169,3 @@ def embedding_backward(
 def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """The gradient of ``cummax`` and ``cummin``."""
     return input.new_zeros(input.shape).scatter_add(dim, indices, grad) if input.numel() else input
-
-
-@op("aten::cumprod_backward", **NAMED)
-def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-    """The gradient of ``cumprod``."""
-    found: Tensor = cumprod_derivative(grad, input, output, dim)
-    return found

@@ -180,7 +180,6 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     ),
     "aten::embedding_backward": _once(lambda make: make(2, 3), tensor(VECTOR), 4, -1, False, False),
     "aten::cummaxmin_backward": _once(lambda make: make(3), lambda make: make(3), tensor([0, 0, 2]), 0),
-    "aten::cumprod_backward": _once(lambda make: make(3), lambda make: make(3), 0, lambda make: make(3)),
     "aten::gather": _gathered,
     "aten::index_select": _selected,
     "aten::take": _taken,

@@ -5002,14 +5002,6 @@ class _packet_cumprod_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
 
-class _packet_cumprod_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-        """The gradient of ``cumprod``."""
-    @_operator
-    @staticmethod
-    def default(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
-        """The gradient of ``cumprod``."""
-
 class _packet_cumsum(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
@@ -19498,7 +19490,6 @@ class _namespace_aten:
     cummin: _packet_cummin
     cumprod: _packet_cumprod
     cumprod_: _packet_cumprod_
-    cumprod_backward: _packet_cumprod_backward
     cumsum: _packet_cumsum
     cumsum_: _packet_cumsum_
     cumulative_trapezoid: _packet_cumulative_trapezoid
