@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -57,8 +58,8 @@ class Composition:
     def __init__(self, steps: Sequence[Step], folds: Mapping[str, str]) -> None:
         self.steps = steps
         self.tensors: dict[str, Tensor] = {}
-        self._numbers: dict[str, str] = {}
-        self._expressions: dict[str, Expression] = {}
+        self._numbers: list[str] = []
+        self._given: dict[str, Any] = {}
         self._nodes: list[UntypedNode] = []
         self._places: list[Place] = []
         self._made: dict[str, int] = {}
@@ -69,9 +70,9 @@ class Composition:
             self._made.update({each.name: position for each, position in results if each is not None})
 
     @property
-    def operands(self) -> tuple[Expression, ...]:
+    def operands(self) -> tuple[Any, ...]:
         """What the fused step is called with."""
-        return tuple(self._expressions[name] for name in (*self.tensors, *self._numbers))
+        return tuple(self._given[name] for name in (*self.tensors, *self._numbers))
 
     def pointwise(self, wanted: Sequence[str]) -> Operator:
         """The pointwise operator that gives some of what the steps give."""
@@ -147,17 +148,24 @@ class Composition:
     def _operand(self, operand: Any, value: Any, place: Place) -> int:
         """The node of an operand: what a step before has made, a parameter, or a constant."""
         if not isinstance(operand, Expression):
+            if type(operand) is float and math.isinf(operand):
+                # LLVM makes of a maximum with what is -inf under a condition one that is conditional, and no vectors.
+                return self._parameter(repr(operand), operand, operand, place)
             return self._node(UntypedNode("constant", (), value if operand is None else operand), place)
-        if operand.text not in self._made:
+        return self._parameter(operand.text, operand, value, place)
+
+    def _parameter(self, text: str, operand: Any, value: Any, place: Place) -> int:
+        """The node of what the fused step is called with: the same one for the same expression."""
+        if text not in self._made:
             if isinstance(value, Tensor):
                 name = f"x{len(self.tensors)}"
                 self.tensors[name] = value
             else:
                 name = f"number{len(self._numbers)}"
-                self._numbers[name] = operand.text
-            self._expressions[name] = operand
-            self._made[operand.text] = self._node(UntypedNode("parameter", (), name), place)
-        return self._made[operand.text]
+                self._numbers.append(name)
+            self._given[name] = operand
+            self._made[text] = self._node(UntypedNode("parameter", (), name), place)
+        return self._made[text]
 
     def function(self, wanted: Sequence[str]) -> ScalarFunction:
         """The function that gives some of what the steps give: of tensors, then numbers."""

@@ -274,7 +274,7 @@ def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
     if not any(each.dtype is group.dtype for each in composition.tensors.values()):
         return steps
     # Results lie as they would apart: as operands do, where these lie alike.
-    whole = [each.geometry for each in composition.tensors.values() if sizes_of(each.shape) == group.shape]
+    whole = [each.geometry for each in composition.tensors.values() if _has_sizes(each.shape, group.shape)]
     if len({sizes_of(each.strides) for each in whole}) > 1 and not all(map(_is_row_major, whole)):
         return steps
     if group.row is None:
@@ -286,6 +286,14 @@ def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
         is_row = [each.shape == group.row and group.row != group.shape for each in wanted]
         operator = composition.row([each.name for each in wanted], group.dims, is_row)
     return [Step(operator, composition.operands, {}, tuple(wanted), parts=tuple(steps))]
+
+
+def _has_sizes(shape: Sequence[Any], sizes: Sequence[Any]) -> bool:
+    """Whether a shape is that of a result; a size that was a name has a number where operands must have that size."""
+    pairs = zip(shape, sizes_of(shape), sizes, strict=False)
+    return len(shape) == len(sizes) and all(
+        size in (own, given.example if is_symbol(given) else given) for given, own, size in pairs
+    )
 
 
 def _is_row_major(form: TensorMeta) -> bool:

@@ -55,17 +55,21 @@ def reduce(x: Expression, factor: float = LOG2_E) -> tuple[Expression, Expressio
     return t, t - magic
 
 
-def _scale(value: Expression, t: Expression, logarithm: Expression) -> Expression:
+def _scale(value: Expression, t: Expression, logarithm: Expression, zero: float | None = None) -> Expression:
     """``value * 2**n``; where that may be denormal, by way of a power far above, so that it is rounded once.
 
     logarithm: of the result, roughly; to either base.
+    zero: below that, or at it, the result is 0.
     """
     form = layout(value)
     small = logarithm < (-700.0 if value.is_double else -80.0)
     rise = 512 if value.is_double else 64
     lift = select(small, t.bits().constant(rise << form.mantissa), 0)
     lifted = (value.bits() + (t.bits() << form.mantissa) + lift).from_bits()
-    return lifted * select(small, value.constant(2.0**-rise), 1.0)
+    fall = value.constant(2.0**-rise)
+    if zero is not None:
+        fall = select(logarithm > zero, fall, 0.0)  # processors take long for what is too small for a number
+    return lifted * select(small, fall, 1.0)
 
 
 def exp(x: Expression) -> Expression:
@@ -73,7 +77,7 @@ def exp(x: Expression) -> Expression:
     low, high = (-746.0, 709.782712893384) if x.is_double else (-104.0, 88.72283172607422)
     bounded = select(x > low, x, low)
     t, r = _reduced(bounded)
-    return select(x <= high, _scale(_less_one(r) + 1.0, t, bounded), x + inf)
+    return select(x <= high, _scale(_less_one(r) + 1.0, t, bounded, low), x + inf)
 
 
 def exp_product(x: Expression, rest: Expression, factor: Expression, factor_rest: Expression) -> Expression:
@@ -116,7 +120,7 @@ def exp2(x: Expression) -> Expression:
     t, n = reduce(bounded, 1.0)
     r = bounded - n
     p = fma(polynomial(r, table("exp2", x)), r, 1.0)
-    return select(x < high, _scale(p, t, bounded), x + inf)
+    return select(x < high, _scale(p, t, bounded, low), x + inf)
 
 
 def _expm1_parts(x: Expression) -> tuple[Expression, Expression, Expression, Expression]:
