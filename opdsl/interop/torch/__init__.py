@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["backend", "compiled_graphs", "deregister", "from_fx", "register", "register_collate", "to_fx", "wrap"]
 
 
-def register(what: Library | Any) -> tuple[str, ...]:
+def register(what: Library | Any, *, fuses: bool = True) -> tuple[str, ...]:
     """Define operators in torch, under the same names: ``torch.ops.mylib.smooth_relu(x)``.
 
     Each operator keeps its schema and tags. Its CPU kernels run on torch's memory; its meta function serves fake
@@ -44,6 +44,8 @@ def register(what: Library | Any) -> tuple[str, ...]:
 
     Args:
         what: a library, for all operators of its namespace; or a declared function, for all its overloads and variants.
+        fuses: whether ``torch.compile`` with inductor may take pointwise operators and reductions apart, into calls of
+            aten, so that they fuse with what stands beside them; otherwise it calls the kernels here.
 
     Returns:
         The names of the operators that torch has now.
@@ -67,7 +69,7 @@ def register(what: Library | Any) -> tuple[str, ...]:
     ('example_register::cubed',)
     tensor([8.])
     """
-    names: tuple[str, ...] = _registration().register(what)
+    names: tuple[str, ...] = _registration().register(what, fuses=fuses)
     return names
 
 

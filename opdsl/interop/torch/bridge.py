@@ -13,7 +13,7 @@ from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
-from opdsl.interop.torch import batching, distributed, kernels
+from opdsl.interop.torch import batching, distributed, inductor, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.definition import Definition
@@ -45,8 +45,11 @@ class Bridge:
         schema: in torch, with a namespace.
         define: makes the torch operator of one that torch does not have yet.
 
+    fuses: whether inductor may take it apart.
     plans: of its CPU kernel.
     """
+
+    fuses = True
 
     def __init__(self, operator: Operator, schema: FunctionSchema, define: Define) -> None:
         self.operator = operator
@@ -200,6 +203,7 @@ class Bridge:
             self.operator.watchers.remove(self._forget)
         definition, self._definition = self._definition, None
         if definition is not None:
+            inductor.withdraw(self, definition.overload)
             distributed.detach(self, definition.overload)
             definition.close()
 
@@ -253,7 +257,11 @@ class Bridge:
     def without_elements(self, *given: Any, **named: Any) -> Any:
         """What fake and meta tensors run."""
         values = self.complete(given, named)
-        return self.decomposed(values) if self.is_composite else fake(self.operator, values)
+        if self.is_composite:
+            return self.decomposed(values)
+        if self.fuses and self._definition is not None:
+            inductor.offer(self)
+        return fake(self.operator, values)
 
     @untraced
     def with_autograd(self, *given: Any, **named: Any) -> Any:

@@ -17,7 +17,7 @@ from opdsl.interop.torch.tensors import META, TORCH_DTYPES, geometry_of, over, t
 from opdsl.runtime import Tensor, making_sizes
 from opdsl.runtime.geometry import geometry
 
-__all__ = ["fake"]
+__all__ = ["fake", "stand_in"]
 
 _META = KeySet("Meta")
 
@@ -38,7 +38,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
         MissingMetaError: the same where torch traces, which takes that error for one of its own.
         OpdslError: the values do not fit.
     """
-    given = [_number(to_opdsl(each, _stand_in)) for each in values]
+    given = [_number(to_opdsl(each, stand_in)) for each in values]
     is_traced = _is_traced(values)
     may_ask = is_traced or "dynamic_output_shape" in operator.tags
     try:
@@ -54,7 +54,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
     return _made(result, device)
 
 
-def _stand_in(source: torch.Tensor) -> Tensor:
+def stand_in(source: torch.Tensor) -> Tensor:
     """A meta tensor of the same geometry, to compute shapes with."""
     form = geometry_of(source, META)
     if any(isinstance(each, torch.SymInt) for each in (*form.shape, *form.strides)):

@@ -12,6 +12,7 @@ import attrs
 from opdsl.declare.library import Library
 from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DeclarationError, UnknownOperatorError
+from opdsl.interop.torch import inductor
 from opdsl.interop.torch.bridge import Bridge
 from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.variants import ViewBridge, WritingBridge
@@ -25,7 +26,7 @@ _bridges: dict[Operator, Bridge] = {}
 _helpers: dict[Operator, list[Operator]] = {}
 
 
-def register(what: Any) -> tuple[str, ...]:
+def register(what: Any, *, fuses: bool = True) -> tuple[str, ...]:
     """Make operators known to torch; see ``opdsl.interop.torch.register``."""
     with _lock:
         operators = list(_operators(what))
@@ -35,7 +36,9 @@ def register(what: Any) -> tuple[str, ...]:
         try:
             # Functional ones first: in-place and out= operators are made of them.
             for operator in sorted(operators, key=lambda each: each.schema.is_mutable):
-                _register(operator, _bridge(operator, operator.schema, owner=operator))
+                bridge = _bridge(operator, operator.schema, owner=operator)
+                bridge.fuses = fuses
+                _register(operator, bridge)
                 done.append(operator)
                 library = getattr(operator.declaration, "library", None)
                 if library is not None:
@@ -136,8 +139,11 @@ class _Define:
         name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
         schema = attrs.evolve(operator.schema, name=name)
         made = _bridge(operator, schema, owner=self.owner)
+        made.fuses = self.owner not in _bridges or _bridges[self.owner].fuses
         if self.owner in _bridges:  # otherwise a node asks that has outlived it
             _register(operator, made)
+            if made.fuses:  # a graph of gradients may be on the way, whose first call comes too late
+                inductor.offer(made)
             _helpers.setdefault(self.owner, []).append(operator)
         return made
 

@@ -1,0 +1,308 @@
+"""Registered operators in inductor: pointwise operators and reductions as calls of aten, so that they fuse.
+
+Inductor looks operators up in a table of decompositions. What stands there for an operator computes what its typed
+scalar graph says, with aten's operators on tensors. Where these mean something else (integers divided by 0, shifts by
+more than there are bits, numbers rounded to 16 bits on the way, complex numbers) the operator stays whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+
+from opdsl.dispatch import Kernel
+from opdsl.interop.torch.fakes import stand_in
+from opdsl.interop.torch.kernels import with_default_dtype
+from opdsl.interop.torch.tensors import TORCH_DTYPES, to_opdsl
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.reduction import ReductionDefinition
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import COMPLEX, FLOAT, INTEGER, ScalarType
+from opdsl.schema import FunctionSchema
+
+__all__ = ["offer", "withdraw"]
+
+_DTYPES = {each.name: TORCH_DTYPES[each] for each in ALL_DTYPES}
+
+# Operations whose operators in aten mean the same for all dtypes but complex ones.
+_ALIKE: Mapping[str, Callable[..., torch.Tensor]] = {
+    "add": torch.add,
+    "subtract": torch.sub,
+    "multiply": torch.mul,
+    "divide": torch.div,
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+    "negative": torch.neg,
+    "absolute": torch.abs,
+    "equal": torch.eq,
+    "not_equal": torch.ne,
+    "less": torch.lt,
+    "less_equal": torch.le,
+    "greater": torch.gt,
+    "greater_equal": torch.ge,
+    "bitwise_and": torch.bitwise_and,
+    "bitwise_or": torch.bitwise_or,
+    "bitwise_xor": torch.bitwise_xor,
+    "invert": torch.bitwise_not,
+    "select": torch.where,
+    "logical_and": torch.logical_and,
+    "logical_or": torch.logical_or,
+    "logical_not": torch.logical_not,
+    "isnan": torch.isnan,
+    "isinf": torch.isinf,
+    "isfinite": torch.isfinite,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "trunc": torch.trunc,
+    "round": torch.round,
+    "copysign": torch.copysign,
+    "atan2": torch.atan2,
+    "hypot": torch.hypot,
+    **{
+        name: getattr(torch, name)
+        for name in (
+            *("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos"),
+            *("atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma"),
+        )
+    },
+}
+# Those that mean the same for floating-point numbers.
+_ALIKE_FLOATING: Mapping[str, Callable[..., torch.Tensor]] = {
+    "floor_divide": partial(torch.div, rounding_mode="floor"),
+    "remainder": torch.remainder,
+    "fmod": torch.fmod,
+    "power": torch.pow,
+}
+# What folds by an operation, and the accumulator of no elements.
+_FOLDS: Mapping[str, tuple[Callable[..., torch.Tensor], float]] = {
+    "add": (torch.sum, 0),
+    "maximum": (torch.amax, float("-inf")),
+    "minimum": (torch.amin, float("inf")),
+}
+
+
+class Bridge(Protocol):
+    """An operator in torch; see ``opdsl.interop.torch.bridge.Bridge``."""
+
+    schema: FunctionSchema
+
+    @property
+    def overload(self) -> Callable[..., Any]:
+        """The torch operator."""
+
+    @property
+    def kind(self) -> str:
+        """What its CPU kernel is made of."""
+
+    def kernel(self) -> Kernel:
+        """The CPU kernel that a call runs."""
+
+    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call, in the order of the schema."""
+
+
+class _OtherMeaningError(Exception):
+    """Aten means something else."""
+
+
+def offer(bridge: Bridge) -> None:
+    """Have inductor take an operator apart, where it is there; called when fake tensors come to it."""
+    definition = _definition(bridge)
+    if definition is None:
+        return
+    known = _offered.get(bridge.schema.name.qualified)
+    if known is not bridge:
+        _offered[bridge.schema.name.qualified] = bridge
+        _tell_caches()
+    tables = _tables()
+    for table in tables:
+        table[bridge.overload] = partial(_decomposed, bridge)
+    if tables:
+        # What stays whole is called, which inductor takes for a mistake where there is a decomposition.
+        sys.modules["torch._inductor.lowering"].FALLBACK_ALLOW_LIST.add(bridge.schema.name.packet)
+
+
+def withdraw(bridge: Bridge, overload: Any) -> None:
+    """Take back what ``offer`` did.
+
+    Args:
+        bridge: of an operator that torch is about to lose.
+        overload: that operator.
+    """
+    if _offered.pop(bridge.schema.name.qualified, None) is not None:
+        _tell_caches()
+        for table in _tables():
+            table.pop(overload, None)
+
+
+_offered: dict[str, Bridge] = {}
+
+
+def _tables() -> list[dict[Any, Callable[..., Any]]]:
+    """Where inductor looks, once it is loaded: its decompositions, and a copy with those of random numbers."""
+    module = sys.modules.get("torch._inductor.decomposition")
+    if module is None or "torch._inductor.lowering" not in sys.modules:
+        return []
+    return [module.decompositions, module.fast_random_decomps()]
+
+
+_MARK = "|opdsl "
+
+
+def _tell_caches() -> None:
+    """Compiled graphs of other processes are found by names of operators: the tag tells what these were made of."""
+    functions = (repr((name, [each.nodes for each in _functions(bridge)])) for name, bridge in sorted(_offered.items()))
+    digest = hashlib.blake2b("".join(functions).encode(), digest_size=8).hexdigest()
+    tag = str(torch.compiler.config.cache_key_tag).partition(_MARK)[0]
+    torch.compiler.config.cache_key_tag = f"{tag}{_MARK}{digest}" if _offered else tag
+
+
+def _functions(bridge: Bridge) -> list[Any]:
+    """The scalar functions of an operator."""
+    definition = _definition(bridge)
+    if isinstance(definition, PointwiseDefinition):
+        return [each.function for each in definition.formulas]
+    if isinstance(definition, ReductionDefinition):
+        return [part for fold in definition.folds for part in (fold.lift, fold.combine, fold.finish) if part]
+    return []
+
+
+def _definition(bridge: Bridge) -> PointwiseDefinition | ReductionDefinition | None:
+    """The definition of an operator that may be taken apart."""
+    kernel = bridge.kernel() if bridge.kind in ("pointwise", "reduction") else None
+    definition = kernel.definition if isinstance(kernel, StructuredKernel) else None
+    is_plain = isinstance(definition, (PointwiseDefinition, ReductionDefinition)) and not bridge.schema.is_mutable
+    return definition if is_plain else None  # type: ignore[return-value]
+
+
+def _decomposed(bridge: Bridge, *given: Any, **named: Any) -> Any:
+    """A call as calls of aten; ``NotImplemented`` where the operator stays whole."""
+    values = bridge.complete(given, named)
+    definition = _definition(bridge)
+    arguments = tuple(to_opdsl(each, stand_in) for each in values)
+    try:
+        with with_default_dtype():
+            if isinstance(definition, PointwiseDefinition):
+                return _pointwise(definition, arguments, values)
+            if isinstance(definition, ReductionDefinition):
+                return _reduction(definition, arguments, values)
+    except _OtherMeaningError:
+        pass
+    return NotImplemented
+
+
+def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], values: Sequence[Any]) -> Any:
+    prepared = definition.prepare(arguments, ())
+    state = prepared.state
+    if state.formula.divisors:
+        raise _OtherMeaningError  # an integer 0 raises
+    function, iteration = state.formula.function, state.iteration
+    operands = [values[place] for place in state.formula.places]
+    tensors = [each for each in operands if isinstance(each, torch.Tensor)]
+    device = tensors[0].device
+    full, *others = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
+    whole = iter((full, *others))
+    read: dict[str, torch.Tensor] = {}
+    for name, value, cast, kind in zip(
+        function.parameters, operands, iteration.casts, iteration.parameters, strict=True
+    ):
+        dtype = TORCH_DTYPES[kind]
+        if cast is not None and not (isinstance(value, torch.Tensor) and TORCH_DTYPES[cast] is value.dtype):
+            raise _OtherMeaningError  # rounded to 16 bits first
+        is_tensor = isinstance(value, torch.Tensor)
+        read[name] = next(whole).to(dtype) if is_tensor else torch.full((), value, dtype=dtype, device=device)
+    made = [each.to(TORCH_DTYPES[iteration.result]) for each in _evaluated(definition.graph(state), read, device)]
+    rank = max(each.dim() for each in tensors)
+    # What reads no tensor is a constant.
+    results = [each if each.dim() == rank else each.expand(full.shape).clone() for each in made]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], values: Sequence[Any]) -> Any:
+    prepared = definition.prepare(arguments, ())
+    state, source = prepared.state, values[0]
+    folding = state.functions
+    if folding.with_index or folding.in_order or folding.lifted_numbers or state.numbers or not state.dims:
+        raise _OtherMeaningError
+    if any(type(size) is int and size == 0 for size in source.shape):
+        raise _OtherMeaningError
+    parameters = [name for name, _ in folding.combine.parameters]
+    count = len(folding.init)
+    ((name, kind),) = folding.lift.parameters
+    lifted = _evaluated(folding.lift, {name: source.to(_DTYPES[kind])}, source.device)
+    keepdim = len(prepared.specs[0].shape) == source.dim()
+    folded: list[torch.Tensor] = []
+    for at, (position, init, each) in enumerate(zip(folding.combine.results, folding.init, lifted, strict=True)):
+        node = folding.combine.nodes[position]
+        operands = [folding.combine.nodes[index].value for index in node.arguments]
+        fold = _FOLDS.get(node.op)
+        wanted = [parameters[at], parameters[at + count]]
+        if fold is None or sorted(map(str, operands)) != sorted(wanted) or not _is_identity(init, fold[1], node.type):
+            raise _OtherMeaningError
+        each = each.expand(source.shape)
+        if node.op == "add":
+            folded.append(torch.sum(each, state.dims, keepdim, dtype=_DTYPES[node.type]))
+        else:
+            folded.append(fold[0](each, state.dims, keepdim))
+    number = 1
+    for dim in state.dims:
+        number = number * source.shape[dim]
+    names = [name for name, _ in folding.finish.parameters]
+    given = dict(zip(names, folded, strict=False))
+    for each in names[count:]:
+        given[each] = torch.full((), number, dtype=torch.int64, device=source.device)
+    found = _evaluated(folding.finish, given, source.device)
+    made = [each.to(TORCH_DTYPES[spec.dtype]) for each, spec in zip(found, prepared.specs, strict=True)]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _is_identity(init: Any, wanted: float, kind: ScalarType) -> bool:
+    """Whether an accumulator is that of no elements; infinities stand for the bounds of integers."""
+    if kind.category == INTEGER and wanted:
+        return bool(init == (kind.bounds[0] if wanted < 0 else kind.bounds[1])) or bool(init == wanted)
+    return bool(init == wanted)
+
+
+def _evaluated(graph: TypedGraph, read: Mapping[str, torch.Tensor], device: torch.device) -> list[torch.Tensor]:
+    """The results of a scalar graph on tensors.
+
+    Args:
+        graph: typed.
+        read: what its parameters are, of their types.
+        device: where constants are made.
+
+    Raises:
+        _OtherMeaningError: it holds what aten computes in another way.
+    """
+    made: list[torch.Tensor] = []
+    for node in graph.nodes:
+        kinds = [graph.nodes[at].type for at in node.arguments]
+        operands = [made[at] for at in node.arguments]
+        dtype = _DTYPES[node.type]
+        if node.type.category == COMPLEX or any(each.category == COMPLEX for each in kinds):
+            raise _OtherMeaningError
+        if node.op == "parameter":
+            made.append(read[str(node.value)])
+        elif node.op == "constant":
+            made.append(torch.full((), node.value, dtype=dtype, device=device))  # type: ignore[arg-type]
+        elif node.op == "cast":
+            if kinds[0].category == FLOAT and node.type.category == INTEGER:
+                raise _OtherMeaningError  # saturating
+            made.append(operands[0].to(dtype))
+        elif node.op == "truth":
+            made.append(operands[0] != 0)
+        else:
+            function = _ALIKE.get(node.op)
+            if function is None and kinds[0].category == FLOAT:
+                function = _ALIKE_FLOATING.get(node.op)
+            if function is None:
+                raise _OtherMeaningError
+            made.append(function(*operands).to(dtype))
+    return [made[at] for at in graph.results]

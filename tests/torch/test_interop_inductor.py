@@ -1,0 +1,113 @@
+"""Registered pointwise operators and reductions fuse with their neighbours in inductor."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+import torch
+from torch._inductor import decomposition
+from torch._inductor.utils import run_and_get_code
+
+import opdsl
+from opdsl import Ints, Library, Tensor
+from opdsl.interop.torch import deregister, inductor, register, registration
+from tests.torch.interop import SAMPLES, make, operator, registered
+
+
+@pytest.fixture(scope="module")
+def ops():
+    with registered() as found:
+        yield found
+
+
+def taken_apart(name: str, args: Any, kwargs: Any) -> Any:
+    bridge = registration.bridge_of(opdsl.registry.operator(f"interop::{name}"))
+    assert bridge is not None
+    return inductor._decomposed(bridge, *args, **kwargs)
+
+
+NAMES = ["smooth_relu", "blend", "scaled_add", "from_polar", "is_larger", "energy"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_stands_for_an_operator_gives_what_it_gives(ops, name):
+    for args, kwargs in SAMPLES[name]():
+        found, wanted = taken_apart(name, args, kwargs), operator(ops, name)(*args, **kwargs)
+        torch.testing.assert_close(found, wanted)
+        for one, other in zip(*(each if isinstance(each, tuple) else (each,) for each in (found, wanted)), strict=True):
+            assert one.stride() == other.stride()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("name", NAMES)
+def test_of_other_dtypes(ops, name, dtype):
+    x = (4 * make(3, 4)).to(getattr(torch, dtype))
+    args = (x, x.flip(0)) if name in ("scaled_add", "from_polar", "is_larger") else (x,)
+    args = (x, x.flip(0), x.flip(1)) if name == "blend" else args
+    try:
+        wanted = operator(ops, name)(*args)
+    except Exception as error:  # both refuse what is refused
+        with pytest.raises(type(error)):
+            taken_apart(name, args, {})
+        return
+    found = taken_apart(name, args, {})
+    if found is NotImplemented:  # it stays whole
+        assert (name, dtype) == ("energy", "bool")
+    else:
+        torch.testing.assert_close(found, wanted)
+
+
+def test_it_is_one_kernel_and_operators_that_stay_whole_are_called():
+    with Library("inductor_fusing") as library:
+
+        @library.op
+        def softplus(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+        @softplus.pointwise(promote="int_to_float")
+        def softplus_scalar(x, beta):
+            z = beta * x
+            return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+
+        @library.op
+        def power(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
+
+        @power.reduction(init=0, lift=lambda x: x * x)
+        def power_combine(total, other):
+            return total + other
+
+        @library.op
+        def whole(self: Tensor) -> Tensor: ...
+
+        @whole.pointwise
+        def whole_scalar(x):
+            return x + int(x)  # saturates, which aten does not
+
+        def fusing(x, y):
+            return torch.ops.inductor_fusing.power(torch.ops.inductor_fusing.softplus(x * 2 + y, 0.5) - y, [1])
+
+        def mixed(x, y):
+            return torch.ops.inductor_fusing.whole(fusing(x, y)) + 1
+
+        x, y = make(6, 8, dtype=torch.float32), make(8, dtype=torch.float32)
+        register(library)
+        tag = torch.compiler.config.cache_key_tag
+        result, (code,) = run_and_get_code(torch.compile(mixed), x, y)
+        torch.testing.assert_close(result, mixed(x, y))
+        assert len(re.findall(r'extern "C"', code)) == 2  # before and after what is called
+        assert set(re.findall(r"inductor_fusing\.(\w+)", code)) == {"whole"}
+        x.requires_grad_()
+        smooth = torch.ops.inductor_fusing.softplus
+        (found,) = torch.autograd.grad(torch.compile(lambda x: smooth(x).sum())(x), x)
+        torch.testing.assert_close(found, torch.sigmoid(x.detach()))
+        # Graphs that other processes have compiled of operators of these names are not taken.
+        assert torch.compiler.config.cache_key_tag != tag
+        deregister(library)
+        assert torch.compiler.config.cache_key_tag == tag
+
+        register(library, fuses=False)
+        torch.compile(lambda x: smooth(x * 2) + 1, backend="eager", fullgraph=True)(y)
+        assert smooth.default not in decomposition.decompositions
+        deregister(library)
