@@ -366,6 +366,16 @@ def _intrinsic(name: str) -> Print:
     return lambda printer, node, kind, arguments: printer.intrinsic(name, kind, arguments)
 
 
+def _rounding(name: str) -> Print:
+    """With the sign of the operand, which it has anyway: LLVM would round a float16 as such, element by element."""
+
+    def run(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+        rounded = printer.intrinsic(name, kind, arguments)
+        return printer.intrinsic("copysign", kind, [rounded, *arguments])
+
+    return run
+
+
 def _extremum(name: str, float_comparison: str) -> Print:
     """The larger or smaller: the first when it is NaN, the second when both are equal."""
 
@@ -469,10 +479,10 @@ _PRINTERS: Final[dict[str, Print]] = {
     "cast": _cast,
     "bits": _bitcast,
     "from_bits": _bitcast,
-    "floor": _intrinsic("floor"),
-    "ceil": _intrinsic("ceil"),
-    "trunc": _intrinsic("trunc"),
-    "round": _intrinsic("rint"),
+    "floor": _rounding("floor"),
+    "ceil": _rounding("ceil"),
+    "trunc": _rounding("trunc"),
+    "round": _rounding("rint"),
     "sqrt": _intrinsic("sqrt"),
     "copysign": _intrinsic("copysign"),
 }
