@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # kernel, which serves all such rows, does for less.
 _OWN_LAYOUT_FROM = 1024
 
+# Rows that are short, and elements that make long ones: at least, and at most.
+_SHORT, _LONG, _PART = 8, 64, 1024
+
 # Elements that are too many for the first cache, and the bytes of a line of it.
 _TILES_FROM = 4096
 _LINE = 64
@@ -76,6 +79,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         or, of several, a tuple. It trusts the arrays' dtypes, shapes and strides. It holds the GIL only while the
         work is small.
     """
+    call = _with_longer_rows(call)
     signature = _signature(graph, call)
     layout = _layout(call)
     code, name = row_code(graph, signature, layout), symbol(layout)
@@ -104,6 +108,32 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         for spec, parameter in zip(call.inputs, signature.inputs, strict=True)
     ]
     return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code])
+
+
+def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
+    """Rows of so few elements that each takes longer to begin than to compute are exchanged for those of another
+    dimension, in parts that stay in the first cache where it is long."""
+    sizes = call.sizes
+    if sizes_are_symbols() or len(sizes) < 2 or sizes[-1] > _SHORT or max(sizes) < _LONG:
+        return call
+    size = max(sizes)
+    dim = sizes.index(size)
+    part = next((each for each in range(min(size, _PART), _LONG - 1, -1) if size % each == 0), size)
+    if part > 16 * _PART:
+        return call
+
+    def moved(values: tuple[int, ...], outer: int, inner: int) -> tuple[int, ...]:
+        return (outer, *values[:dim], *values[dim + 1 :], inner)
+
+    def spec(each: OperandSpec) -> OperandSpec:
+        steps = each.strides
+        return each if not steps else each._replace(strides=moved(steps, steps[dim] * part, steps[dim]))
+
+    return call._replace(
+        sizes=moved(sizes, size // part, part),
+        inputs=tuple(map(spec, call.inputs)),
+        outputs=tuple(map(spec, call.outputs)),
+    )
 
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:

@@ -182,3 +182,22 @@ def test_operands_that_lie_along_other_dimensions(order: tuple[int, ...], dtype:
         )
     finally:
         pool.set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("shape", [(40_000, 3), (331, 2, 5), (9091, 3), (4, 3000, 7), (64, 8)])
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "int16"])
+def test_rows_of_a_few_elements(shape: tuple[int, ...], dtype: str, threads: int) -> None:
+    """They are walked over along another dimension, in parts where that is long."""
+    x = (numpy.random.default_rng(0).normal(size=shape) * 100).astype(dtype)
+    column, turned = x[..., :1].copy(), numpy.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+    before = pool.get_num_threads()
+    try:
+        pool.set_num_threads(threads)
+        ours, ours_turned = opdsl.from_numpy(x.copy()), opdsl.from_numpy(turned)
+        numpy.testing.assert_array_equal((ours + opdsl.from_numpy(column)).numpy(), x + column)
+        numpy.testing.assert_array_equal((ours + ours_turned).numpy(), x + x)
+        numpy.testing.assert_array_equal((opdsl.from_numpy(column).expand(*shape)).contiguous().numpy(), x * 0 + column)
+        numpy.testing.assert_array_equal(ours.add_(opdsl.from_numpy(column)).numpy(), x + column)
+    finally:
+        pool.set_num_threads(before)
