@@ -22,7 +22,7 @@ from opdsl.runtime.symbol import NotLoweredError
 from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
-__all__ = ["check_written", "derivative_of", "record", "recorder_of"]
+__all__ = ["check_written", "derivative_of", "overload_called_alike", "record", "recorder_of"]
 
 
 def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> RecordingKernel:
@@ -66,13 +66,13 @@ def derivative_of(operator: Operator) -> Any:
         return operator.derivative
     if GENERATED in operator.tags and operator.schema.kind is SchemaKind.functional:
         # Of what writes its argument, of a view, or of what writes another argument beside what it returns.
-        mutable = _of_packet(operator, operator.schema.name.root)
+        mutable = overload_called_alike(operator, operator.schema.name.root)
         if mutable is not None and mutable.schema.kind is SchemaKind.mutable:
             derivative = derivative_of(mutable)
             if derivative is not None:
                 operator.derivative = FunctionalDerivative(derivative, mutable.schema, operator.schema)
             return operator.derivative
-        written = _of_packet(operator, f"{operator.schema.name.root}_")
+        written = overload_called_alike(operator, f"{operator.schema.name.root}_")
         if written is not None:
             return derivative_of(written)
     registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
@@ -95,15 +95,15 @@ def _viewing(operator: Operator) -> Operator | None:
         return operator
     if not {"view_copy", INPLACE_VIEW}.intersection(operator.tags):
         return None
-    found = _of_packet(operator, operator.schema.signature(strip_view_copy=True).name.base)
+    found = overload_called_alike(operator, operator.schema.signature(strip_view_copy=True).name.base)
     return found if found is not None and found.schema.is_view else None
 
 
-def _of_packet(operator: Operator, base: str) -> Operator | None:
+def overload_called_alike(operator: Operator, base: str) -> Operator | None:
     """The overload of another packet that is called as an operator is."""
     packet = registry.packets.get(f"{operator.schema.name.namespace or 'aten'}::{base}")
     wanted = operator.schema.signature(strip_view_copy=True)
-    overloads = () if packet is None else packet.overloads.values()
+    overloads = () if packet is None else sorted(packet.overloads.values(), key=lambda each: bool(each.schema.out))
     return next((each for each in overloads if each.schema.signature(strip_view_copy=True) == wanted), None)
 
 

@@ -61,6 +61,9 @@ class NodeLines:
         values = dict(zip(recorder.arguments, arguments, strict=True))
         self.reads = {name: self._argument(name, values[name]) for name in recorder.kept}
         self.targets = [self._meta(self._target(*each), None) for each in recorder.edges]
+        # What is no view and requires no grad yet may be written; a tensor of the plan is made when it does.
+        written = tensors_in(tuple([values[name] for name in recorder.written]))
+        self.checked = [each for each in written if each.geometry.requires_grad or each._base is not None]
 
     def has_given(self, results: Sequence[Any], followed: Sequence[int]) -> None:
         """Take the results of the call, which already require grad, and which of them do.
@@ -139,9 +142,7 @@ class NodeLines:
             noted: what records.
         """
         check = noted.constant(check_writable)
-        names = zip(self.recorder.arguments, self.arguments, strict=True)
-        written = tensors_in(tuple([value for name, value in names if name in self.recorder.written]))
-        lines = [f"{check}({text(each)})" for each in written]
+        lines = [f"{check}({text(each)})" for each in self.checked]
 
         def named(prefix: str, expression: str) -> str:
             name = noted.name(prefix)

@@ -14,12 +14,13 @@ from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import OpdslError
 from opdsl.programs.algebra import without_needless_steps
 from opdsl.programs.derivative import differentiated
+from opdsl.programs.functional import functional
 from opdsl.programs.fusion import with_fused_steps
-from opdsl.programs.leaves import LEAF, Leaves, flatten, unflatten
+from opdsl.programs.leaves import LEAF, Leaves, as_leaves, flatten, unflatten
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
 from opdsl.programs.program import Program
 from opdsl.programs.running import RecordedProgram, RunningProgram, leaf_form
-from opdsl.programs.tracing import traced
+from opdsl.programs.tracing import as_function, traced
 from opdsl.runtime import Tensor
 
 __all__ = ["PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
@@ -117,10 +118,14 @@ class _Form:
     def _made(self, state: State, leaves: Leaves) -> RunningProgram:
         """A new program for a call, as one node where it is recorded and can be."""
         program = traced(self.function, leaves)
+        leaves = as_leaves(program.inputs, leaves.values)
+        rewritten = functional(program)
+        if rewritten is not program:
+            program = traced(as_function(rewritten), leaves)
         values = (*leaves.values, *program.constants.values())
         if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
             try:
-                parts = differentiated(self.function, leaves)
+                parts = differentiated(as_function(program), leaves)
             except OpdslError:  # it writes, say: its steps are recorded one by one
                 pass
             else:

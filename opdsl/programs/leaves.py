@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from opdsl.programs.steps import Input
 from opdsl.runtime import Tensor
 
-__all__ = ["LEAF", "RESERVED", "Leaves", "flatten", "unflatten"]
+__all__ = ["LEAF", "RESERVED", "Leaves", "as_leaves", "flatten", "unflatten"]
 
 RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "unserved"))
 """Names that mean something else in the text of a program."""
@@ -66,6 +67,11 @@ def flatten(function: Callable[..., Any], given: tuple[Any, ...], named: dict[st
     made = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
     kept = {name: walk(each, name) for name, each in named.items()}
     return Leaves(_identifiers(names), tuple(values), (made, kept))
+
+
+def as_leaves(inputs: Sequence[Input], values: tuple[Any, ...]) -> Leaves:
+    """The arguments of a program as a call of it."""
+    return Leaves(tuple(each.name for each in inputs), values, ((LEAF,) * len(values), {}))
 
 
 def unflatten(leaves: Leaves, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -13,7 +13,15 @@ import attrs
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Result, Step, names_in
 
-__all__ = ["Memory", "Pass", "renamed", "returned_by", "without_repeated_steps", "without_unused_steps"]
+__all__ = [
+    "Memory",
+    "Pass",
+    "renamed",
+    "renamed_value",
+    "returned_by",
+    "without_repeated_steps",
+    "without_unused_steps",
+]
 
 Pass = Callable[[Program], Program]
 
@@ -112,15 +120,16 @@ def renamed(step: Step, names: dict[str, str]) -> Step:
     """A step that reads other results."""
     if not names or not step.reads & names.keys():
         return step
-    options = {key: _renamed(each, names) for key, each in step.options.items()}
-    call = step.call and step.call._replace(operands=_renamed(step.call.operands, names))
-    return attrs.evolve(step, operands=_renamed(step.operands, names), options=options, call=call)
+    options = {key: renamed_value(each, names) for key, each in step.options.items()}
+    call = step.call and step.call._replace(operands=renamed_value(step.call.operands, names))
+    return attrs.evolve(step, operands=renamed_value(step.operands, names), options=options, call=call)
 
 
-def _renamed(value: Any, names: dict[str, str]) -> Any:
+def renamed_value(value: Any, names: dict[str, str]) -> Any:
+    """An operand, or what a program returns, that reads other results."""
     if isinstance(value, Expression):
         return Expression(names.get(value.text, value.text))
     if isinstance(value, (tuple, list)):
-        parts = [_renamed(each, names) for each in value]
+        parts = [renamed_value(each, names) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value

@@ -44,7 +44,7 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 # Operators that give what another one gives for some of their arguments, by place.
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
 
-__all__ = ["Noted", "Tracer", "trace", "traced", "tracing"]
+__all__ = ["Noted", "Tracer", "as_function", "trace", "traced", "tracing"]
 
 
 @overload
@@ -100,6 +100,17 @@ def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
     with tracing(function, leaves) as tracer:
         outputs = tracer.run(function, leaves)
         return tracer.program(getattr(function, "__name__", "program"), tracer.specs, outputs)
+
+
+def as_function(program: Program) -> Callable[..., Any]:
+    """A program as a function of its inputs that can be traced again."""
+    run, constants = program.function, tuple(program.constants.values())
+
+    def function(*values: Any) -> Any:
+        return run(*values, *constants)
+
+    function.__name__ = function.__qualname__ = program.name
+    return function
 
 
 @contextmanager

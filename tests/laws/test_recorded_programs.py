@@ -152,6 +152,7 @@ def test_dropout_uses_one_mask_for_both_passes() -> None:
     for _ in range(3):
         x = opdsl.ones(100).requires_grad_()
         result = compiled(x)
+        assert result.grad_fn.name == "the program of <lambda>"
         result.sum().backward()
         assert x.grad.tolist() == result.tolist()
 
@@ -186,17 +187,58 @@ def test_steps_fuse_across_writes_to_other_memory() -> None:
         numpy.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-13)
 
 
-def test_functions_that_write_are_recorded_step_by_step() -> None:
+def test_writes_to_memory_of_its_own_leave_a_function_one_node() -> None:
     def function(x: Any) -> Any:
         y = x.exp() + x
         y.mul_(2)
-        return y.sum()
+        y += 1
+        return y.relu_().sum()
 
     compiled = opdsl.compile(function)
     for _ in range(3):
+        x, y = drawn(5), drawn(5)
+        result = compiled(x)
+        assert result.grad_fn.name == "the program of function"
+        result.backward()
+        function(y).backward()
+        assert x.grad.tolist() == y.grad.tolist()
+
+
+def test_functions_that_write_arguments_are_recorded_step_by_step() -> None:
+    def function(x: Any, seen: Any) -> Any:
+        seen.add_(x.detach())
+        return (x * seen).sum()
+
+    compiled = opdsl.compile(function)
+    seen = opdsl.zeros(3, dtype=opdsl.float64)
+    for count in range(1, 4):
         x = drawn(3)
-        compiled(x).backward()
-        numpy.testing.assert_allclose(x.grad.numpy(), 2 * numpy.exp(x.detach().numpy()) + 2)
+        compiled(x, seen).backward()
+        numpy.testing.assert_allclose(x.grad.numpy(), count * x.detach().numpy())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x + 1)[0].mul_(2),
+        lambda x: [y := x + 1, y[0].zero_(), y][-1],
+        lambda x: [y := x + 1, z := y[0], y.mul_(2), z][-1],
+        lambda x: [y := x + 1, z := y.t(), y.mul_(2), z.relu_(), y * z.t()][-1],
+        lambda x: [y := x.int(), y.mul_(2), y][-1],
+        lambda x: opdsl.zeros_like(x).copy_(x).add_(x, alpha=2),
+        lambda x: opdsl.zeros(3, 4, dtype=opdsl.float64).add_(x.float()),
+        lambda x: x.detach().clone().fill_(2.5).mul_(x),
+    ],
+)
+def test_writes_give_what_they_give_uncompiled(function: Any) -> None:
+    compiled = opdsl.compile(function)
+    for _ in range(3):
+        x = drawn(3, 4)
+        found, wanted = compiled(x), function(x)
+        assert (found.dtype, found.stride(), found.tolist()) == (wanted.dtype, wanted.stride(), wanted.tolist())
+        if wanted.requires_grad:
+            pairs = [opdsl.autograd.grad(each.sum(), [x]) for each in (found, wanted)]
+            assert pairs[0][0].tolist() == pairs[1][0].tolist()
 
 
 def test_nothing_is_kept_when_the_result_is_gone() -> None:

@@ -1,0 +1,103 @@
+"""Functionalization: what writes memory of the program's own becomes a step that gives a new tensor.
+
+Such steps fuse and have derivatives as any other. Writes to arguments, through views, and to what a view that is still
+read shows stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+
+from opdsl.autograd.kernel import overload_called_alike
+from opdsl.dispatch import Operator
+from opdsl.programs.passes import Memory, renamed, renamed_value
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Step, names_in
+from opdsl.runtime import DType, bool_
+from opdsl.runtime.dtype import Category
+from opdsl.schema import SchemaKind
+
+__all__ = ["functional"]
+
+
+def functional(program: Program) -> Program:
+    """The program with steps that give new tensors in place of those that write its own; itself where there are none.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x: (x + 1).mul_(2), opdsl.ones(2))
+    >>> [each.name for each in functional(program).steps]
+    ['aten::add.Tensor', 'aten::mul.Tensor']
+    """
+    writes = _Writes(program)
+    names: dict[str, str] = {}
+    steps: list[Step] = []
+    for place, step in enumerate(program.steps):
+        operator = writes.counterpart(place, step)
+        now = renamed(step, names)
+        if operator is not None:
+            written = writes.results[step.operands[0].text]
+            result = attrs.evolve(written, name=f"{written.name}_{place}")
+            now = Step(operator, now.operands, {**_defaults(step), **now.options}, (result,))
+            names[written.name] = result.name
+        steps.append(now)
+    if not names:
+        return program
+    return program.replace(steps=tuple(steps), outputs=renamed_value(program.outputs, names))
+
+
+class _Writes:
+    """What is known of the memory that steps write.
+
+    results: what the program makes, by name.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.memory = Memory(program)
+        self.results = {each.name: each for step in program.steps for each in step.results if each is not None}
+        self._made = {name: place for place, step in enumerate(program.steps) for name in step.made}
+        self._read: dict[str, float] = {name: place for place, step in enumerate(program.steps) for name in step.reads}
+        self._read |= dict.fromkeys(names_in(program.outputs), math.inf)
+        self._dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
+        self._dtypes |= {name: each.dtype for name, each in program.constants.items()}
+        self._dtypes |= {name: each.dtype for name, each in self.results.items()}
+
+    def counterpart(self, place: int, step: Step) -> Operator | None:
+        """The operator that gives what a step writes; None where it writes other memory, or nothing."""
+        if step.operator.schema.kind is not SchemaKind.inplace or step.made or not step.operands:
+            return None
+        target = step.operands[0]
+        if not isinstance(target, Expression) or step.written != {target.text} or target.text not in self.results:
+            return None
+        name = target.text
+        if self.memory.of((name,)) != {name} or self._is_shown(name, place) or not self._keeps_dtype(name, step):
+            return None
+        found = overload_called_alike(step.operator, step.operator.schema.name.root)
+        return found if found is not None and found.schema.kind is SchemaKind.functional else None
+
+    def _is_shown(self, name: str, place: int) -> bool:
+        """Whether another tensor that shows the memory is read after the write."""
+        return any(
+            name in self.memory.of((each,)) and made < place <= self._read.get(each, -1)
+            for each, made in self._made.items()
+            if each != name
+        )
+
+    def _keeps_dtype(self, name: str, step: Step) -> bool:
+        """Whether the result of a call that does not write has the dtype of what is written."""
+        dtype = self._dtypes[name]
+        assert dtype is not None, "a tensor"
+        given = (*step.operands, *step.options.values())
+        tensors = {self._dtypes.get(each) for each in names_in(given)} - {None}
+        kinds = {bool: Category.BOOL, int: Category.INT, float: Category.FLOAT, complex: Category.COMPLEX}
+        numbers = (kinds[type(each)] for each in given if type(each) in kinds)
+        return tensors <= {dtype, bool_} and all(each <= dtype.category for each in numbers)
+
+
+def _defaults(step: Step) -> dict[str, Any]:
+    """What a call leaves at its default, by name: the operator that gives a new tensor may have others."""
+    given = {each.python_name for each in step.operator.schema.positional[: len(step.operands)]} | step.options.keys()
+    rest = (each for each in step.operator.schema.arguments if each.python_name not in given)
+    return {each.python_name: each.default.value for each in rest if each.default is not None}
