@@ -89,7 +89,7 @@ def _run(name: str, first: Array, given: Sequence[str | int | Array | Work], *, 
     for each in given:
         if isinstance(each, numpy.ndarray):
             arrays.append(each)
-            form.append((each.strides[0] if count > 1 else 0,))
+            form.append((each.strides[0] if len(each) > 1 else 0,))  # one array may be for all
         else:
             form.append(each)
     work = first.size * min(rows, shape[-1])
