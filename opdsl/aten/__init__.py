@@ -101,6 +101,7 @@ TOPICS = (
     "distances",
     "differences",
     "grids",
+    "grid_sampling",
     "shuffles",
     "aliases",
     "joining",

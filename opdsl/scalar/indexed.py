@@ -219,7 +219,11 @@ class _Array(Indexable):
             raise place.source.error(
                 place.node, "`...` stands for dimensions that the result does not have", 'Begin at= with "...".'
             )
-        return reader.noted(self, tuple(graph.position(each, place) for each in given[leads:]), leads, place)
+        # A number alone would take the type that the values have.
+        whole = [
+            each if isinstance(each, Symbol) else graph.add("to_integer", (each,), place) for each in given[leads:]
+        ]
+        return reader.noted(self, tuple(graph.position(each, place) for each in whole), leads, place)
 
 
 class _Shape(Sizes):

@@ -26,6 +26,16 @@ def _padded_gradients(dims: int) -> Samples:
     return samples
 
 
+def _sampled(dims: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        for mode in range(3 if dims == 2 else 2):
+            for padding in range(3):
+                grid = make(1, *(2,) * dims, dims)
+                yield Sample(make(1, 2, *(3,) * dims), grid, mode, padding, (mode + padding) % 2 == 0)
+
+    return samples
+
+
 def _margins(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 4), (1, 2))
     yield Sample(make(2, 3, 4), (-1, 2, 0, 1))
@@ -240,6 +250,8 @@ def _collected_columns(make: Maker) -> Iterator[Sample]:
 
 
 TABLE: dict[str, Samples] = {
+    "aten::grid_sampler": _sampled(3),
+    **{f"aten::grid_sampler_{dims}d": _sampled(dims) for dims in (2, 3)},
     **{f"aten::{name}": _resized(*given) for name, given in _INTERPOLATIONS.items()},
     **{f"aten::{name}.vec": _resized_by_factors(*given) for name, given in _INTERPOLATIONS.items()},
     **{f"aten::{name}_backward": _resized_gradients(*given) for name, given in _INTERPOLATIONS.items()},

@@ -7225,6 +7225,62 @@ class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ge_number``: Where ``self`` is at least a number."""
 
+class _packet_grid_sampler(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        """Images or volumes at points from -1 to 1, whose last coordinate is that of the first dimension.
+
+        Args:
+            input: (batch, channels, height, width), or with a depth before the height.
+            grid: (batch, ..., 2 or 3), of the same dtype.
+            interpolation_mode: 0 between elements, 1 the nearest, 2 by cubic convolution, of images.
+            padding_mode: what lies outside: 0 for zeros, 1 for the elements at the border, 2 for their reflection.
+            align_corners: whether -1 and 1 are the centres of the elements at the corners, rather than their outer edges.
+        """
+    @_operator
+    @staticmethod
+    def default(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        """Images or volumes at points from -1 to 1, whose last coordinate is that of the first dimension.
+
+        Args:
+            input: (batch, channels, height, width), or with a depth before the height.
+            grid: (batch, ..., 2 or 3), of the same dtype.
+            interpolation_mode: 0 between elements, 1 the nearest, 2 by cubic convolution, of images.
+            padding_mode: what lies outside: 0 for zeros, 1 for the elements at the border, 2 for their reflection.
+            align_corners: whether -1 and 1 are the centres of the elements at the corners, rather than their outer edges.
+        """
+
+class _packet_grid_sampler_2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        """Images (batch, channels, height, width) at points (x, y) from -1 to 1."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        """Images (batch, channels, height, width) at points (x, y) from -1 to 1."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: Tensor
+    ) -> Tensor: ...
+
+class _packet_grid_sampler_3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        """Volumes (batch, channels, depth, height, width) at points (x, y, z) from -1 to 1."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        """Volumes (batch, channels, depth, height, width) at points (x, y, z) from -1 to 1."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: Tensor
+    ) -> Tensor: ...
+
 class _packet_group_norm(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -18731,6 +18787,9 @@ ge: _packet_ge
 ger: _packet_ger
 greater: _packet_greater
 greater_equal: _packet_greater_equal
+grid_sampler: _packet_grid_sampler
+grid_sampler_2d: _packet_grid_sampler_2d
+grid_sampler_3d: _packet_grid_sampler_3d
 group_norm: _packet_group_norm
 gt: _packet_gt
 hamming_window: _packet_hamming_window
@@ -19622,6 +19681,9 @@ class _namespace_aten:
     greater_: _packet_greater_
     greater_equal: _packet_greater_equal
     greater_equal_: _packet_greater_equal_
+    grid_sampler: _packet_grid_sampler
+    grid_sampler_2d: _packet_grid_sampler_2d
+    grid_sampler_3d: _packet_grid_sampler_3d
     group_norm: _packet_group_norm
     gt: _packet_gt
     gt_: _packet_gt_

@@ -148,11 +148,21 @@ class _Kernel:
         self.bases = [self._slot(k) for k in range(count)]
         self.numbers = [number(text, kind, self._slot_place(count + k)) for k, kind in enumerate(self._number_kinds())]
         self.bases += [self._slot(count + len(self.numbers) + k) for k in range(len(form.outputs))]
+        self.outside = {k: self._outside(each) for k, each in enumerate(self.loop.reads)}
         self.prepare()
         with Loop(text, "unit", "%begin", "%end") as unit:
             self.located(unit.counter)
             self.body()
         return text.end()
+
+    def _outside(self, access: IndexedAccess) -> str:
+        """Where what lies outside of a tensor is in memory; nowhere where it is no number."""
+        if access.margin is None or isinstance(access.margin, str):
+            return ""
+        operand = self.form.arrays[access.array]
+        address = self.text.value(f"alloca [{_SLOT_SIZE} x i8], align {_SLOT_SIZE}")
+        store_operand(self.text, operand, address, _constant(access.margin, operand.value))
+        return address
 
     def _word(self, plan: str) -> str:
         self._next += 1
@@ -357,14 +367,9 @@ class _Kernel:
         if access.margin == SKIP:
             stack.enter_context(When(text, self.name("skip"), inside))
             return self._load(k, positions)
-        kind = self.form.arrays[access.array].value
-        name = self.name("outside")
-        text.line(f"  br label %{name}_from\n{name}_from:")
-        with When(text, name, inside):
-            value = self._load(k, positions)
-            text.line(f"  br label %{name}_done\n{name}_done:")
-        outside = _constant(access.margin, kind)
-        return text.value(f"phi {REGISTER[kind]} [ {value}, %{name}_done ], [ {outside}, %{name}_from ]")
+        # A place in memory that holds what lies outside: loads from where it is chosen make vectors, branches do not.
+        address = self.text.value(f"select i1 {inside}, ptr {self.address(k, positions)}, ptr {self.outside[k]}")
+        return load_operand(text, self.form.arrays[access.array], address, ACCESS)
 
     def inside(self, positions: Sequence[str], sizes: Sequence[str]) -> str:
         """Whether all positions lie inside."""

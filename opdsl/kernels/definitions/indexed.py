@@ -139,7 +139,10 @@ class IndexedDefinition(Definition):
                 raise self._unfit(f"margin={each!r}: there are numbers, {', '.join((*MARGINS, SKIP))}")
             if each == SKIP and not self.fold:
                 raise self._unfit('margin="skip" leaves elements out of a fold, and there is none')
-        indexed = self.read(self.declared_signature())
+        indexed = self._declared()
+        if indexed is None:
+            self.values, self.with_place = self.results, False
+            return
         self.values = values = len(indexed.function.results)
         if self.finish is not None:
             self.names = tuple(dict.fromkeys((*self.names, *_parameters(self.finish)[values:])))
@@ -158,6 +161,18 @@ class IndexedDefinition(Definition):
         indexed.require_whole_positions(types)
         if self.meta is None:
             self._require_ranges(indexed)
+
+    def _declared(self) -> IndexedFunction | None:
+        """The function, from what is known when it is declared; None where it takes what the shape function says, which
+        may be no number, and cannot be read without it.
+        """
+        known = {*(each.name for each in self.parameters), *self.at, *self.over}
+        try:
+            return self.read(self.declared_signature())
+        except ScalarFunctionError:
+            if self.finish is not None or self.fold in ("max", "min") or known.issuperset(self.names):
+                raise
+            return None
 
     def _require_ranges(self, indexed: IndexedFunction) -> None:
         """That the range of each index follows from a tensor's size."""
@@ -249,7 +264,9 @@ class IndexedDefinition(Definition):
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``."""
-        indexed = self.read(self.declared_signature())
+        indexed = self._declared()
+        if indexed is None:
+            return ()
         function = indexed.function
         return (indexed.values_only(function.parameters), *([] if indexed.finish is None else [indexed.finish]))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import TypeVar
 
 from opdsl._attributes import aten
@@ -314,79 +313,5 @@ def grid_sample(
     if spatial not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != spatial or grid.shape[0] != input.shape[0]:
         raise OptionError(f"grid_sample: a grid of {grid.shape} does not fit an input of {input.shape}")
     aligned = _corners(align_corners)
-    shape = input.shape[2:]
-    points = []
-    for dim, size in enumerate(shape):
-        at = grid[..., spatial - 1 - dim]
-        place = (at + 1) / 2 * (size - 1) if aligned else ((at + 1) * size - 1) / 2
-        points.append(place if mode == "bicubic" else _inside(place, size, padding_mode, aligned))
-
-    def read(places: Sequence[Tensor]) -> Tensor:
-        """The pixels at whole numbers; zeros outside."""
-        bounded, valid = [], None
-        for place, size in zip(places, shape, strict=True):
-            if mode == "bicubic":
-                place = _inside(place, size, padding_mode, aligned)
-            within = (place >= 0).logical_and(place <= size - 1)
-            valid = within if valid is None else valid.logical_and(within)
-            bounded.append(aten.where(within, place, 0).long())
-        batch = aten.arange(input.shape[0], device=input.device).reshape(-1, *[1] * spatial)
-        found = input.movedim(1, -1)[(batch, *bounded)].movedim(-1, 1)
-        return found if valid is None else found * valid.unsqueeze(1)
-
-    if mode == "nearest":
-        return read([place.round() for place in points])
-    return _interpolated(points, read, _WEIGHTS[mode])
-
-
-def _inside(place: Tensor, size: int, padding_mode: str, aligned: bool) -> Tensor:
-    """Coordinates moved into the image; as they are for zeros."""
-    if padding_mode == "zeros":
-        return place
-    if padding_mode == "reflection":
-        low, span = (0.0, size - 1) if aligned else (-0.5, size)
-        if span == 0:
-            place = place * 0
-        else:
-            distance = (place - low).abs()
-            turns = (distance / span).floor()
-            rest = distance - turns * span
-            place = aten.where(turns.remainder(2) == 0, rest, span - rest) + low
-    return place.clamp(0, size - 1)
-
-
-def _linear_weights(part: Tensor) -> list[tuple[int, Tensor]]:
-    return [(0, 1 - part), (1, part)]
-
-
-def _cubic_weights(part: Tensor) -> list[tuple[int, Tensor]]:
-    """Of the four pixels around: the cubic convolution with a = -0.75, as in ATen/native/UpSample.h."""
-    a = -0.75
-
-    def near(x: Tensor) -> Tensor:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Tensor) -> Tensor:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [(-1, far(part + 1)), (0, near(part)), (1, near(1 - part)), (2, far(2 - part))]
-
-
-_Weights = Callable[[Tensor], list[tuple[int, Tensor]]]
-_WEIGHTS: dict[str, _Weights] = {"bilinear": _linear_weights, "bicubic": _cubic_weights}
-
-
-def _interpolated(points: Sequence[Tensor], read: Callable[[Sequence[Tensor]], Tensor], weights: _Weights) -> Tensor:
-    """The sum of the pixels around points, each with the product of its weights along the dimensions."""
-    bases = [index.floor() for index in points]
-    along = [weights(index - base) for index, base in zip(points, bases, strict=True)]
-    total: Tensor | None = None
-    for chosen in product(*along):
-        factor: Tensor | None = None
-        for _, weight in chosen:
-            factor = weight if factor is None else factor * weight
-        assert factor is not None
-        part = read([base + step for base, (step, _) in zip(bases, chosen, strict=True)]) * factor.unsqueeze(1)
-        total = part if total is None else total + part
-    assert total is not None
-    return total
+    modes, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return aten.grid_sampler(input, grid, modes.index(mode), paddings.index(padding_mode), aligned)

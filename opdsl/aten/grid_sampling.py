@@ -1,0 +1,187 @@
+"""Images and volumes at given points (ATen/native/GridSampler.h)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedModeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+
+MODES = ("bilinear", "nearest", "bicubic")
+"""The numbers that ``interpolation_mode`` takes."""
+
+PADDINGS = ("zeros", "border", "reflection")
+"""The numbers that ``padding_mode`` takes."""
+
+# The free parameter of the cubic convolution.
+_CUBIC = -0.75
+
+
+# -------------------------------------------------------------------------------------------- places of one dimension
+
+
+def place_of(at: Any, size: Any, aligned: Any) -> Any:
+    """Where a coordinate from -1 to 1 lies among so many elements."""
+    return (at + 1) / 2 * (size - 1) if aligned else ((at + 1) * size - 1) / 2
+
+
+def inside(place: Any, size: Any, outside: Any, aligned: Any) -> Any:
+    """A place moved into the image, unless what lies outside is 0."""
+    if outside == "zeros":
+        return place
+    if outside == "reflection":
+        low = 0.0 if aligned else -0.5
+        span = max(size - 1, 0) if aligned else size
+        distance = abs(place - low)
+        turns = math.floor(distance / span) if span > 0 else 0.0
+        rest = distance - turns * span
+        place = (rest if turns % 2 == 0 else span - rest) + low if span > 0 else 0.0
+    return min(max(place, 0.0), size - 1)
+
+
+def near(x: Any) -> Any:
+    """The cubic convolution between two elements."""
+    return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
+
+
+def far(x: Any) -> Any:
+    """The cubic convolution beyond them."""
+    return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
+
+
+def weights(mode: Any, part: Any) -> Any:
+    """How much the elements around a place count, from the first one on."""
+    if mode == "nearest":
+        return (1,)
+    if mode == "bilinear":
+        return 1 - part, part
+    return far(part + 1), near(part), near(1 - part), far(2 - part)
+
+
+def first_of(mode: Any, place: Any) -> Any:
+    """The first of the elements around a place."""
+    if mode == "nearest":
+        return round(place)
+    return math.floor(place) - (1 if mode == "bicubic" else 0)
+
+
+# ------------------------------------------------------------------------------------------------------------ operators
+
+
+def check_grid(name: str, input: Tensor, grid: Tensor, mode: int, padding: int, dims: int) -> None:
+    """That points fit the images.
+
+    Raises:
+        ShapeError, DTypeError, UnsupportedModeError: they do not.
+    """
+    check(
+        input.ndim == dims + 2 and grid.ndim == dims + 2 and grid.shape[-1] == dims,
+        f"{name}(): expected {dims + 2}D input and grid with same number of dimensions, the last of which has {dims} "
+        f"coordinates, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}",
+    )
+    check(
+        input.shape[0] == grid.shape[0],
+        f"{name}(): expected grid and input to have same batch size, but got input with sizes {list(input.shape)} and "
+        f"grid with sizes {list(grid.shape)}",
+    )
+    check(
+        0 not in input.shape[2:],
+        f"{name}(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)}",
+    )
+    if input.dtype is not grid.dtype or not input.dtype.is_floating_point:
+        raise DTypeError(
+            f"{name}(): expected input and grid to have the same floating-point dtype, but input has {input.dtype} and "
+            f"grid has {grid.dtype}"
+        )
+    if not (0 <= mode < len(MODES) and 0 <= padding < len(PADDINGS)) or (mode == 2 and dims == 3):
+        raise UnsupportedModeError(
+            f"{name}(): there is no interpolation_mode {mode} with padding_mode {padding} for {dims} dimensions. There "
+            f"are {', '.join(MODES)} (of images) and {', '.join(PADDINGS)}, counted from 0."
+        )
+
+
+@op("aten::grid_sampler_2d", tags="core", autogen="grid_sampler_2d.out")
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """Images (batch, channels, height, width) at points (x, y) from -1 to 1."""
+    ...
+
+
+@grid_sampler_2d.meta
+def grid_sampler_2d_meta(ctx, input, grid, interpolation_mode, padding_mode, align_corners):
+    check_grid("grid_sampler_2d", input, grid, interpolation_mode, padding_mode, 2)
+    ctx.set_output(0, (*input.shape[:2], *grid.shape[1:3]), like=input)
+    return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
+
+
+@grid_sampler_2d.indexed(at=("n", "c", "i", "j"), margin={"input": 0})
+def grid_sampler_2d_at(input, grid, align_corners, mode, outside, n, c, i, j):
+    height, width = input.shape[2], input.shape[3]
+    y = place_of(grid[n, i, j, 1], height, align_corners)
+    x = place_of(grid[n, i, j, 0], width, align_corners)
+    if mode != "bicubic":
+        y, x = inside(y, height, outside, align_corners), inside(x, width, outside, align_corners)
+    top, left = first_of(mode, y), first_of(mode, x)
+    total = 0
+    for b, down in enumerate(weights(mode, y - math.floor(y))):
+        for a, right in enumerate(weights(mode, x - math.floor(x))):
+            row, column = top + b, left + a
+            if mode == "bicubic":
+                row, column = inside(row, height, outside, align_corners), inside(column, width, outside, align_corners)
+            total = total + input[n, c, int(row), int(column)] * (down * right)
+    return total
+
+
+@op("aten::grid_sampler_3d", autogen="grid_sampler_3d.out")
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """Volumes (batch, channels, depth, height, width) at points (x, y, z) from -1 to 1."""
+    ...
+
+
+@grid_sampler_3d.meta
+def grid_sampler_3d_meta(ctx, input, grid, interpolation_mode, padding_mode, align_corners):
+    check_grid("grid_sampler_3d", input, grid, interpolation_mode, padding_mode, 3)
+    ctx.set_output(0, (*input.shape[:2], *grid.shape[1:4]), like=input)
+    return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
+
+
+@grid_sampler_3d.indexed(at=("n", "c", "i", "j", "k"), margin={"input": 0})
+def grid_sampler_3d_at(input, grid, align_corners, mode, outside, n, c, i, j, k):
+    depth, height, width = input.shape[2], input.shape[3], input.shape[4]
+    z = inside(place_of(grid[n, i, j, k, 2], depth, align_corners), depth, outside, align_corners)
+    y = inside(place_of(grid[n, i, j, k, 1], height, align_corners), height, outside, align_corners)
+    x = inside(place_of(grid[n, i, j, k, 0], width, align_corners), width, outside, align_corners)
+    front, top, left = first_of(mode, z), first_of(mode, y), first_of(mode, x)
+    total = 0
+    for d, deep in enumerate(weights(mode, z - math.floor(z))):
+        for b, down in enumerate(weights(mode, y - math.floor(y))):
+            for a, right in enumerate(weights(mode, x - math.floor(x))):
+                total = total + input[n, c, int(front + d), int(top + b), int(left + a)] * (deep * down * right)
+    return total
+
+
+@op("aten::grid_sampler")
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """Images or volumes at points from -1 to 1, whose last coordinate is that of the first dimension.
+
+    Args:
+        input: (batch, channels, height, width), or with a depth before the height.
+        grid: (batch, ..., 2 or 3), of the same dtype.
+        interpolation_mode: 0 between elements, 1 the nearest, 2 by cubic convolution, of images.
+        padding_mode: what lies outside: 0 for zeros, 1 for the elements at the border, 2 for their reflection.
+        align_corners: whether -1 and 1 are the centres of the elements at the corners, rather than their outer edges.
+    """
+    check(
+        input.ndim in (4, 5),
+        f"grid_sampler(): expected 4D or 5D input and grid, but got input with sizes {list(input.shape)}",
+    )
+    sampler = grid_sampler_2d if input.ndim == 4 else grid_sampler_3d
+    return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
