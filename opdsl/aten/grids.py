@@ -114,7 +114,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if self.numel() == 0:
         check(num_classes > 0, "Can not infer total number of classes from empty tensor.")
         return self.new_empty((*self.shape, num_classes))
-    found = None if self.is_meta else range_of(self)
+    found = None if self.is_meta else range_of(self, likely=9)
     if found is not None:
         check(found[0] >= 0, "Class values must be non-negative.")
         if num_classes == -1:

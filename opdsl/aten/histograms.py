@@ -64,7 +64,7 @@ def bincount_kernel(self, weights, minlength):
     whole = "bincount only supports 1-d non-negative integral inputs."
     check(self.ndim == 1, whole)
     places = self.to(int64)
-    found = range_of(places)
+    found = range_of(places, likely=9)
     assert found is not None, "there are elements"
     check(found[0] >= 0, whole)
     check(weights is None or weights.shape == self.shape, "weights should be 1-d and have the same length as input")

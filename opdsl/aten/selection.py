@@ -30,7 +30,7 @@ _FEW = 16
 _SHORT = 48
 """Rows of so many elements are sorted by insertion rather than by digits."""
 
-_LONG = 32768
+LONG = 32768
 """From so many elements on equal ones stay in order, as those of PyTorch's integers do."""
 
 
@@ -416,7 +416,7 @@ def sorted_places_cpu(keys, out):
     for row in range(keys.shape[0]):
         places = out[row]
         order_stably(keys[row], places)
-        if _FEW < keys.shape[1] < _LONG and has_equal(keys[row], places):
+        if _FEW < keys.shape[1] < LONG and has_equal(keys[row], places):
             ranks = keys[row].copy()
             for i in range(len(ranks)):
                 places[i] = i

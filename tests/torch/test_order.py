@@ -151,3 +151,23 @@ def test_a_median_of_all_elements_is_found_by_selection(name: str, values: list[
     ours = opdsl.from_numpy(theirs.numpy())
     for _ in range(3):
         assert str(getattr(opdsl, name)(ours).item()) == str(getattr(torch, name)(theirs).item())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool], ids=str)
+@pytest.mark.parametrize(("shape", "dim"), [((300,), 0), ((9, 70), 1), ((70, 3, 4), 0), ((40_000,), 0)])
+def test_rows_that_are_sorted_as_words(dtype: torch.dtype, shape: tuple[int, ...], dim: int) -> None:
+    """A key and its place in one word: extremes, zeros of both signs, NaN and ties stand as PyTorch has them."""
+    generator = torch.Generator().manual_seed(5)
+    values = torch.randint(-(1 << 31), (1 << 31) - 1, shape, dtype=torch.int64, generator=generator)
+    if dtype.is_floating_point:
+        values = values.to(torch.int32).view(torch.float32)  # all bits, NaN and infinities among them
+        values.view(-1)[::7], values.view(-1)[::11], values.view(-1)[::13] = -0.0, 0.0, -torch.inf
+    given = values.to(dtype)
+    if dtype is torch.int32:
+        given.view(-1)[0], given.view(-1)[-1] = -(1 << 31), (1 << 31) - 1
+    for descending in (False, True):
+        wanted = torch.sort(given, dim=dim, descending=descending, stable=True)
+        found = opdsl.sort(opdsl.from_dlpack(given), dim=dim, descending=descending, stable=True)
+        assert found[1].tolist() == wanted.indices.tolist()
+        if given.shape[dim] < 1 << 15:
+            assert_agree(opdsl.sort(opdsl.from_dlpack(given), dim, descending), torch.sort(given, dim, descending))

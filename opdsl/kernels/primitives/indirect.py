@@ -52,8 +52,13 @@ class Positions(NamedTuple):
     stride: int
 
 
-def range_of(positions: Tensor) -> tuple[int, int] | None:
+def range_of(positions: Tensor, likely: int = 0) -> tuple[int, int] | None:
     """The smallest and the largest element of an int64 tensor; None where there is none.
+
+    Args:
+        positions: the tensor.
+        likely: what the largest is taken for while a call is lowered: what is asked of it should be answered as in
+            most calls.
 
     Raises:
         DTypeError: it is of another dtype, as which it would be read.
@@ -70,7 +75,8 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     recorder = lowering.get()
     if recorder is not None:
         # Positions are taken to lie inside; a plan looks whether they do.
-        ends: Any = tuple(recorder.size(recorder.run(int, (each,), ["end"])[0], 0, None) for each in found)
+        names = [recorder.run(int, (each,), ["end"])[0] for each in found]
+        ends: Any = recorder.size(names[0], 0, None), recorder.size(names[1], likely, None)
         return cast("tuple[int, int]", ends)
     least, greatest = found
     return int(least), int(greatest)

@@ -39,13 +39,14 @@ def _compiled(dim: int, descending: bool, source: TensorMeta, values: TensorMeta
     return compiler_for(source.device.type).order(ordering, call)
 
 
-_NOT_A_NUMBER = (1 << 63) - 1
 _SMALLEST = -(1 << 63)
 
 
 @made_once(512)
 def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled:
     """The loop that writes for every element an int64 in the order of the elements: NaN last, the two zeros equal.
+
+    Those of elements of 32 bits or fewer fit as many bits.
 
     Args:
         source: of real elements.
@@ -61,9 +62,10 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
     element = Expression(builder, builder.parameter("element", kind))
     if kind.category == FLOAT:
         bits = element.bits().cast(ScalarType.INT64)
+        largest = (1 << (kind.bits - 1)) - 1
         # The bits of negative numbers are in the opposite order.
-        ordered = bits ^ ((bits >> 63) & _NOT_A_NUMBER)
-        key = select(element.differs(element), _NOT_A_NUMBER, select(element.equals(0.0), 0, ordered))
+        ordered = bits ^ ((bits >> 63) & largest)
+        key = select(element.differs(element), largest, select(element.equals(0.0), 0, ordered))
     else:
         key = element.cast(ScalarType.INT64)
         if kind is ScalarType.UINT64:
