@@ -161,6 +161,7 @@ def run(threads: int, *, inductor: bool) -> Report:
             rows = compare(others, names, clock=clock)
             report.comparison(f"The same against torch.compile, warm, {title}", rows, theirs="torch.compile")
     inference(report, clock)
+    training(report, clock)
     return report
 
 
@@ -175,6 +176,18 @@ def inference(report: Report, clock: Callable[[], float]) -> None:
         }
         cases.append(Case(each.name, f"forward{index}()", f"its{index}()", 0.6))
     report.comparison("The forward pass of a network", compare(cases, names, rounds=5, clock=clock), theirs="torch")
+
+
+def training(report: Report, clock: Callable[[], float]) -> None:
+    """Add steps of training: the loss is compiled, which makes a program of its backward pass, too."""
+    cases, names = [], {}
+    for index, each in enumerate(MODELS):
+        ours, theirs = each.make(opdsl), each.make(torch)
+        ours.loss = opdsl.compile(ours.loss)  # type: ignore[method-assign]
+        names |= {f"step{index}": ours.step, f"its_step{index}": theirs.step}
+        cases.append(Case(each.name, f"step{index}()", f"its_step{index}()", 0.6))
+    rows = compare(cases, names, rounds=5, clock=clock)
+    report.comparison("A training step of a network, its loss compiled", rows, theirs="torch")
 
 
 if __name__ == "__main__":
