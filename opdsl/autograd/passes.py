@@ -8,7 +8,7 @@ from typing import Any
 from opdsl.autograd.constants import filled
 from opdsl.autograd.engine import execute
 from opdsl.autograd.graph import Edge, Leaf, edge_of
-from opdsl.dispatch import enable_grad, no_grad
+from opdsl.dispatch import DispatchMode, current, enable_grad, no_grad
 from opdsl.errors import GradientError, RequiresGradError
 from opdsl.runtime import Tensor
 
@@ -44,6 +44,12 @@ def backward(
     >>> x.grad
     tensor([7.])
     """
+    if inputs is None and not create_graph:
+        given = grad_tensors if grad_tensors is None else _given(grad_tensors)
+        if any(
+            isinstance(each, DispatchMode) and each.backward(_listed(tensors), given) for each in current.get().modes
+        ):
+            return
     roots = _roots(_listed(tensors), grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
@@ -143,10 +149,12 @@ def _edge(tensor: Tensor) -> Edge:
     return edge
 
 
+def _given(gradients: Tensor | Sequence[Tensor | None]) -> list[Tensor | None]:
+    return [gradients] if isinstance(gradients, Tensor) else list(gradients)
+
+
 def _roots(tensors: Sequence[Tensor], gradients: Tensor | Sequence[Tensor | None] | None) -> list[tuple[Edge, Tensor]]:
-    given = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
-    if gradients is None:
-        given = [None] * len(tensors)
+    given = [None] * len(tensors) if gradients is None else _given(gradients)
     if len(given) != len(tensors):
         raise GradientError(f"got {len(tensors)} tensors and {len(given)} gradients. Give one for each.")
     return [_root(tensor, gradient) for tensor, gradient in zip(tensors, given, strict=True)]

@@ -22,7 +22,7 @@ from opdsl.autograd.graph import (
 )
 from opdsl.autograd.kernel import record
 from opdsl.autograd.passes import backward as backward_of
-from opdsl.dispatch import is_inference_mode_enabled
+from opdsl.dispatch import DispatchMode, current, is_inference_mode_enabled
 from opdsl.dispatch.layers.differentiation import record_with
 from opdsl.errors import ConversionError, DeviceError, GradientError, RequiresGradError
 from opdsl.runtime import Creation, Tensor, make_view, storage_root
@@ -56,6 +56,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> Tensor:
 
 def grad_of(tensor: Tensor) -> Tensor | None:
     """What has been accumulated."""
+    _tell_modes(tensor, is_set=False)
     edge = getattr(tensor, "autograd", None)
     if isinstance(edge, Leaf):
         return edge.grad
@@ -77,11 +78,18 @@ def set_grad(tensor: Tensor, value: object) -> None:
             mine, given = getattr(tensor, what), getattr(value, what)
             if mine != given:
                 raise GradientError(f"assigned grad has {what} {given}, but the tensor has {mine}. Convert it first.")
+    _tell_modes(tensor, is_set=True)
     edge = edge_of(tensor)
     if edge is None or isinstance(edge, Leaf):
         leaf_of(tensor).grad = value
     else:
         _retained(edge.node)[edge.place] = value
+
+
+def _tell_modes(tensor: Tensor, *, is_set: bool) -> None:
+    for mode in current.get().modes:
+        if isinstance(mode, DispatchMode):
+            mode.before_gradient_is_used(tensor, is_set=is_set)
 
 
 def _retained(node: Node) -> dict[int, Tensor | None]:

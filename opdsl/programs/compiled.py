@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from opdsl.dispatch import current
+from opdsl.dispatch import current, no_grad
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import PLAN_LIMIT, State
@@ -19,8 +20,8 @@ from opdsl.programs.fusion import with_fused_steps
 from opdsl.programs.leaves import LEAF, Leaves, as_leaves, flatten, unflatten
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
 from opdsl.programs.program import Program
-from opdsl.programs.running import RecordedProgram, RunningProgram, leaf_form
-from opdsl.programs.tracing import as_function, traced
+from opdsl.programs.running import RecordedProgram, RunningProgram, UpdatingProgram, leaf_form
+from opdsl.programs.tracing import as_function, traced, traced_call
 from opdsl.runtime import Tensor
 
 __all__ = ["PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
@@ -117,17 +118,22 @@ class _Form:
 
     def _made(self, state: State, leaves: Leaves) -> RunningProgram:
         """A new program for a call, as one node where it is recorded and can be."""
-        program = traced(self.function, leaves)
-        leaves = as_leaves(program.inputs, leaves.values)
-        rewritten = functional(program)
-        if rewritten is not program:
-            program = traced(as_function(rewritten), leaves)
+        call = traced_call(self.function, leaves)
+        program = call.program
+        flat = as_leaves(program.inputs, leaves.values)
+        with no_grad() if call.gradients else nullcontext():
+            rewritten = functional(program)
+            if rewritten is not program and not call.is_mixed:
+                program = traced(as_function(rewritten), flat)
+        if call.gradients:
+            return UpdatingProgram(optimised(program, self.passes), call.gradients, call.begins_without, self.numbers)
         values = (*leaves.values, *program.constants.values())
         if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
             try:
-                parts = differentiated(as_function(program), leaves)
+                parts = differentiated(*((self.function, leaves) if call.is_mixed else (as_function(program), flat)))
             except OpdslError:  # it writes, say: its steps are recorded one by one
-                pass
+                if call.is_mixed:
+                    raise
             else:
                 optimise = functools.partial(optimised, passes=self.passes)
                 parts = parts._replace(forward=optimise(parts.forward), backward=optimise(parts.backward))

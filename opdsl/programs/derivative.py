@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opdsl.autograd.engine import fitted
-from opdsl.autograd.kernel import recorder_of
-from opdsl.autograd.recorder import Recorder
 from opdsl.dispatch import no_grad
 from opdsl.errors import TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.programs.leaves import Leaves
 from opdsl.programs.program import Program
+from opdsl.programs.reverse import followed, pulled_back
 from opdsl.programs.steps import Expression, Input, Step, names_in, sizes_of
-from opdsl.programs.tracing import Noted, Tracer, tracing, without_unused_sizes
+from opdsl.programs.tracing import Tracer, tracing, without_unused_sizes
 from opdsl.runtime import Tensor
 from opdsl.runtime.storage import storage_root
 from opdsl.scalar.operations import OPERATIONS
@@ -67,11 +65,11 @@ def differentiated(function: Callable[..., Any], leaves: Leaves) -> Differentiat
         count, constants = len(tracer.steps), dict(tracer.constants)
         targets = {id(made): made for made in tracer.kept if id(made) in tracer.required}
         with no_grad():
-            followed, reached = _followed(tracer.calls, set(targets))
+            calls, reached = followed(tracer.calls, set(targets))
             results = tuple(at for at, each in enumerate(returned) if id(each) in reached)
             seeds = [tracer.stand_in(f"grad_{at}", returned[at].geometry) for at in results]
             pairs = [(returned[at], seed) for at, seed in zip(results, seeds, strict=True)]
-            found = tracer.within(lambda: _pulled_back(followed, pairs))
+            found = tracer.within(lambda: pulled_back(calls, pairs))
         named = {tracer.names[at]: found.get(at) for at in targets}
         gradients = tuple(tracer.operand(each) for each in named.values())
         whole = tracer.program(name, tracer.specs, (tracer.operand(outputs), gradients), keeps_sizes=True)
@@ -102,47 +100,6 @@ def _check(tracer: Tracer, returned: Sequence[Tensor], name: str) -> None:
         raise TraceError(f"{name} writes a tensor, and has no derivative as a whole. Let it return new tensors.")
     if len(set(roots)) < len(roots) or given.intersection(roots):
         raise TraceError(f"{name} returns views of its arguments, or of one another. Let it return new tensors.")
-
-
-# A call whose arguments are followed, and what computes their gradients.
-Followed = tuple[Noted, Recorder]
-
-
-def _followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed], set[int]]:
-    """The calls that gradients come through, and the identities of what they are of."""
-    reached = set(required)
-
-    def is_followed(value: Any) -> bool:
-        return id(value) in reached
-
-    found: list[Followed] = []
-    for call in calls:
-        recorder = recorder_of(call.operator, call.arguments, is_followed)
-        if recorder.edges:
-            found.append((call, recorder))
-            reached |= {id(each) for at, each in enumerate(call.results) if recorder.has_gradient(at, each)}
-    return found, reached
-
-
-def _pulled_back(calls: Sequence[Followed], seeds: Sequence[tuple[Tensor, Tensor]]) -> dict[int, Tensor]:
-    """The gradients of tensors, by their identities: reverse mode, by the formulas of the operators."""
-    found = {id(each): seed for each, seed in seeds}
-    for call, recorder in reversed(calls):
-        incoming = [found.get(id(each)) for each in call.results]
-        if all(each is None for each in incoming):
-            continue
-        values = dict(zip(recorder.arguments, call.arguments, strict=True))
-        values |= zip(recorder.results, (list(call.results),) if call.is_list else call.results, strict=True)
-        forms = [each.geometry if isinstance(each, Tensor) else None for each in call.results]
-        sent = recorder.gradients(incoming, forms, values)
-        for (at, index), gradient in zip(recorder.edges, sent, strict=True):
-            if gradient is None:
-                continue
-            target = call.arguments[at] if index is None else call.arguments[at][index]
-            gradient = fitted(gradient, target.geometry)
-            known = found.get(id(target))
-            found[id(target)] = gradient if known is None else known + gradient
-    return found
 
 
 def _cut(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from opdsl.autograd.constants import filled
-from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, changed, edge_of, make_node
+from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, changed, edge_of, leaf_of, make_node, own
 from opdsl.autograd.passes import grad
 from opdsl.autograd.saving import KeptResult, keep_result
 from opdsl.dispatch import current, is_grad_enabled, no_grad
@@ -19,7 +19,7 @@ from opdsl.programs.derivative import Differentiated, tensors_returned
 from opdsl.programs.program import Program
 from opdsl.runtime import Creation, Tensor, version_of
 
-__all__ = ["RecordedProgram", "RunningProgram", "leaf_form"]
+__all__ = ["RecordedProgram", "RunningProgram", "UpdatingProgram", "leaf_form"]
 
 # Kernels that one program may run: a network over many time steps has thousands.
 _MOST_STEPS = 20_000
@@ -146,6 +146,54 @@ class RecordedProgram(RunningProgram):
         listed = tensors_returned(self.whole.function(*arguments))
         wanted = [arguments[at] for at in self.targets]
         return grad([listed[at] for at in self.results], wanted, seeds, create_graph=True, allow_unused=True)
+
+
+class UpdatingProgram(RunningProgram):
+    """A program with a backward pass in it: it leaves gradients behind.
+
+    Args:
+        program: gives what the function returns, and the gradients.
+        targets: the names of the inputs and constants that get them.
+        begins_without: those of them that must have none before.
+        numbers: the inputs that are floats.
+    """
+
+    def __init__(
+        self, program: Program, targets: Sequence[str], begins_without: Sequence[str], numbers: Sequence[str]
+    ) -> None:
+        super().__init__(program, numbers)
+        self.targets = [self.plans.names.index(each) for each in targets]
+        self.begins_without = [self.plans.names.index(each) for each in begins_without]
+        self._known: dict[tuple[State, object], Callable[..., Any]] = {}
+        self.ready = self._known
+
+    def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
+        """See ``RunningProgram``."""
+        arguments = (*values, *self.constants)
+        whole = self.key(key)
+        run = partial(self._updated, whole, tuple(map(leaf_form, arguments)))
+        result = run(*arguments)
+        if result is not UNSERVED:
+            if len(self._known) >= PLAN_LIMIT:
+                self._known.clear()
+            self._known[state, whole] = run
+        return result
+
+    def _updated(self, key: object, form_key: object, *arguments: Any) -> Any:
+        if any(leaf_of(arguments[at]).grad is not None for at in self.begins_without):
+            return UNSERVED
+        with _NOT_RECORDING:
+            found: Any = self.plans.call(current.get(), key, form_key, arguments)
+            if found is UNSERVED:
+                return found
+            result, gradients = found
+            waiting = list(gradients)
+            del found, gradients  # a leaf keeps what nobody else has, and copies what others have
+            for at in reversed(self.targets):
+                leaf = leaf_of(arguments[at])
+                has_one = waiting[-1] is not None
+                leaf.grad = own([waiting.pop()], leaf.recipe.results[0]) if has_one else waiting.pop()
+        return result
 
 
 def leaf_form(value: Any) -> object:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, overload
 
 from opdsl.aten.triangles import trace as trace_of_matrix
-from opdsl.dispatch import Operator, current
+from opdsl.autograd.graph import Leaf, leaf_of
+from opdsl.dispatch import Operator, current, no_grad
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.layers.modes import DispatchMode
 from opdsl.dispatch.plans.lowered import Given, Inputs, recording
+from opdsl.dispatch.state import State
 from opdsl.errors import KernelError, OpdslError, TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
@@ -22,6 +24,7 @@ from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.programs.leaves import RESERVED, Leaves, flatten, unflatten
 from opdsl.programs.program import Program
+from opdsl.programs.reverse import Noted, followed, pulled_back
 from opdsl.programs.steps import (
     FUNCTIONS,
     WORDS,
@@ -44,7 +47,7 @@ from opdsl.runtime.symbol import NotLoweredError, is_symbol
 # Operators that give what another one gives for some of their arguments, by place.
 _ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
 
-__all__ = ["Noted", "Tracer", "as_function", "trace", "traced", "tracing"]
+__all__ = ["Tracer", "as_function", "trace", "traced", "traced_call", "tracing"]
 
 
 @overload
@@ -65,8 +68,8 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
         reads from elsewhere, as weights, are its constants, and are not copied.
 
     Raises:
-        TraceError: the function looks at elements (``item()``, ``if x > 0``), or changes how calls are made
-            (``no_grad``) on its way.
+        TraceError: the function looks at elements (``item()``, ``if x > 0``), changes how calls are made (``no_grad``)
+            on its way, or leaves gradients behind.
 
     >>> import opdsl
     >>> def scaled(x, y):
@@ -97,9 +100,49 @@ def trace(function: Callable[..., Any] | Tensor | None = None, /, *arguments: An
 
 def traced(function: Callable[..., Any], leaves: Leaves) -> Program:
     """``trace`` of arguments that have been taken apart."""
+    made = traced_call(function, leaves)
+    if made.gradients:
+        raise TraceError(
+            f"{made.program.name} leaves gradients behind, and a program gives only what it returns. Let it return "
+            "them (opdsl.autograd.grad), or use opdsl.compile."
+        )
+    if made.is_mixed:
+        raise TraceError(
+            f"{made.program.name} enters no_grad or enable_grad, which a program would not know. Enter it around the "
+            "program, or use opdsl.compile."
+        )
+    return made.program
+
+
+class Traced(NamedTuple):
+    """What became of a traced call.
+
+    program: what it did; where it left gradients behind it returns these, too, behind what the function returns.
+    gradients: the names of the inputs and constants whose gradients it has set.
+    begins_without: those of them that must have none before.
+    is_mixed: whether the grad mode changed on the way.
+    """
+
+    program: Program
+    gradients: tuple[str, ...]
+    begins_without: tuple[str, ...]
+    is_mixed: bool
+
+
+def traced_call(function: Callable[..., Any], leaves: Leaves) -> Traced:
+    """Trace a call that may have a backward pass in it.
+
+    Raises:
+        TraceError: it cannot be traced.
+    """
     with tracing(function, leaves) as tracer:
         outputs = tracer.run(function, leaves)
-        return tracer.program(getattr(function, "__name__", "program"), tracer.specs, outputs)
+        names = tuple(tracer.gradients)
+        if names:
+            outputs = outputs, tuple([leaf.grad for leaf, _ in tracer.gradients.values()])
+        program = tracer.program(getattr(function, "__name__", "program"), tracer.specs, outputs)
+        is_mixed = not names and any(each.is_recorded != tracer.before.grad_mode for each in tracer.calls)
+        return Traced(program, names, tuple([each for each in names if each not in tracer.cleared]), is_mixed)
 
 
 def as_function(program: Program) -> Callable[..., Any]:
@@ -123,13 +166,18 @@ def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
     recorder = Lowering(leaves.names)
     recorder.compiles = False
     with recording(recorder):
+        tracer: Tracer | None = None
         try:
-            yield Tracer(recorder, leaves)
+            tracer = Tracer(recorder, leaves)
+            yield tracer
         except NotLoweredError as error:
             raise TraceError(
                 f"{getattr(function, '__qualname__', function)} cannot be traced: {error}. Let it call operators "
                 "alone: where(condition, a, b) instead of `if`, or leave that part outside."
             ) from error
+        finally:
+            if tracer is not None:
+                tracer.restore()
 
 
 def _kind(value: Any) -> Kind:
@@ -146,21 +194,6 @@ class _Mark(NamedTuple):
     steps: int
     guards: dict[str, bool]
     inner: int
-
-
-class Noted(NamedTuple):
-    """A call that was noted.
-
-    operator: which was called.
-    arguments: in the order of the schema.
-    results: in order.
-    is_list: whether they are one result of the schema.
-    """
-
-    operator: Operator
-    arguments: tuple[Any, ...]
-    results: tuple[Any, ...]
-    is_list: bool
 
 
 class Tracer(DispatchMode):
@@ -192,6 +225,11 @@ class Tracer(DispatchMode):
         self.kept: list[Any] = [made for made, _ in self.inputs.tensors]
         self.constants: dict[str, Tensor] = {}
         self.stand_ins: dict[int, Tensor] = {}
+        self.originals: dict[int, Tensor] = {}
+        # Of leaves that get or lose a gradient, by name: the leaf, and what it had before; and those which the function
+        # itself has set to something before a backward pass.
+        self.gradients: dict[str, tuple[Leaf, Tensor | None]] = {}
+        self.cleared: set[str] = set()
         self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves.names), 0)
 
     def run(self, function: Callable[..., Any], leaves: Leaves) -> Any:
@@ -205,12 +243,61 @@ class Tracer(DispatchMode):
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Note a call, and give what stands for its results."""
-        if current.get() is not self.before:
+        if not _is_but_for_grad_mode(self.before):
             raise NotLoweredError("a guard or a mode is entered, which a program would not know")
         if self._asks_of_shapes(args):
             return operator(*args, **kwargs)
         args, kwargs = self.standing_in(args), self.standing_in(kwargs)
         return self.noted(operator, args, kwargs, operator)
+
+    def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
+        """Note what computes the gradients of leaves, which get what stands for them."""
+        calls, reached = followed(self.calls, self.required)
+        given = [None] * len(tensors) if gradients is None else gradients
+        pairs = []
+        for each, gradient in zip(tensors, given, strict=True):
+            if id(each) not in reached or (gradient is None and each.numel() != 1):
+                return False  # autograd says what is wrong
+            pairs.append((each, each.new_ones(each.shape) if gradient is None else gradient))
+        with no_grad():
+            found = pulled_back(calls, pairs)
+            for at in self.required & found.keys():
+                leaf = self._leaf(at)
+                leaf.grad = found[at] if leaf.grad is None else self._added(leaf.grad, found[at])
+        return True
+
+    def _leaf(self, at: int) -> Leaf:
+        """The leaf that a stand-in is of."""
+        made = next(each for each in self.kept if id(each) == at)
+        leaf: Leaf = leaf_of(self.originals.get(at, made))
+        self.gradients.setdefault(self.names[at], (leaf, leaf.grad))
+        return leaf
+
+    def _added(self, gradient: Tensor, more: Tensor) -> Tensor:
+        if id(gradient) not in self.names:
+            raise NotLoweredError("a gradient is added to that of an earlier call. Set it to None before")
+        return gradient + more
+
+    def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
+        """Keep what a leaf has for a gradient before the function sets it.
+
+        Raises:
+            NotLoweredError: it reads what is not made by a backward pass of its own.
+        """
+        at = id(self.standing_in(tensor))
+        if at not in self.required:
+            return
+        before = leaf_of(tensor).grad
+        if not is_set and before is not None and id(before) not in self.names:
+            raise NotLoweredError("a gradient is read that an earlier backward pass has left. Hand it over")
+        if is_set and self.names[at] not in self.gradients:
+            self.cleared.add(self.names[at])
+            self._leaf(at)
+
+    def restore(self) -> None:
+        """Give leaves back what they had for gradients before."""
+        for leaf, gradient in self.gradients.values():
+            leaf.grad = gradient
 
     def noted(
         self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]
@@ -275,7 +362,9 @@ class Tracer(DispatchMode):
         options = {name: self.operand(each) for name, each in kwargs.items()}
         results = tuple([self._result(each, operator) for each in listed])
         self.steps.append(Step(operator, operands, options, results, is_list, call=call))
-        self.calls.append(Noted(operator, unbox(operator, args, kwargs), tuple(listed), is_list))
+        self.calls.append(
+            Noted(operator, unbox(operator, args, kwargs), tuple(listed), is_list, current.get().grad_mode)
+        )
 
     def _result(self, value: Any, operator: Operator) -> Result | None:
         """A new name for a tensor; None for what has one, which it was given."""
@@ -335,6 +424,7 @@ class Tracer(DispatchMode):
         made.array = SymbolicArray(f"{name}.array", tensor.geometry.dtype.numpy)
         made._writes, made._base = 0, None
         self.stand_ins[id(tensor)] = made
+        self.originals[id(made)] = tensor
         if tensor.geometry.requires_grad:
             self.required.add(id(made))
         self.names[id(made)] = name
@@ -402,6 +492,11 @@ class Tracer(DispatchMode):
         return made if keeps_sizes else without_unused_sizes(made)
 
 
+def _is_but_for_grad_mode(before: State) -> bool:
+    """Whether the state is as it was, but for the grad mode, which calls are noted with."""
+    return current.get().change(grad_mode=before.grad_mode) is before
+
+
 class _Calls(DispatchMode):
     """Sees what the function itself calls, so that what cannot be taken apart becomes one step."""
 
@@ -412,13 +507,21 @@ class _Calls(DispatchMode):
         self.tracer = tracer
         self.before = current.get()
 
+    def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
+        """See ``Tracer``."""
+        return self.tracer.backward(tensors, gradients)
+
+    def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
+        """See ``Tracer``."""
+        self.tracer.before_gradient_is_used(tensor, is_set=is_set)
+
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Have the tracer note the calls of a composite's body, or else that of the composite."""
         tracer = self.tracer
-        if current.get() is not self.before:
+        if not _is_but_for_grad_mode(self.before):
             raise TraceError(
-                f"{operator.operator.name} is called within a guard or a mode (no_grad, say) that the traced function "
-                "enters, which its program would not know. Enter it around the program."
+                f"{operator.operator.name} is called within a guard or a mode that the traced function enters, which "
+                "its program would not know. Enter it around the program."
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
         kept = tracer.mark()

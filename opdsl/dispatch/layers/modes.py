@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,21 @@ class DispatchMode(Scope):
             What the schema says; an operator that writes an argument may return None for it.
         """
         return operator(*args, **kwargs)
+
+    def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
+        """Do a backward pass that accumulates into leaves, in place of autograd; override it.
+
+        Args:
+            tensors: where it begins.
+            gradients: theirs; None for those of single numbers.
+
+        Returns:
+            Whether it is done.
+        """
+        return False
+
+    def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
+        """Learn that the program reads or sets ``tensor.grad``; override it."""
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
         """What answers further calls like one that ``dispatch`` has answered; None, and it is asked each time.
