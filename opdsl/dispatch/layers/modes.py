@@ -79,7 +79,12 @@ class DispatchMode(Scope):
         return False
 
     def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
-        """Learn that the program reads or sets ``tensor.grad``; override it."""
+        """Learn that the program reads or sets the gradient of a tensor; override it.
+
+        Args:
+            tensor: whose ``grad`` it is.
+            is_set: whether it is set; read otherwise.
+        """
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
         """What answers further calls like one that ``dispatch`` has answered; None, and it is asked each time.
