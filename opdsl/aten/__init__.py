@@ -132,6 +132,7 @@ TOPICS = (
     "special_methods",
     "subscripts",
     "by_hand",
+    "lists",
 )
 
 

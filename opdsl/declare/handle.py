@@ -19,7 +19,8 @@ from opdsl.declare.defining import function_of
 from opdsl.declare.definitions import attach_adjoint
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import exclude_from_derivative
-from opdsl.declare.kernels import attach_forward
+from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
+from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
@@ -154,18 +155,22 @@ _METHODS = [
 def declare(
     scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
 ) -> FunctionType:
-    """What ``op`` does; see ``declared``. The option ``functional`` derives what copies, of an in-place operator.
+    """What ``op`` does; see ``declared``.
+
+    The option ``functional`` derives what copies, of an in-place operator, and ``foreach`` list forms.
 
     Returns:
         The function to call.
     """
     rest = dict(options)
-    functional = rest.pop("functional", False)
+    functional, foreach = rest.pop("functional", False), rest.pop("foreach", False)
     with scope.all_or_nothing():
         declaration = declared(scope, function, name, rest, names)
         made = with_attributes(declaration)
         if functional:
             declaration.functions["functional"] = _define_functional(declaration)
+        if foreach:
+            _define_lists(declaration)
         return made
 
 
@@ -208,6 +213,20 @@ def define_beside(
     function = declaration.function
     location = (function.__code__.co_filename, function.__code__.co_firstlineno)
     return define(declaration.library, schema, body, KEY, function.__module__, location, options)
+
+
+def _define_lists(declaration: Declaration) -> None:
+    """Declare the list form of an operator, and of its in-place variant."""
+    schema = list_schema(declaration)
+    packets = declaration.library.registry.packets
+    function, code = declaration.function, declaration.function.__code__
+    for variant, form in (("functional", schema), ("inplace", written_lists(schema))):
+        operator = declaration.operators.get(variant)
+        if operator is not None:
+            body = list_body(form, packets[operator.packet_name].operator_function(operator))
+            place = (code.co_filename, code.co_firstlineno)
+            options = {"device_check": "NoCheck"}
+            define(declaration.library, form, body, str(COMPOSITE_KEY), function.__module__, place, options)
 
 
 def _define_functional(declaration: Declaration) -> FunctionType:

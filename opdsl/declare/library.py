@@ -64,6 +64,7 @@ class Library(Scope):
         *,
         inplace: bool | Inplace = False,
         out: bool | Out = False,
+        foreach: bool = False,
         accepts_numbers: bool = False,
         is_bound: bool = True,
         may_alias: bool = False,
@@ -78,6 +79,8 @@ class Library(Scope):
             functional: of an in-place operator, derive the functional one: it copies what is written.
             inplace: derive an in-place variant; ``Inplace(...)`` says how it departs from the rule.
             out: derive an ``out=`` variant; ``Out(...)`` says how it departs from the rule.
+            foreach: derive the list form, ``_foreach_name``: one call for all tensors of lists, in place, too, where
+                there is an in-place variant.
             accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
             is_bound: whether Python calls of the packet reach this overload.
             may_alias: whether results may share memory with arguments though no alias set says so, as some of
@@ -251,6 +254,7 @@ def op(
     *,
     inplace: bool | Inplace = False,
     out: bool | Out = False,
+    foreach: bool = False,
     accepts_numbers: bool = False,
     is_bound: bool = True,
     may_alias: bool = False,
@@ -262,7 +266,8 @@ def op(name: Any = None, /, **options: Any) -> Any:
 
     Args:
         name: the full name, ``"mylib::scale.Tensor"``; the function's own name by default.
-        inplace, out, functional, accepts_numbers, is_bound, may_alias, structured, options: as of ``Library.op``.
+        inplace, out, foreach, functional, accepts_numbers, is_bound, may_alias, structured, options: as of
+            ``Library.op``.
 
     Returns:
         The function to call, with what was derived as attributes (``Operator``).

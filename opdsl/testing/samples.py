@@ -27,6 +27,7 @@ from opdsl.testing import (
     factory_samples,
     fourier_samples,
     index_samples,
+    list_samples,
     loss_samples,
     matrix_samples,
     network_samples,
@@ -78,6 +79,8 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
     (float64[3, 4])
     """
     make = Maker(dtype)
+    if operator.schema.name.base.startswith("_foreach_"):
+        return (_into_outputs(operator, each, make) for each in list_samples.lists(operator.schema, make))
     known = TABLE.get(operator.name)
     if known is not None:
         return known(make)
@@ -131,6 +134,8 @@ def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, objec
             results = list(tensors_in(sample.copy().call(function)))
         except REFUSALS:
             pass  # The operator itself says why.
+    if count and isinstance(operator.schema.out[0].type, ListType):
+        return {operator.schema.out[0].python_name: [make(0, dtype=each.dtype) for each in results]}
     dtypes = [each.dtype for each in results] if len(results) == count else [make.dtype] * count
     outs = tuple(make(0, dtype=each) for each in dtypes)
     return {"out": outs[0] if count == 1 else outs} if outs else {}

@@ -973,6 +973,1201 @@ class _packet__fft_r2c(Operator[..., Tensor], Protocol):
             onesided: whether the last of the dimensions ends where the rest follows by symmetry.
         """
 
+class _packet__foreach_abs(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_abs_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_acos(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_acos_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_add(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalar: _Scalar) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: _Tensor, *, alpha: _Scalar = 1) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _Scalar = 1) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _Scalar = 1) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[_Tensor], scalar: _Scalar) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: Sequence[_Tensor], other: _Tensor, *, alpha: _Scalar = 1) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(
+        self: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _Scalar = 1, out: Sequence[_Tensor]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[_Tensor], scalar: _Scalar, *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[_Tensor], scalars: Sequence[_Scalar], *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor_out(self: Sequence[_Tensor], other: _Tensor, *, alpha: _Scalar = 1, out: Sequence[_Tensor]) -> None: ...
+
+class _packet__foreach_add_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: _Tensor, *, alpha: _Scalar = 1) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _Scalar = 1) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[_Tensor], other: Sequence[_Tensor], *, alpha: _Scalar = 1) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[_Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: Sequence[_Tensor], other: _Tensor, *, alpha: _Scalar = 1) -> None: ...
+
+class _packet__foreach_addcdiv(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> list[_Tensor]: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> list[_Tensor]: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Tensor(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        self: Sequence[_Tensor],
+        tensor1: Sequence[_Tensor],
+        tensor2: Sequence[_Tensor],
+        value: _Scalar = 1,
+        *,
+        out: Sequence[_Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(
+        self: Sequence[_Tensor],
+        tensor1: Sequence[_Tensor],
+        tensor2: Sequence[_Tensor],
+        scalars: Sequence[_Scalar],
+        *,
+        out: Sequence[_Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor_out(
+        self: Sequence[_Tensor],
+        tensor1: Sequence[_Tensor],
+        tensor2: Sequence[_Tensor],
+        scalars: _Tensor,
+        *,
+        out: Sequence[_Tensor],
+    ) -> None: ...
+
+class _packet__foreach_addcdiv_(Operator[..., None], Protocol):
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> None: ...
+
+class _packet__foreach_addcmul(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> list[_Tensor]: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> list[_Tensor]: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Tensor(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        self: Sequence[_Tensor],
+        tensor1: Sequence[_Tensor],
+        tensor2: Sequence[_Tensor],
+        value: _Scalar = 1,
+        *,
+        out: Sequence[_Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(
+        self: Sequence[_Tensor],
+        tensor1: Sequence[_Tensor],
+        tensor2: Sequence[_Tensor],
+        scalars: Sequence[_Scalar],
+        *,
+        out: Sequence[_Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor_out(
+        self: Sequence[_Tensor],
+        tensor1: Sequence[_Tensor],
+        tensor2: Sequence[_Tensor],
+        scalars: _Tensor,
+        *,
+        out: Sequence[_Tensor],
+    ) -> None: ...
+
+class _packet__foreach_addcmul_(Operator[..., None], Protocol):
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], value: _Scalar = 1
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: Sequence[_Scalar]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor(
+        self: Sequence[_Tensor], tensor1: Sequence[_Tensor], tensor2: Sequence[_Tensor], scalars: _Tensor
+    ) -> None: ...
+
+class _packet__foreach_asin(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_asin_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_atan(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_atan_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_ceil(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_ceil_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_clamp_max(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[Tensor], scalar: _Scalar, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[Tensor], scalars: Sequence[_Scalar], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_clamp_max_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_clamp_min(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[Tensor], scalar: _Scalar, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[Tensor], scalars: Sequence[_Scalar], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_clamp_min_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_clone(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor], *, memory_format: MemoryFormat | None = None) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor], *, memory_format: MemoryFormat | None = None) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, memory_format: MemoryFormat | None = None, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_copy(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False, *, out: Sequence[Tensor]
+    ) -> None: ...
+
+class _packet__foreach_copy_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> None: ...
+
+class _packet__foreach_cos(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_cos_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_cosh(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_cosh_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_div(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: _Tensor) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalar: _Scalar) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: Sequence[_Tensor]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[_Tensor], other: Sequence[_Tensor]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[_Tensor], scalar: _Scalar) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: Sequence[_Tensor], other: _Tensor) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[_Tensor], scalar: _Scalar, *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[_Tensor], scalars: Sequence[_Scalar], *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor_out(self: Sequence[_Tensor], other: _Tensor, *, out: Sequence[_Tensor]) -> None: ...
+
+class _packet__foreach_div_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: _Tensor) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[_Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: Sequence[_Tensor], other: _Tensor) -> None: ...
+
+class _packet__foreach_erf(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_erf_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_erfc(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_erfc_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_exp(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_exp_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_expm1(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_expm1_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_floor(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_floor_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_frac(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_frac_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_lerp(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Scalar]
+    ) -> list[Tensor]: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]
+    ) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(
+        self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor], *, out: Sequence[Tensor]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar, *, out: Sequence[Tensor]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(
+        self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Scalar], *, out: Sequence[Tensor]
+    ) -> None: ...
+
+class _packet__foreach_lerp_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], tensors1: Sequence[Tensor], weights: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_lgamma(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_lgamma_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log10(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log10_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log1p(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log1p_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log2(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log2_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_log_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_max(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_maximum(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[Tensor], scalar: _Scalar, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[Tensor], scalars: Sequence[_Scalar], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_maximum_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_minimum(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[Tensor], other: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[Tensor], scalar: _Scalar, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[Tensor], scalars: Sequence[_Scalar], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_minimum_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_mm(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor], mat2: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> list[Tensor]: ...
+
+class _packet__foreach_mul(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: _Tensor) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalar: _Scalar) -> list[_Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: Sequence[_Tensor]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[_Tensor], other: Sequence[_Tensor]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[_Tensor], scalar: _Scalar) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: Sequence[_Tensor], other: _Tensor) -> list[_Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[_Tensor], other: Sequence[_Tensor], *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[_Tensor], scalar: _Scalar, *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[_Tensor], scalars: Sequence[_Scalar], *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor_out(self: Sequence[_Tensor], other: _Tensor, *, out: Sequence[_Tensor]) -> None: ...
+
+class _packet__foreach_mul_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: _Tensor) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[_Tensor], other: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[_Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[_Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: Sequence[_Tensor], other: _Tensor) -> None: ...
+
+class _packet__foreach_neg(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_neg_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_norm(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor], ord: _Scalar = 2, dtype: DType | None = None) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], ord: _Scalar = 2, dtype: DType | None = None) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        self: Sequence[Tensor], ord: _Scalar = 2, dtype: DType | None = None, *, out: Sequence[Tensor]
+    ) -> None: ...
+
+class _packet__foreach_pow(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: _Scalar, exponent: Sequence[Tensor]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], exponent: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], exponent: Sequence[_Scalar]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], exponent: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], exponent: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], exponent: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], exponent: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarAndTensor(self: _Scalar, exponent: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(self: Sequence[Tensor], exponent: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[Tensor], exponent: _Scalar, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[Tensor], exponent: Sequence[_Scalar], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_pow_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], exponent: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], exponent: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], exponent: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], exponent: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], exponent: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], exponent: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_powsum(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor], ord: _Scalar = 2, dtype: DType | None = None) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], ord: _Scalar = 2, dtype: DType | None = None) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        self: Sequence[Tensor], ord: _Scalar = 2, dtype: DType | None = None, *, out: Sequence[Tensor]
+    ) -> None: ...
+
+class _packet__foreach_reciprocal(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_reciprocal_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_round(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_round_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_rsqrt(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_rsqrt_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sigmoid(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sigmoid_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sign(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sign_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sin(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sin_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sinh(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sinh_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sqrt(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sqrt_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sub(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = 1) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = 1) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def List_out(
+        self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = 1, out: Sequence[Tensor]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Sequence[Tensor], scalar: _Scalar, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList_out(self: Sequence[Tensor], scalars: Sequence[_Scalar], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_sub_(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = 1) -> None: ...
+    @_operator
+    @staticmethod
+    def List(self: Sequence[Tensor], other: Sequence[Tensor], *, alpha: _Scalar = 1) -> None: ...
+    @_operator
+    @staticmethod
+    def Scalar(self: Sequence[Tensor], scalar: _Scalar) -> None: ...
+    @_operator
+    @staticmethod
+    def ScalarList(self: Sequence[Tensor], scalars: Sequence[_Scalar]) -> None: ...
+
+class _packet__foreach_tan(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_tan_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_tanh(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_tanh_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_trunc(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_trunc_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_zero(Operator[..., list[Tensor] | None], Protocol):
+    @overload
+    def __call__(cls, self: Sequence[Tensor]) -> list[Tensor]: ...
+    @overload
+    def __call__(cls, self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> list[Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__foreach_zero_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor]) -> None: ...
+
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
@@ -18551,6 +19746,97 @@ _euclidean_dist: _packet__euclidean_dist
 _fft_c2c: _packet__fft_c2c
 _fft_c2r: _packet__fft_c2r
 _fft_r2c: _packet__fft_r2c
+_foreach_abs: _packet__foreach_abs
+_foreach_abs_: _packet__foreach_abs_
+_foreach_acos: _packet__foreach_acos
+_foreach_acos_: _packet__foreach_acos_
+_foreach_add: _packet__foreach_add
+_foreach_add_: _packet__foreach_add_
+_foreach_addcdiv: _packet__foreach_addcdiv
+_foreach_addcdiv_: _packet__foreach_addcdiv_
+_foreach_addcmul: _packet__foreach_addcmul
+_foreach_addcmul_: _packet__foreach_addcmul_
+_foreach_asin: _packet__foreach_asin
+_foreach_asin_: _packet__foreach_asin_
+_foreach_atan: _packet__foreach_atan
+_foreach_atan_: _packet__foreach_atan_
+_foreach_ceil: _packet__foreach_ceil
+_foreach_ceil_: _packet__foreach_ceil_
+_foreach_clamp_max: _packet__foreach_clamp_max
+_foreach_clamp_max_: _packet__foreach_clamp_max_
+_foreach_clamp_min: _packet__foreach_clamp_min
+_foreach_clamp_min_: _packet__foreach_clamp_min_
+_foreach_clone: _packet__foreach_clone
+_foreach_copy_: _packet__foreach_copy_
+_foreach_cos: _packet__foreach_cos
+_foreach_cos_: _packet__foreach_cos_
+_foreach_cosh: _packet__foreach_cosh
+_foreach_cosh_: _packet__foreach_cosh_
+_foreach_div: _packet__foreach_div
+_foreach_div_: _packet__foreach_div_
+_foreach_erf: _packet__foreach_erf
+_foreach_erf_: _packet__foreach_erf_
+_foreach_erfc: _packet__foreach_erfc
+_foreach_erfc_: _packet__foreach_erfc_
+_foreach_exp: _packet__foreach_exp
+_foreach_exp_: _packet__foreach_exp_
+_foreach_expm1: _packet__foreach_expm1
+_foreach_expm1_: _packet__foreach_expm1_
+_foreach_floor: _packet__foreach_floor
+_foreach_floor_: _packet__foreach_floor_
+_foreach_frac: _packet__foreach_frac
+_foreach_frac_: _packet__foreach_frac_
+_foreach_lerp: _packet__foreach_lerp
+_foreach_lerp_: _packet__foreach_lerp_
+_foreach_lgamma: _packet__foreach_lgamma
+_foreach_lgamma_: _packet__foreach_lgamma_
+_foreach_log: _packet__foreach_log
+_foreach_log10: _packet__foreach_log10
+_foreach_log10_: _packet__foreach_log10_
+_foreach_log1p: _packet__foreach_log1p
+_foreach_log1p_: _packet__foreach_log1p_
+_foreach_log2: _packet__foreach_log2
+_foreach_log2_: _packet__foreach_log2_
+_foreach_log_: _packet__foreach_log_
+_foreach_max: _packet__foreach_max
+_foreach_maximum: _packet__foreach_maximum
+_foreach_maximum_: _packet__foreach_maximum_
+_foreach_minimum: _packet__foreach_minimum
+_foreach_minimum_: _packet__foreach_minimum_
+_foreach_mm: _packet__foreach_mm
+_foreach_mul: _packet__foreach_mul
+_foreach_mul_: _packet__foreach_mul_
+_foreach_neg: _packet__foreach_neg
+_foreach_neg_: _packet__foreach_neg_
+_foreach_norm: _packet__foreach_norm
+_foreach_pow: _packet__foreach_pow
+_foreach_pow_: _packet__foreach_pow_
+_foreach_powsum: _packet__foreach_powsum
+_foreach_reciprocal: _packet__foreach_reciprocal
+_foreach_reciprocal_: _packet__foreach_reciprocal_
+_foreach_round: _packet__foreach_round
+_foreach_round_: _packet__foreach_round_
+_foreach_rsqrt: _packet__foreach_rsqrt
+_foreach_rsqrt_: _packet__foreach_rsqrt_
+_foreach_sigmoid: _packet__foreach_sigmoid
+_foreach_sigmoid_: _packet__foreach_sigmoid_
+_foreach_sign: _packet__foreach_sign
+_foreach_sign_: _packet__foreach_sign_
+_foreach_sin: _packet__foreach_sin
+_foreach_sin_: _packet__foreach_sin_
+_foreach_sinh: _packet__foreach_sinh
+_foreach_sinh_: _packet__foreach_sinh_
+_foreach_sqrt: _packet__foreach_sqrt
+_foreach_sqrt_: _packet__foreach_sqrt_
+_foreach_sub: _packet__foreach_sub
+_foreach_sub_: _packet__foreach_sub_
+_foreach_tan: _packet__foreach_tan
+_foreach_tan_: _packet__foreach_tan_
+_foreach_tanh: _packet__foreach_tanh
+_foreach_tanh_: _packet__foreach_tanh_
+_foreach_trunc: _packet__foreach_trunc
+_foreach_trunc_: _packet__foreach_trunc_
+_foreach_zero_: _packet__foreach_zero_
 _fused_rms_norm: _packet__fused_rms_norm
 _index_put_impl_: _packet__index_put_impl_
 _linalg_check_errors: _packet__linalg_check_errors
@@ -19333,6 +20619,99 @@ class _namespace_aten:
     _fft_c2c: _packet__fft_c2c
     _fft_c2r: _packet__fft_c2r
     _fft_r2c: _packet__fft_r2c
+    _foreach_abs: _packet__foreach_abs
+    _foreach_abs_: _packet__foreach_abs_
+    _foreach_acos: _packet__foreach_acos
+    _foreach_acos_: _packet__foreach_acos_
+    _foreach_add: _packet__foreach_add
+    _foreach_add_: _packet__foreach_add_
+    _foreach_addcdiv: _packet__foreach_addcdiv
+    _foreach_addcdiv_: _packet__foreach_addcdiv_
+    _foreach_addcmul: _packet__foreach_addcmul
+    _foreach_addcmul_: _packet__foreach_addcmul_
+    _foreach_asin: _packet__foreach_asin
+    _foreach_asin_: _packet__foreach_asin_
+    _foreach_atan: _packet__foreach_atan
+    _foreach_atan_: _packet__foreach_atan_
+    _foreach_ceil: _packet__foreach_ceil
+    _foreach_ceil_: _packet__foreach_ceil_
+    _foreach_clamp_max: _packet__foreach_clamp_max
+    _foreach_clamp_max_: _packet__foreach_clamp_max_
+    _foreach_clamp_min: _packet__foreach_clamp_min
+    _foreach_clamp_min_: _packet__foreach_clamp_min_
+    _foreach_clone: _packet__foreach_clone
+    _foreach_copy: _packet__foreach_copy
+    _foreach_copy_: _packet__foreach_copy_
+    _foreach_cos: _packet__foreach_cos
+    _foreach_cos_: _packet__foreach_cos_
+    _foreach_cosh: _packet__foreach_cosh
+    _foreach_cosh_: _packet__foreach_cosh_
+    _foreach_div: _packet__foreach_div
+    _foreach_div_: _packet__foreach_div_
+    _foreach_erf: _packet__foreach_erf
+    _foreach_erf_: _packet__foreach_erf_
+    _foreach_erfc: _packet__foreach_erfc
+    _foreach_erfc_: _packet__foreach_erfc_
+    _foreach_exp: _packet__foreach_exp
+    _foreach_exp_: _packet__foreach_exp_
+    _foreach_expm1: _packet__foreach_expm1
+    _foreach_expm1_: _packet__foreach_expm1_
+    _foreach_floor: _packet__foreach_floor
+    _foreach_floor_: _packet__foreach_floor_
+    _foreach_frac: _packet__foreach_frac
+    _foreach_frac_: _packet__foreach_frac_
+    _foreach_lerp: _packet__foreach_lerp
+    _foreach_lerp_: _packet__foreach_lerp_
+    _foreach_lgamma: _packet__foreach_lgamma
+    _foreach_lgamma_: _packet__foreach_lgamma_
+    _foreach_log: _packet__foreach_log
+    _foreach_log10: _packet__foreach_log10
+    _foreach_log10_: _packet__foreach_log10_
+    _foreach_log1p: _packet__foreach_log1p
+    _foreach_log1p_: _packet__foreach_log1p_
+    _foreach_log2: _packet__foreach_log2
+    _foreach_log2_: _packet__foreach_log2_
+    _foreach_log_: _packet__foreach_log_
+    _foreach_max: _packet__foreach_max
+    _foreach_maximum: _packet__foreach_maximum
+    _foreach_maximum_: _packet__foreach_maximum_
+    _foreach_minimum: _packet__foreach_minimum
+    _foreach_minimum_: _packet__foreach_minimum_
+    _foreach_mm: _packet__foreach_mm
+    _foreach_mul: _packet__foreach_mul
+    _foreach_mul_: _packet__foreach_mul_
+    _foreach_neg: _packet__foreach_neg
+    _foreach_neg_: _packet__foreach_neg_
+    _foreach_norm: _packet__foreach_norm
+    _foreach_pow: _packet__foreach_pow
+    _foreach_pow_: _packet__foreach_pow_
+    _foreach_powsum: _packet__foreach_powsum
+    _foreach_reciprocal: _packet__foreach_reciprocal
+    _foreach_reciprocal_: _packet__foreach_reciprocal_
+    _foreach_round: _packet__foreach_round
+    _foreach_round_: _packet__foreach_round_
+    _foreach_rsqrt: _packet__foreach_rsqrt
+    _foreach_rsqrt_: _packet__foreach_rsqrt_
+    _foreach_sigmoid: _packet__foreach_sigmoid
+    _foreach_sigmoid_: _packet__foreach_sigmoid_
+    _foreach_sign: _packet__foreach_sign
+    _foreach_sign_: _packet__foreach_sign_
+    _foreach_sin: _packet__foreach_sin
+    _foreach_sin_: _packet__foreach_sin_
+    _foreach_sinh: _packet__foreach_sinh
+    _foreach_sinh_: _packet__foreach_sinh_
+    _foreach_sqrt: _packet__foreach_sqrt
+    _foreach_sqrt_: _packet__foreach_sqrt_
+    _foreach_sub: _packet__foreach_sub
+    _foreach_sub_: _packet__foreach_sub_
+    _foreach_tan: _packet__foreach_tan
+    _foreach_tan_: _packet__foreach_tan_
+    _foreach_tanh: _packet__foreach_tanh
+    _foreach_tanh_: _packet__foreach_tanh_
+    _foreach_trunc: _packet__foreach_trunc
+    _foreach_trunc_: _packet__foreach_trunc_
+    _foreach_zero: _packet__foreach_zero
+    _foreach_zero_: _packet__foreach_zero_
     _fused_rms_norm: _packet__fused_rms_norm
     _index_put_impl: _packet__index_put_impl
     _index_put_impl_: _packet__index_put_impl_

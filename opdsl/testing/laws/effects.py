@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opdsl.dispatch.layers.effects import Effects, may_share
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
@@ -58,8 +58,10 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
         values = [each.get(argument.python_name) for each in given]
         if not any(isinstance(each, (Tensor, list, tuple)) for each in values):
             continue
-        # Without elements there is nothing to write; an output may still be resized.
-        writable = argument in schema.out or any(each.numel() for each in tensors_in(values))
+        # Without elements there is nothing to write, and the sign of a truth value is that; an output
+        # may still be resized.
+        found = tensors_in(values)
+        writable = argument in schema.out or any(each.numel() and each.dtype is not bool_ for each in found)
         if argument.is_written and writable and argument.python_name not in seen.written:
             yield f"{argument.name} is declared as written, but no sample changes it"
         for index, returned in enumerate(schema.returns):

@@ -68,6 +68,10 @@ def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
             yield f"{call.names[at]} gets another gradient where it alone requires grad"
 
 
+def _cloned(value: Any) -> Any:
+    return [each.clone() for each in value] if isinstance(value, (list, tuple)) else value.clone()
+
+
 class Call:
     """A sample as a function of its tensors that can have gradients, in double precision.
 
@@ -104,9 +108,10 @@ class Call:
         given = iter(tensors)
         arguments = [_replaced(each, given) for each in self.arguments.values()]
         if self.writes:
-            arguments[0] = arguments[0].clone()
+            arguments[0] = _cloned(arguments[0])
         named = dict(zip(list(self.arguments)[self.positional :], arguments[self.positional :], strict=True))
-        return list(tensors_in(self.function(*arguments[: self.positional], **named)))
+        found = self.function(*arguments[: self.positional], **named)
+        return list(tensors_in(arguments[0] if self.writes and not self.operator.schema.returns else found))
 
     def is_taken(self) -> bool:
         """Whether there are tensors with gradients, and the operator takes the call in double precision."""

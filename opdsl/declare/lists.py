@@ -1,0 +1,94 @@
+"""List forms of operators, as PyTorch's ``_foreach_`` ones: one call for all tensors of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.signature import location
+from opdsl.declare.variants import inplace_base
+from opdsl.dispatch.plans.traceable import traceable
+from opdsl.errors import ArgumentError, DeclarationError
+from opdsl.schema import Alias, Argument, BaseType, FunctionSchema, ListType, OperatorName, Return, SchemaKind
+
+__all__ = ["list_body", "list_schema", "written_lists"]
+
+_LIST = ListType(BaseType.Tensor)
+
+
+def list_schema(declaration: Declaration) -> FunctionSchema:
+    """The schema of the list form of a declared operator: lists in place of its tensors.
+
+    Raises:
+        DeclarationError: it does not give one new tensor of tensors that are always there.
+    """
+    schema = declaration.main.schema
+    gives_one = [each.type for each in schema.returns] == [BaseType.Tensor]
+    tensors = [each for each in schema.positional if each.type is BaseType.Tensor]
+    others = [each for each in (*schema.positional, *schema.keyword_only) if "Tensor" in str(each.type)]
+    if schema.kind is not SchemaKind.functional or not gives_one or not tensors or len(others) > len(tensors):
+        raise DeclarationError(
+            f"{location(declaration.function)}: foreach=True derives the list form of what makes a tensor of tensors, "
+            f"and {schema} is none: no optional tensors, lists, views or several results. Leave foreach= out, or "
+            "declare the list form by itself."
+        )
+    positional = tuple(attrs.evolve(each, type=_LIST) if each in tensors else each for each in schema.positional)
+    overload = "List" if schema.name.overload == "Tensor" else schema.name.overload
+    name = OperatorName(schema.name.namespace, f"_foreach_{schema.name.base}", overload)
+    return attrs.evolve(schema, name=name, positional=positional, returns=(Return(None, _LIST),))
+
+
+def written_lists(schema: FunctionSchema) -> FunctionSchema:
+    """The schema that writes the first list, of that of a list form: it returns nothing, as PyTorch's."""
+    first, *rest = schema.positional
+    written = attrs.evolve(first, alias=Alias("a", write=True))
+    name = attrs.evolve(schema.name, base=inplace_base(schema.name.base))
+    return attrs.evolve(schema, name=name, positional=(written, *rest), returns=())
+
+
+def list_body(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of a list form.
+
+    Args:
+        schema: of the list form.
+        function: takes an element of each list, and what is no list as it is; arguments by place, keyword-only ones by
+            name.
+
+    Raises:
+        ArgumentError: when called with lists of different lengths, or without tensors.
+    """
+    arguments: Sequence[Argument] = schema.positional
+    listed = [at for at, each in enumerate(arguments) if isinstance(each.type, ListType)]
+    gives = bool(schema.returns)
+
+    @traceable
+    def body(*given: Any, **named: Any) -> Any:
+        count = _length([given[at] for at in listed])
+        values = list(given)
+        found = []
+        for at in range(count):
+            for place in listed:
+                values[place] = given[place][at]
+            found.append(function(*values, **named))
+        return found if gives else None
+
+    return body
+
+
+def _length(lists: Sequence[Sequence[Any]]) -> int:
+    """How many elements lists have.
+
+    Raises:
+        ArgumentError: none, or not all as many.
+    """
+    first, *rest = map(len, lists)
+    if not first:
+        raise ArgumentError("Tensor list must have at least one tensor.")
+    for at, each in enumerate(rest, 1):
+        if each != first:
+            what = "tensors" if hasattr(next(iter(lists[at]), None), "geometry") else "elements"
+            raise ArgumentError(f"Tensor lists must have the same number of {what}, got {first} and {each}.")
+    return first

@@ -1,0 +1,104 @@
+"""List forms against PyTorch: schemas as its native_functions.yaml has them, results and errors as it gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torchgen
+from torchgen.gen import parse_native_yaml
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.aten.lists import SCHEMAS
+from opdsl.autograd import grad
+from opdsl.errors import ArgumentError, DeclarationError
+from opdsl.testing import Maker, samples_of
+from opdsl.testing.samples import fitting
+
+NATIVE = Path(torchgen.__file__).parent / "packaged/ATen/native"
+
+
+def test_schemas_are_pytorchs_and_none_is_missing() -> None:
+    found = parse_native_yaml(str(NATIVE / "native_functions.yaml"), str(NATIVE / "tags.yaml")).native_functions
+    theirs = {str(each.func) for each in found if str(each.func.name).startswith("_foreach_")}
+    opdsl.add  # noqa: B018  loads them
+    from opdsl.declare.generated import declare_generated
+
+    declare_generated(opdsl.registry, "aten")
+    names = [each for each in opdsl.registry if each.name.startswith("aten::_foreach_")]
+    assert {str(each.schema) for each in names} == theirs
+
+
+@pytest.mark.parametrize("name", [str(each.name) for each in SCHEMAS if each.returns])
+def test_results_are_pytorchs(name: str) -> None:
+    operator = opdsl.registry.operator(f"aten::{name}")
+    base, _, overload = name.partition(".")
+    theirs = getattr(getattr(torch.ops.aten, base), overload or "default", None)
+    if theirs is None:
+        pytest.skip("torch has none")
+    function = opdsl.registry.packets[operator.packet_name].operator_function(operator)
+    for sample in fitting(samples_of(operator, opdsl.float64), function, wanted=2):
+        found = function(*sample.given, **sample.named)
+        expected = theirs(*map(to_torch, sample.given), **sample.named)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12, atol=1e-12)
+
+
+def to_torch(value: object) -> object:
+    if isinstance(value, Tensor):
+        return torch.from_numpy(value.numpy().copy())
+    return [to_torch(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def test_lists_that_do_not_fit_are_refused() -> None:
+    xs = [opdsl.ones(2), opdsl.ones(3)]
+    foreach = opdsl.ops.aten
+    with pytest.raises(ArgumentError, match="must have at least one tensor"):
+        foreach._foreach_add([], 1.0)
+    with pytest.raises(ArgumentError, match="same number of tensors, got 2 and 1"):
+        foreach._foreach_add_(xs, xs[:1])
+    with pytest.raises(ArgumentError, match="same number of elements, got 2 and 3"):
+        foreach._foreach_mul(xs, [1.0, 2.0, 3.0])
+    assert [each.tolist() for each in xs] == [[1.0, 1.0], [1.0, 1.0, 1.0]]
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("test_lists") as made:
+        yield made
+
+
+def test_list_forms_of_a_user(library: Library) -> None:
+    @library.op(inplace=True, foreach=True)
+    def blend(self: Tensor, other: Tensor, weight: float = 0.5) -> Tensor: ...
+
+    @blend.pointwise
+    def blend_scalar(a, b, weight):
+        return a + weight * (b - a)
+
+    make = Maker(opdsl.float64)
+    xs, ys = ([make(*shape) for shape in ((3,), (2, 2), ())] for _ in range(2))
+    forms = opdsl.ops.test_lists
+    assert str(forms._foreach_blend.default.schema) == (
+        "test_lists::_foreach_blend(Tensor[] self, Tensor[] other, float weight=0.5) -> Tensor[]"
+    )
+    expected = [blend(x, y, 0.25) for x, y in zip(xs, ys, strict=True)]
+    for one, other in zip(forms._foreach_blend(xs, ys, weight=0.25), expected, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    followed = [each.clone().requires_grad_() for each in xs]
+    slopes = grad([sum(each.sum() for each in forms._foreach_blend(followed, ys, 0.25))], followed)
+    assert all((each.numpy() == 0.75).all() for each in slopes)
+    assert forms._foreach_blend_(xs, ys, 0.25) is None
+    for one, other in zip(xs, expected, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_what_has_no_list_form_says_so(library: Library) -> None:
+    with pytest.raises(DeclarationError, match="foreach=True derives the list form"):
+
+        @library.op(foreach=True)
+        def parts(self: Tensor, weight: Tensor | None = None) -> Tensor: ...
