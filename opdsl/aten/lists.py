@@ -112,11 +112,12 @@ def declare_methods() -> None:
                 full = f"_foreach_{name}.{overload}" if overload else f"_foreach_{name}"
                 schema = parse_schema(f"{full}({arguments}) -> Tensor[]")
                 called = _METHODS.get(name, name)
-                _declare(schema, called)
-                _declare(written_lists(schema), f"{called}_", autogen=f"{full}_out" if overload else f"{full}.out")
+                made = {"autogen": f"{full}_out" if overload else f"{full}.out"}
+                _declare(schema, called, **made if name == "lerp" else {})  # said of both there
+                _declare(written_lists(schema), f"{called}_", **made)
 
 
-def _declare(schema: FunctionSchema, called: str, **options: str) -> None:
+def _declare(schema: FunctionSchema, called: str, **options: Any) -> None:
     takes_vector = schema.positional[-1].name == "scalars" and schema.name.overload == "Tensor"
     if takes_vector:
         listed = parse_schema(str(schema).replace("Tensor scalars", "Tensor[] scalars"))
