@@ -160,7 +160,8 @@ def _columns_where(mask: Any) -> list[Any]:
         return list(mask.nonzero())
     if not mask.flags.c_contiguous:
         return [numpy.ascontiguousarray(column) for column in numpy.nonzero(mask)]
-    return _columns(numpy.flatnonzero(mask), mask.shape)
+    places = mask.reshape(-1).nonzero()[0]
+    return _columns(places, mask.shape) if len(places) else [places.copy() for _ in mask.shape]
 
 
 def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:
