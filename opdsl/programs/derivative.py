@@ -13,10 +13,11 @@ from opdsl.dispatch import no_grad
 from opdsl.errors import TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.programs.leaves import Leaves
+from opdsl.programs.passes import without_unused_sizes
 from opdsl.programs.program import Program
 from opdsl.programs.reverse import followed, pulled_back
 from opdsl.programs.steps import Expression, Input, Step, names_in, sizes_of
-from opdsl.programs.tracing import Tracer, tracing, without_unused_sizes
+from opdsl.programs.tracer import Tracer, tracing
 from opdsl.runtime import Tensor
 from opdsl.runtime.storage import storage_root
 from opdsl.scalar.operations import OPERATIONS

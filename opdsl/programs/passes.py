@@ -20,6 +20,7 @@ __all__ = [
     "renamed_value",
     "returned_by",
     "without_repeated_steps",
+    "without_unused_sizes",
     "without_unused_steps",
 ]
 
@@ -133,3 +134,16 @@ def renamed_value(value: Any, names: dict[str, str]) -> Any:
         parts = [renamed_value(each, names) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
+
+
+def without_unused_sizes(program: Program) -> Program:
+    """The program without expressions of sizes that only kernels have asked for."""
+    used = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
+    used |= names_in(program.outputs)
+    used |= names_in(tuple(Expression(each) for each in program.guards))
+    kept = []
+    for name, text in reversed(program.sizes):
+        if name in used:
+            kept.append((name, text))
+            used |= names_in(Expression(text))
+    return program.replace(sizes=tuple(reversed(kept)))

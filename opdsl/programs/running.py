@@ -62,7 +62,37 @@ class RunningProgram:
         return self.plans.call(state, self.key(key), tuple(map(leaf_form, arguments)), arguments)
 
 
-class RecordedProgram(RunningProgram):
+class _CalledProgram(RunningProgram):
+    """A program that does more at each call than run its plan."""
+
+    def __init__(self, program: Program, numbers: Sequence[str]) -> None:
+        super().__init__(program, numbers)
+        self._known: dict[tuple[State, object], Callable[..., Any]] = {}
+        self.ready = self._known
+
+    def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
+        """See ``RunningProgram``."""
+        arguments = (*values, *self.constants)
+        whole = self.key(key)
+        run = partial(self.run, whole, tuple(map(leaf_form, arguments)))
+        result = run(*arguments)
+        if result is not UNSERVED:
+            if len(self._known) >= PLAN_LIMIT:
+                self._known.clear()
+            self._known[state, whole] = run
+        return result
+
+    def run(self, key: object, form_key: object, *arguments: Any) -> Any:
+        """The result of a call; ``UNSERVED`` where the program does not serve it.
+
+        Args:
+            key, form_key: what tells it apart from calls of other geometries, and of other forms.
+            arguments: the leaves, then the constants.
+        """
+        raise NotImplementedError
+
+
+class RecordedProgram(_CalledProgram):
     """A program whose calls are recorded as one node, the backward pass of which is a program, too.
 
     Args:
@@ -83,24 +113,15 @@ class RecordedProgram(RunningProgram):
         # What is kept that users may write: arguments.
         tensors = [(at, each.name) for at, each in enumerate(parts.backward.inputs) if each.kind is None]
         self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
-        self._recording: dict[tuple[State, object], Callable[..., Any]] = {}
-        self.ready = self._recording
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
         """See ``RunningProgram``."""
         if [at for at, each in enumerate(self.constants) if each.requires_grad] != self.required:
             return UNSERVED
-        arguments = (*values, *self.constants)
-        whole = self.key(key)
-        run = partial(self._recorded, whole, tuple(map(leaf_form, arguments)))
-        result = run(*arguments)
-        if result is not UNSERVED:
-            if len(self._recording) >= PLAN_LIMIT:
-                self._recording.clear()
-            self._recording[state, whole] = run
-        return result
+        return super().call(state, key, values)
 
-    def _recorded(self, key: object, form_key: object, *arguments: Any) -> Any:
+    def run(self, key: object, form_key: object, *arguments: Any) -> Any:
+        """Run the forward program, and leave a node behind its results."""
         with _NOT_RECORDING:
             found: Any = self.plans.call(current.get(), key, form_key, arguments)
         if found is UNSERVED:
@@ -108,7 +129,9 @@ class RecordedProgram(RunningProgram):
         result, kept = found
         listed = tensors_returned(result)
         followed = [listed[at] for at in self.results]
-        recipe = Recipe(f"the program of {self.whole.name}", self._run, tuple([each.geometry for each in followed]))
+        recipe = Recipe(
+            f"the program of {self.whole.name}", self._backward, tuple([each.geometry for each in followed])
+        )
         edges = tuple([edge_of(arguments[at]) for at in self.targets])
         versions = [version_of(arguments[place]) for _, place in self.watched]
         node = make_node(recipe, edges, (arguments, _without_results(kept, followed), versions, key))
@@ -116,7 +139,7 @@ class RecordedProgram(RunningProgram):
             _follow(each, node if place == 0 else Output(node, place))
         return result
 
-    def _run(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
+    def _backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
         """See ``Recipe``."""
         arguments, kept, versions, key = node.saved
         for (_, place), version in zip(self.watched, versions, strict=True):
@@ -148,7 +171,7 @@ class RecordedProgram(RunningProgram):
         return grad([listed[at] for at in self.results], wanted, seeds, create_graph=True, allow_unused=True)
 
 
-class UpdatingProgram(RunningProgram):
+class UpdatingProgram(_CalledProgram):
     """A program with a backward pass in it: it leaves gradients behind.
 
     Args:
@@ -164,22 +187,9 @@ class UpdatingProgram(RunningProgram):
         super().__init__(program, numbers)
         self.targets = [self.plans.names.index(each) for each in targets]
         self.begins_without = [self.plans.names.index(each) for each in begins_without]
-        self._known: dict[tuple[State, object], Callable[..., Any]] = {}
-        self.ready = self._known
 
-    def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
-        """See ``RunningProgram``."""
-        arguments = (*values, *self.constants)
-        whole = self.key(key)
-        run = partial(self._updated, whole, tuple(map(leaf_form, arguments)))
-        result = run(*arguments)
-        if result is not UNSERVED:
-            if len(self._known) >= PLAN_LIMIT:
-                self._known.clear()
-            self._known[state, whole] = run
-        return result
-
-    def _updated(self, key: object, form_key: object, *arguments: Any) -> Any:
+    def run(self, key: object, form_key: object, *arguments: Any) -> Any:
+        """Run the program, and hand leaves their gradients."""
         if any(leaf_of(arguments[at]).grad is not None for at in self.begins_without):
             return UNSERVED
         with _NOT_RECORDING:

@@ -1,0 +1,504 @@
+"""What traces: a function runs on tensors without elements, and the operators that it calls become steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+from opdsl.autograd.graph import Leaf, leaf_of
+from opdsl.dispatch import Operator, current, no_grad
+from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.dispatch.keys import DispatchKey
+from opdsl.dispatch.layers.modes import DispatchMode
+from opdsl.dispatch.plans.lowered import Given, Inputs, recording
+from opdsl.dispatch.state import State
+from opdsl.errors import KernelError, OpdslError, TraceError
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.reduction import ReductionDefinition
+from opdsl.kernels.definitions.row import RowDefinition
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.programs.leaves import RESERVED, Leaves, unflatten
+from opdsl.programs.passes import without_unused_sizes
+from opdsl.programs.program import Program
+from opdsl.programs.reverse import Noted, followed, pulled_back
+from opdsl.programs.steps import (
+    FUNCTIONS,
+    WORDS,
+    Call,
+    Expression,
+    Input,
+    Result,
+    Step,
+    operator_named,
+    sizes_of,
+)
+from opdsl.runtime import Device, Tensor
+from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.lowering import Lowering, SymbolicArray
+from opdsl.runtime.scopes import Setting
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import NotLoweredError, is_symbol
+
+# Operators that give what another one gives for some of their arguments, by place.
+_ALIKE: Mapping[str, tuple[str, tuple[int, ...]]] = {"aten::masked_fill.Scalar": ("aten::where.self", (1, 2, 0))}
+
+__all__ = ["Tracer", "tracing"]
+
+
+@contextmanager
+def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
+    """Trace a function of arguments that have been taken apart.
+
+    Raises:
+        TraceError: the function cannot be traced.
+    """
+    recorder = Lowering(leaves.names)
+    recorder.compiles = False
+    with recording(recorder):
+        tracer: Tracer | None = None
+        try:
+            tracer = Tracer(recorder, leaves)
+            yield tracer
+        except NotLoweredError as error:
+            raise TraceError(
+                f"{getattr(function, '__qualname__', function)} cannot be traced: {error}. Let it call operators "
+                "alone: where(condition, a, b) instead of `if`, or leave that part outside."
+            ) from error
+        finally:
+            if tracer is not None:
+                tracer.restore()
+
+
+def _kind(value: Any) -> Kind:
+    return Kind.TENSOR if isinstance(value, Tensor) else Kind.NUMBER
+
+
+class _Mark(NamedTuple):
+    """Where notes ended.
+
+    steps, guards: of the program.
+    inner: what kernels have done beneath.
+    """
+
+    steps: int
+    guards: dict[str, bool]
+    inner: int
+
+
+class Tracer(DispatchMode):
+    """Notes the operators that are called, those that composites call in the place of these.
+
+    given: what stands for the leaves of the arguments.
+    required: the identities of stand-ins whose gradients are asked for.
+    calls: what became ``steps``, of the stand-ins.
+    """
+
+    is_lowered = True
+
+    def __init__(self, recorder: Lowering, leaves: Leaves) -> None:
+        self.recorder = recorder
+        self.inputs = Inputs(recorder)
+        call = [
+            Given(name, None, value, {_kind(value)}, False)
+            for name, value in zip(leaves.names, leaves.values, strict=True)
+        ]
+        self.given, _ = self.inputs.taken_in(call)
+        self.specs = tuple(map(_input, leaves.names, leaves.values, self.given))
+        self.required = {id(made) for made, _ in self.inputs.tensors if made.geometry.requires_grad}
+        for made, _ in self.inputs.tensors:
+            made.geometry = made.geometry.replace(requires_grad=False)
+        self.before = current.get()
+        self.steps: list[Step] = []
+        self.calls: list[Noted] = []
+        self.names: dict[int, str] = {id(made): text for made, text in self.inputs.tensors}
+        self.kept: list[Any] = [made for made, _ in self.inputs.tensors]
+        self.constants: dict[str, Tensor] = {}
+        self.stand_ins: dict[int, Tensor] = {}
+        self.originals: dict[int, Tensor] = {}
+        # Of leaves that get or lose a gradient, by name: the leaf, and what it had before; and those which the function
+        # itself has set to something before a backward pass.
+        self.gradients: dict[str, tuple[Leaf, Tensor | None]] = {}
+        self.cleared: set[str] = set()
+        self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves.names), 0)
+
+    def run(self, function: Callable[..., Any], leaves: Leaves) -> Any:
+        """What the function gives for the stand-ins.
+
+        Raises:
+            NotLoweredError: it does what is no call of an operator.
+        """
+        positional, named = unflatten(leaves, self.given)
+        return self.within(lambda: function(*positional, **named))
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Note a call, and give what stands for its results."""
+        if not _is_but_for_grad_mode(self.before):
+            raise NotLoweredError("a guard or a mode is entered, which a program would not know")
+        if self._asks_of_shapes(args):
+            return operator(*args, **kwargs)
+        args, kwargs = self.standing_in(args), self.standing_in(kwargs)
+        return self.noted(operator, args, kwargs, operator)
+
+    def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
+        """Note what computes the gradients of leaves, which get what stands for them."""
+        calls, reached = followed(self.calls, self.required)
+        given = [None] * len(tensors) if gradients is None else gradients
+        pairs = []
+        for each, gradient in zip(tensors, given, strict=True):
+            if id(each) not in reached or (gradient is None and each.numel() != 1):
+                return False  # autograd says what is wrong
+            pairs.append((each, each.new_ones(each.shape) if gradient is None else gradient))
+        with no_grad():
+            found = pulled_back(calls, pairs)
+            for at in self.required & found.keys():
+                leaf = self._leaf(at)
+                leaf.grad = found[at] if leaf.grad is None else self._added(leaf.grad, found[at])
+        return True
+
+    def _leaf(self, at: int) -> Leaf:
+        """The leaf that a stand-in is of."""
+        made = next(each for each in self.kept if id(each) == at)
+        leaf: Leaf = leaf_of(self.originals.get(at, made))
+        self.gradients.setdefault(self.names[at], (leaf, leaf.grad))
+        return leaf
+
+    def _added(self, gradient: Tensor, more: Tensor) -> Tensor:
+        if id(gradient) not in self.names:
+            raise NotLoweredError("a gradient is added to that of an earlier call. Set it to None before")
+        return gradient + more
+
+    def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
+        """Keep what a leaf has for a gradient before the function sets it.
+
+        Raises:
+            NotLoweredError: it reads what is not made by a backward pass of its own.
+        """
+        at = id(self.standing_in(tensor))
+        if at not in self.required:
+            return
+        before = leaf_of(tensor).grad
+        if not is_set and before is not None and id(before) not in self.names:
+            raise NotLoweredError("a gradient is read that an earlier backward pass has left. Hand it over")
+        if is_set and self.names[at] not in self.gradients:
+            self.cleared.add(self.names[at])
+            self._leaf(at)
+
+    def restore(self) -> None:
+        """Give leaves back what they had for gradients before."""
+        for leaf, gradient in self.gradients.values():
+            leaf.grad = gradient
+
+    def noted(
+        self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]
+    ) -> object:
+        """Note a call as a step.
+
+        Args:
+            operator: the function that is called.
+            args, kwargs: with what.
+            function: gives what stands for the results.
+        """
+        # What kernels ask of sizes is not what the function asks.
+        guards, count = dict(self.recorder.guards), len(self.recorder.steps)
+        result = function(*args, **kwargs)
+        if len(self.recorder.steps) > count and _has_numbers(result):
+            raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
+        call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs))
+        self.recorder.guards = guards
+        del self.recorder.steps[count:]
+        self._note(operator.operator, args, kwargs, result, call)
+        return result
+
+    def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
+        """Whether a call is of tensors that nobody has made, on ``meta``: what derivatives of views ask of shapes."""
+        tensors = tensors_in(args)
+        is_about_meta = any(each.device is not None and each.device.type == "meta" for each in self.specs)
+        return (
+            bool(tensors) and not is_about_meta and all(each.is_meta and id(each) not in self.names for each in tensors)
+        )
+
+    def mark(self) -> _Mark:
+        """Where the notes end now."""
+        return _Mark(len(self.steps), dict(self.recorder.guards), len(self.recorder.steps))
+
+    def go_back(self, mark: _Mark) -> None:
+        """Forget what was noted since."""
+        del self.steps[mark.steps :]
+        del self.calls[mark.steps :]
+        del self.recorder.steps[mark.inner :]
+        self.recorder.guards = mark.guards
+
+    def _call_of(self, operator: Operator, arguments: tuple[Any, ...]) -> Call | None:
+        """What a step comes to whose kernel is made of scalar functions; None for others."""
+        if operator.name in _ALIKE:
+            name, order = _ALIKE[operator.name]
+            operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
+        kernel = operator.entry(DispatchKey("CPU")).kernel
+        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
+            return None
+        if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
+            return None
+        operands = tuple(map(self.operand, arguments))
+        try:
+            return Call(kernel.definition, arguments, operands, kernel.definition.prepare(arguments, ()).state)
+        except (OpdslError, NotLoweredError):
+            return None
+
+    def _note(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, call: Any) -> None:
+        is_list = isinstance(result, list)
+        listed = list(result) if isinstance(result, (tuple, list)) else [result]
+        operands = self.operand(args)
+        options = {name: self.operand(each) for name, each in kwargs.items()}
+        results = tuple([self._result(each, operator) for each in listed])
+        self.steps.append(Step(operator, operands, options, results, is_list, call=call))
+        self.calls.append(
+            Noted(operator, unbox(operator, args, kwargs), tuple(listed), is_list, current.get().grad_mode)
+        )
+
+    def _result(self, value: Any, operator: Operator) -> Result | None:
+        """A new name for a tensor; None for what has one, which it was given."""
+        if not isinstance(value, Tensor) or id(value) in self.names:
+            return None
+        stem = operator.name.partition("::")[2].partition(".")[0].strip("_") or "value"
+        name = self._free(stem)
+        self.names[id(value)] = name
+        self.kept.append(value)
+        shape = tuple(each if isinstance(each, int) else self._text(each) for each in sizes_of(value.shape))
+        return Result(name, value.dtype, shape, value.device)
+
+    def _text(self, text: str) -> str:
+        """An expression with the functions that it calls by their own names.
+
+        Raises:
+            NotLoweredError: it calls one that a program has no name for.
+        """
+        words = set(WORDS.findall(text))
+        for name, value in self.recorder.constants.items():
+            if name in words:
+                known = next((shown for shown, function in FUNCTIONS.items() if function is value), None)
+                if known is None:
+                    raise NotLoweredError(f"{value!r} is asked about sizes")
+                text = re.sub(rf"\b{name}\b", known, text)
+        return text
+
+    def _free(self, stem: str) -> str:
+        """A name that is not taken: that of the operator, and a number."""
+        count = self.taken.get(stem)
+        if count is None:
+            self.taken[stem] = 0
+            return stem
+        self.taken[stem] = count + 1
+        return self._free(f"{stem}_{count + 1}")
+
+    def standing_in(self, value: Any) -> Any:
+        """An argument, with what records in place of tensors that are from elsewhere."""
+        if isinstance(value, Tensor):
+            return value if id(value) in self.names else self._constant(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)([self.standing_in(each) for each in value])
+        if isinstance(value, dict):
+            return {name: self.standing_in(each) for name, each in value.items()}
+        return value
+
+    def _constant(self, tensor: Tensor) -> Tensor:
+        known = self.stand_ins.get(id(tensor))
+        if known is not None:
+            return known
+        if type(getattr(tensor, "array", None)) is SymbolicArray:
+            raise NotLoweredError("a tensor that no operator has made")
+        name = self._free("constant")
+        self.constants[name] = tensor
+        made = Tensor()
+        made.geometry = tensor.geometry.replace(requires_grad=False)
+        made.array = SymbolicArray(f"{name}.array", tensor.geometry.dtype.numpy)
+        made._writes, made._base = 0, None
+        self.stand_ins[id(tensor)] = made
+        self.originals[id(made)] = tensor
+        if tensor.geometry.requires_grad:
+            self.required.add(id(made))
+        self.names[id(made)] = name
+        self.kept.append(made)
+        return made
+
+    def operand(self, value: Any) -> Any:
+        """An argument as a program has it."""
+        if isinstance(value, Tensor):
+            name = self.names.get(id(value))
+            if name is None:
+                name = self.names[id(self._constant(value))]
+            return Expression(name)
+        if is_symbol(value):
+            if self.recorder.is_late(value.text):
+                raise NotLoweredError("a size that elements decide is used")
+            return Expression(self._text(value.text))
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self.operand, value))
+        if isinstance(value, (tuple, list)):
+            return type(value)([self.operand(each) for each in value])
+        if isinstance(value, dict):
+            return {name: self.operand(each) for name, each in value.items()}
+        return value
+
+    def within(self, compute: Callable[[], Any]) -> Any:
+        """Note what is called.
+
+        Raises:
+            NotLoweredError: something is done that is no call of an operator.
+        """
+        self.before = current.get()
+        with self, _Calls(self):
+            found = compute()
+        if self.recorder.steps:
+            raise NotLoweredError("it writes or computes without an operator")
+        return found
+
+    def stand_in(self, stem: str, form: TensorMeta) -> Tensor:
+        """A contiguous tensor of a geometry that is one argument more."""
+        name = self._free(stem)
+        made = Tensor()
+        made.geometry = geometry(form.dtype, form.device, form.shape)
+        made.array = SymbolicArray(f"{name}.array", form.dtype.numpy)
+        made._writes, made._base = 0, None
+        self.names[id(made)] = name
+        self.kept.append(made)
+        return made
+
+    def program(self, name: str, inputs: tuple[Input, ...], outputs: Any, *, keeps_sizes: bool = False) -> Program:
+        """What was noted.
+
+        Args:
+            name, inputs: of the program.
+            outputs: what the function has returned.
+            keeps_sizes: whether sizes stay that nothing reads.
+        """
+        outputs = self.operand(outputs)
+        # Arguments that are one tensor are one in the program, too.
+        guards = [each.replace(" is not ", " is ") for each in self.inputs.checks if " is not " in each]
+        asked = [(self._text(text), outcome) for text, outcome in self.recorder.guards.items()]
+        guards += [text if outcome else f"not ({text})" for text, outcome in asked]
+        sizes = tuple((name, self._text(text)) for text, name in self.recorder.parts.items())
+        made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants)
+        return made if keeps_sizes else without_unused_sizes(made)
+
+
+def _is_but_for_grad_mode(before: State) -> bool:
+    """Whether the state is as it was, but for the grad mode, which calls are noted with."""
+    return current.get().change(grad_mode=before.grad_mode) is before
+
+
+class _Calls(DispatchMode):
+    """Sees what the function itself calls, so that what cannot be taken apart becomes one step."""
+
+    is_lowered = True
+    before_decomposition = True
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.before = current.get()
+
+    def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
+        """See ``Tracer``."""
+        return self.tracer.backward(tensors, gradients)
+
+    def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
+        """See ``Tracer``."""
+        self.tracer.before_gradient_is_used(tensor, is_set=is_set)
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Have the tracer note the calls of a composite's body, or else that of the composite."""
+        tracer = self.tracer
+        if not _is_but_for_grad_mode(self.before):
+            raise TraceError(
+                f"{operator.operator.name} is called within a guard or a mode that the traced function enters, which "
+                "its program would not know. Enter it around the program."
+            )
+        args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
+        kept = tracer.mark()
+        try:
+            result = operator(*args, **kwargs)
+        except Exception as error:  # it looks at elements, or makes tensors without operators
+            tracer.go_back(kept)
+            return self._as_one(operator, args, kwargs, error)
+        if len(tracer.recorder.steps) == kept.inner:
+            return result
+        tracer.go_back(kept)  # it has written something itself
+        return self._as_one(operator, args, kwargs, NotLoweredError(f"{operator.operator.name} writes by itself"))
+
+    def _as_one(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> object:
+        """Note a composite as one step; ``error`` says why it is not taken apart."""
+        tracer = self.tracer
+        kept = tracer.mark()
+        for function in (operator, partial(_on_meta, operator)):
+            try:
+                with Setting(current, tracer.before):
+                    return tracer.noted(operator, args, kwargs, function)
+            except Exception:
+                tracer.go_back(kept)
+        if isinstance(error, (OpdslError, NotLoweredError)) and not isinstance(error, KernelError):
+            raise error
+        raise NotLoweredError(f"{operator.operator.name} does more than call operators ({error})") from error
+
+
+def _on_meta(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """What stands for the results of a call: made of what the operator gives on the device ``meta``.
+
+    Raises:
+        NotLoweredError: it has nothing to say there, or its results share memory with its arguments.
+    """
+    schema = operator.operator.schema
+    if schema.is_view or schema.is_mutable or operator.operator.may_alias:
+        raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel")
+    devices: list[Any] = []
+
+    def to_meta(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            devices.append(value.device)
+            made = Tensor()
+            made.geometry = value.geometry.replace(device=Device("meta"))
+            made._writes, made._base = 0, None
+            return made
+        if isinstance(value, (tuple, list)):
+            return type(value)([to_meta(each) for each in value])
+        return value
+
+    def from_meta(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            made = Tensor()
+            made.geometry = value.geometry.replace(device=devices[0])
+            made.array = SymbolicArray("opaque", value.dtype.numpy)
+            made._writes, made._base = 0, None
+            return made
+        return type(value)([from_meta(each) for each in value]) if isinstance(value, (tuple, list)) else value
+
+    given, named = to_meta(args), {name: to_meta(each) for name, each in kwargs.items()}
+    if not devices:
+        raise NotLoweredError(f"{operator.operator.name} has no tensor to tell its device")
+    try:
+        return from_meta(operator(*given, **named))
+    except Exception as error:
+        raise NotLoweredError(f"{operator.operator.name} looks at elements, or has no Meta kernel: {error}") from error
+
+
+def _has_numbers(result: Any) -> bool:
+    """Whether what an operator gives is, or has in it, something other than tensors."""
+    listed = result if isinstance(result, (tuple, list)) else (result,)
+    return any(each is not None and not isinstance(each, Tensor) for each in listed)
+
+
+def _input(name: str, value: Any, made: Any) -> Input:
+    """An argument as a program has it.
+
+    Args:
+        name: of the parameter.
+        value: in the call that is traced.
+        made: what stood for it.
+    """
+    if not isinstance(value, Tensor):
+        return Input(name, type(value))
+    shape, strides = sizes_of(made.geometry.shape), sizes_of(made.geometry.strides)
+    has_order = value.geometry.form.order is not None
+    return Input(name, None, value.dtype, value.device, shape, None if has_order else strides)
