@@ -1,148 +1,66 @@
-"""Functions as programs: compiled ones against PyTorch eager, and against ``torch.compile``, in one process.
+"""Functions as programs: compiled ones against PyTorch eager, in one process. ``--threads 2`` has both sides use two.
 
-``--inductor`` measures ``torch.compile`` as well, which takes a minute. ``--threads 2`` has both sides use two.
+More is measured where it is asked for: ``--inductor`` the same against ``torch.compile``, ``--first`` the time to the
+first result in fresh processes with cold caches, ``--exported`` models that torch has exported, ``--backend`` models
+under ``torch.compile(backend="opdsl")``, ``--decode`` a GPT with a growing cache, ``--memory`` what training takes.
+``--only`` leaves the default tables out.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import copy
+import os
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy
 import torch
 from harness import Case, Report, compare, main
+from harness.exported import NETWORKS
+from harness.formulas import FORMULAS, arrays
+from harness.gpt import Gpt
 from harness.models import MODELS
 
 import opdsl
+from opdsl.interop.torch import from_fx
+from opdsl.interop.torch.tensors import shared
+from opdsl.testing.timing import measured
 
-SMALL, LARGE = 1_000, 1_000_000
-
-
-def black_scholes(lib: Any) -> Callable[..., Any]:
-    """The price of a call option."""
-
-    def function(s: Any, k: Any, t: Any, v: Any) -> Any:
-        d1 = ((s / k).log() + (0.02 + 0.5 * v * v) * t) / (v * t.sqrt())
-        d2 = d1 - v * t.sqrt()
-
-        def below(d: Any) -> Any:
-            return 0.5 * (1 + lib.erf(d * math.sqrt(0.5)))
-
-        return s * below(d1) - k * (-0.02 * t).exp() * below(d2)
-
-    return function
-
-
-def gelu(lib: Any) -> Callable[..., Any]:
-    """By the error function."""
-    return lambda x: 0.5 * x * (1 + lib.erf(x * math.sqrt(0.5)))
-
-
-def swiglu(lib: Any) -> Callable[..., Any]:
-    """The gate of today's transformers."""
-    return lambda x, y: x / (1 + (-x).exp()) * y
-
-
-def chain(lib: Any) -> Callable[..., Any]:
-    """Ten pointwise steps."""
-
-    def function(x: Any, y: Any) -> Any:
-        for _ in range(5):
-            x = (x * 0.9 + y).tanh()
-        return x
-
-    return function
-
-
-def softmax(lib: Any) -> Callable[..., Any]:
-    """Written out."""
-
-    def function(x: Any) -> Any:
-        e = (x - x.amax(-1, keepdim=True)).exp()
-        return e / e.sum(-1, keepdim=True)
-
-    return function
-
-
-def layer_norm(lib: Any) -> Callable[..., Any]:
-    """Written out."""
-
-    def function(x: Any, weight: Any, bias: Any) -> Any:
-        centred = x - x.mean(-1, keepdim=True)
-        variance = (centred * centred).mean(-1, keepdim=True)
-        return centred / (variance + 1e-5).sqrt() * weight + bias
-
-    return function
-
-
-def rms_norm(lib: Any) -> Callable[..., Any]:
-    """Written out."""
-    return lambda x, weight: x / ((x * x).mean(-1, keepdim=True) + 1e-5).sqrt() * weight
-
-
-def loss(lib: Any) -> Callable[..., Any]:
-    """Log-softmax written out, and the mean of what the wanted distribution makes of it."""
-
-    def function(x: Any, wanted: Any) -> Any:
-        shifted = x - x.amax(-1, keepdim=True)
-        return -((shifted - shifted.exp().sum(-1, keepdim=True).log()) * wanted).sum(-1, keepdim=True).mean()
-
-    return function
-
-
-class Formula(NamedTuple):
-    """A function to measure.
-
-    make: gives it for a library.
-    shapes: of its arguments, small and large.
-    goal: of the ratio to PyTorch eager, for each.
-    """
-
-    make: Callable[[Any], Callable[..., Any]]
-    shapes: tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]
-    goal: tuple[float, float] = (0.2, 0.15)
-
-
-def vectors(count: int) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-    """Shapes of pointwise formulas."""
-    return ((SMALL,),) * count, ((LARGE,),) * count
-
-
-SMALL_ROWS, LARGE_ROWS = (10, 100), (4096, 1024)
-ROWS = ((SMALL_ROWS,), (LARGE_ROWS,))
-ONE_WEIGHT = ((SMALL_ROWS, SMALL_ROWS[1:]), (LARGE_ROWS, LARGE_ROWS[1:]))
-TWO_WEIGHTS = ((*ONE_WEIGHT[0], SMALL_ROWS[1:]), (*ONE_WEIGHT[1], LARGE_ROWS[1:]))
-TWO_MATRICES = ((SMALL_ROWS, SMALL_ROWS), (LARGE_ROWS, LARGE_ROWS))
-
-FORMULAS = {
-    "Black-Scholes": Formula(black_scholes, vectors(4)),
-    "GELU": Formula(gelu, vectors(1)),
-    "SwiGLU": Formula(swiglu, vectors(2)),
-    "ten pointwise steps": Formula(chain, vectors(2)),
-    "softmax": Formula(softmax, ROWS),
-    "layer norm": Formula(layer_norm, TWO_WEIGHTS),
-    "RMSNorm": Formula(rms_norm, ONE_WEIGHT),
-    "log-softmax and loss": Formula(loss, TWO_MATRICES),
-}
+Clock = Callable[[], float]
 
 
 def made(shapes: tuple[tuple[int, ...], ...]) -> tuple[list[Any], list[Any]]:
     """Equal arguments of both libraries, positive ones."""
-    draw = numpy.random.default_rng(0)
-    arrays = [draw.random(size=each, dtype=numpy.float32) + numpy.float32(0.5) for each in shapes]
-    return [opdsl.from_numpy(each) for each in arrays], [torch.from_numpy(each) for each in arrays]
+    drawn = arrays(shapes)
+    return [opdsl.from_numpy(each) for each in drawn], [torch.from_numpy(each) for each in drawn]
 
 
-def run(threads: int, *, inductor: bool) -> Report:
-    """Measure everything."""
-    torch.set_num_threads(threads)
-    opdsl.set_num_threads(threads)
-    report = Report("Programs", threads=threads)
-    clock = time.process_time if threads == 1 else time.perf_counter
+def run(chosen: argparse.Namespace) -> Report:
+    """Measure what is asked for."""
+    torch.set_num_threads(chosen.threads)
+    opdsl.set_num_threads(chosen.threads)
+    report = Report("Programs", threads=chosen.threads)
+    clock = time.process_time if chosen.threads == 1 else time.perf_counter
+    if not chosen.only or chosen.inductor:
+        formulas(report, clock, inductor=chosen.inductor)
+    if not chosen.only:
+        inference(report, clock)
+        training(report, clock)
+    for name, add in MORE.items():
+        if getattr(chosen, name):
+            add(report, clock)
+    return report
+
+
+def formulas(report: Report, clock: Clock, *, inductor: bool) -> None:
+    """Add formulas written as calls."""
     for index, (title, size) in enumerate((("small", "1,000"), ("large", "1M, or 4096 x 1024"))):
         cases, others, names = [], [], {}
         for name, each in FORMULAS.items():
@@ -160,12 +78,9 @@ def run(threads: int, *, inductor: bool) -> Report:
         if others:
             rows = compare(others, names, clock=clock)
             report.comparison(f"The same against torch.compile, warm, {title}", rows, theirs="torch.compile")
-    inference(report, clock)
-    training(report, clock)
-    return report
 
 
-def inference(report: Report, clock: Callable[[], float]) -> None:
+def inference(report: Report, clock: Clock) -> None:
     """Add forward passes of networks."""
     cases, names = [], {}
     for index, each in enumerate(MODELS):
@@ -178,7 +93,7 @@ def inference(report: Report, clock: Callable[[], float]) -> None:
     report.comparison("The forward pass of a network", compare(cases, names, rounds=5, clock=clock), theirs="torch")
 
 
-def training(report: Report, clock: Callable[[], float]) -> None:
+def training(report: Report, clock: Clock) -> None:
     """Add steps of training: the loss is compiled, which makes a program of its backward pass, too."""
     cases, names = [], {}
     for index, each in enumerate(MODELS):
@@ -190,10 +105,121 @@ def training(report: Report, clock: Callable[[], float]) -> None:
     report.comparison("A training step of a network, its loss compiled", rows, theirs="torch")
 
 
+def exported(report: Report, clock: Clock) -> None:
+    """Add models that torch has exported."""
+    cases, names = [], {}
+    for index, (name, each) in enumerate(NETWORKS.items()):
+        model, given = each.make().eval(), each.given()
+        program = from_fx(torch.export.export(model, (given,)).run_decompositions())
+        names |= {f"program{index}": opdsl.no_grad()(opdsl.compile(program)), f"own{index}": shared(given)}
+        names |= {f"model{index}": torch.no_grad()(model), f"its{index}": given}
+        cases.append(Case(name, f"program{index}(own{index})", f"model{index}(its{index})", each.goal))
+    report.comparison(
+        "Exported by torch, through from_fx", compare(cases, names, rounds=5, clock=clock), theirs="torch"
+    )
+
+
+def backend(report: Report, clock: Clock) -> None:
+    """Add models under torch.compile."""
+    cases, names = [], {}
+    for index, (name, each) in enumerate(NETWORKS.items()):
+        model, given = each.make(), each.given()
+        compiled = torch.compile(copy.deepcopy(model), backend="opdsl")
+        names |= {f"compiled{index}": compiled, f"model{index}": model, f"given{index}": given, "train": train}
+        names |= {f"quick{index}": torch.no_grad()(compiled), f"plain{index}": torch.no_grad()(model)}
+        forward = (f"quick{index}(given{index})", f"plain{index}(given{index})")
+        step = (f"train(compiled{index}, given{index})", f"train(model{index}, given{index})")
+        cases += [Case(f"{name}: forward", *forward, 0.8), Case(f"{name}: a step", *step, 0.9)]
+    rows = compare(cases, names, rounds=5, clock=clock)
+    report.comparison('torch.compile(backend="opdsl")', rows, theirs="torch")
+
+
+def train(model: torch.nn.Module, given: Any) -> None:
+    """One forward and backward pass."""
+    model(given).square().mean().backward()
+    model.zero_grad()
+
+
+class Cached(Gpt):
+    """A GPT whose keys and values are handed over and returned."""
+
+    def next(self, given: Any, cache: list[tuple[Any, Any]]) -> tuple[Any, list[tuple[Any, Any]]]:
+        """The logits of more tokens, and what those that follow them need."""
+        kept = list(cache)
+        return self(given, kept), kept
+
+
+def decode(report: Report, clock: Clock) -> None:
+    """Add a GPT that is asked for one token after another, each with the keys of those before."""
+    names: dict[str, Any] = {}
+    for lib, own in ((opdsl, "ours"), (torch, "its")):
+        model = Cached(lib)
+        call = opdsl.compile(model.next) if lib is opdsl else model.next
+        names[own] = lib.no_grad()(partial(tokens, lib, call))
+    rows = compare([Case("64 tokens, batch 4", "ours()", "its()", 0.3)], names, rounds=5, clock=clock)
+    report.comparison("Decoding with a growing cache", rows, theirs="torch")
+
+
+def tokens(lib: Any, model: Callable[..., Any], count: int = 64) -> Any:
+    """Tokens one after another."""
+    given = lib.from_numpy(numpy.arange(4 * 8).reshape(4, 8) % 65)
+    logits, cache = model(given, [])
+    for _ in range(count):
+        logits, cache = model(logits[:, -1:].argmax(-1), cache)
+    return logits
+
+
+def first(report: Report, clock: Clock) -> None:
+    """Add the time to the first result, in fresh processes with cold caches."""
+    rows = []
+    for name in FORMULAS:
+        pairs = [(first_result("opdsl", name), first_result("torch", name)) for _ in range(3)]
+        rows.append(measured(name, pairs, 0.03))
+    title = "From the decorated function to the first result, fresh processes, cold caches"
+    report.comparison(title, rows, theirs="torch.compile")
+
+
+def first_result(library: str, name: str) -> float:
+    """Seconds; without kernels on disk."""
+    with tempfile.TemporaryDirectory() as cache:
+        variables = {**os.environ, "OPDSL_CACHE_DIR": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
+        return float(in_process(["harness.first_result", library, name], variables))
+
+
+def in_process(arguments: Sequence[str], variables: Mapping[str, str]) -> str:
+    """What a module prints in a process of its own."""
+    folder = Path(__file__).parent
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=variables, cwd=folder).stdout
+
+
+def memory(report: Report, clock: Clock) -> None:
+    """Add the memory of training steps with a compiled forward pass."""
+    report.write(
+        "", "## Memory of a step, and of five", "", "| | opdsl | torch | five | torch |", f"|---|{'---:|' * 4}"
+    )
+    for index, each in enumerate(MODELS):
+        if "GPT" in each.name:
+            runs = [("opdsl", "compiled"), ("torch", "")]
+            found = [in_process(["harness.first_step", lib, str(index), how], os.environ).split() for lib, how in runs]
+            sizes = [f"{float(one[at]):.1f} MiB" for at in (2, 1) for one in found]
+            report.write(f"| {each.name} | {' | '.join(sizes)} |")
+
+
+MORE: dict[str, Callable[[Report, Clock], None]] = {
+    "exported": exported,
+    "backend": backend,
+    "decode": decode,
+    "first": first,
+    "memory": memory,
+}
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--inductor", action="store_true")
-    chosen, sys.argv[1:] = parser.parse_known_args()
-    name = "programs" if chosen.threads == 1 else f"programs-{chosen.threads}-threads"
-    main(name, lambda: run(chosen.threads, inductor=chosen.inductor))
+    for option in ("inductor", "only", *MORE):
+        parser.add_argument(f"--{option}", action="store_true")
+    asked, sys.argv[1:] = parser.parse_known_args()
+    title = "programs" if asked.threads == 1 else f"programs-{asked.threads}-threads"
+    main(title, lambda: run(asked))

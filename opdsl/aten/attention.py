@@ -14,6 +14,7 @@ from typing import NamedTuple
 from opdsl.aten.comparison import where
 from opdsl.aten.dropout import dropout
 from opdsl.aten.joining import cat
+from opdsl.aten.likes import empty_like
 from opdsl.aten.linear_algebra import bmm, matmul
 from opdsl.aten.normalization import _softmax_backward_data, softmax
 from opdsl.declare import Library, op
@@ -212,8 +213,8 @@ def _scaled_dot_product_flash_attention_for_cpu(
 def _flash_attention_kernel(query, key, value, dropout_p, is_causal, attn_mask, scale):
     check(dropout_p == 0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
-    output = query.new_empty(query.shape)
     batch, heads, length, _ = query.shape
+    output = empty_like(query)
     sums = query.new_empty((batch, length, heads), dtype=precision_of(query.dtype)).transpose(1, 2)
     if query.device is cpu:
         found = [attended(each) for each in call.parts()]

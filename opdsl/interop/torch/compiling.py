@@ -159,14 +159,11 @@ def _divided(
         try:
             piece = Piece(module)
         except NotRunHereError as error:
-            names = error.names & originals.keys()
             # Where nobody is to blame, all of the piece stays with torch.
-            found = [originals[each] for each in names] or [
-                originals[each.name]
-                for each in module.graph.nodes
-                if each.name in originals and each.op != "placeholder"
-            ]
-            return made, {node: str(error) for node in found if node.op == "call_function"}
+            names = error.names or {each.name for each in module.graph.nodes if each.op == "call_function"}
+            blamed = [_source(originals[each]) for each in names & originals.keys()]
+            taken = [user for each in blamed for user in each.users if user.target is arithmetic.getitem]
+            return made, dict.fromkeys([*blamed, *taken], str(error))
         setattr(made, name, piece)
     made.recompile()
     return made, {}
@@ -202,6 +199,13 @@ def _computes(node: torch.fx.Node) -> bool:
     return isinstance(node.target, torch._ops.OpOverload) and not node.target.is_view
 
 
+def _source(node: torch.fx.Node) -> torch.fx.Node:
+    """What gives the results of which a node is one."""
+    source = node.args[0] if node.target is arithmetic.getitem else node
+    assert isinstance(source, torch.fx.Node), "a call of getitem"
+    return source
+
+
 _SIZE = "a size"
 
 
@@ -210,8 +214,7 @@ def _reason(node: torch.fx.Node) -> str:
     if node.op != "call_function":
         return ""
     if node.target is arithmetic.getitem:
-        source: Any = node.args[0]
-        return _reason(source)
+        return _reason(_source(node))
     if not isinstance(node.target, torch._ops.OpOverload):
         return (
             _SIZE
@@ -222,7 +225,7 @@ def _reason(node: torch.fx.Node) -> str:
     listed = list(made) if isinstance(made, (tuple, list)) else [made]
     if made is None or not all(each is None or isinstance(each, torch.Tensor) for each in listed):
         return _SIZE
-    if torch.Tag.nondeterministic_seeded in node.target.tags:
+    if torch.Tag.nondeterministic_seeded in node.target.tags and not _drops_nothing(node):
         return "it draws torch's random numbers"
     if torch.Tag.dynamic_output_shape in node.target.tags or torch.Tag.data_dependent_output in node.target.tags:
         return "elements decide its sizes"
@@ -238,6 +241,13 @@ def _reason(node: torch.fx.Node) -> str:
     return ""
 
 
+def _drops_nothing(node: torch.fx.Node) -> bool:
+    """Whether a call draws random numbers only to leave elements out, and leaves out none."""
+    named = {each.name: each.default_value for each in node.target._schema.arguments}  # type: ignore[union-attr]
+    named |= dict(zip(named, node.args, strict=False)) | node.kwargs
+    return bool(named.get("dropout_p", 1) == 0)
+
+
 def _is_memory(tensor: torch.Tensor) -> bool:
     return (
         tensor.device.type == "cpu"
@@ -248,7 +258,5 @@ def _is_memory(tensor: torch.Tensor) -> bool:
 
 
 def _name(node: torch.fx.Node) -> str:
-    target: Any = node.target
-    if target is arithmetic.getitem:
-        return _name(node.args[0])  # type: ignore[arg-type]
+    target: Any = _source(node).target
     return str(target.name()) if isinstance(target, torch._ops.OpOverload) else str(target)  # type: ignore[no-untyped-call]

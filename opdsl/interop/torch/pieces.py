@@ -50,6 +50,17 @@ class NotRunHereError(Exception):
         self.names = names
 
 
+class _LiesOtherwiseError(NotLoweredError):
+    """Results lie otherwise than torch has it, which plans views of them.
+
+    names: of the nodes that give them.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__("its results lie otherwise than torch's")
+        self.names = names
+
+
 class _Printer(MemoryPrinter):
     """Prints a record whose tensors are torch's; results may be arguments, and views of them."""
 
@@ -95,13 +106,17 @@ class _Plans:
     Args:
         program: which.
         constants: what it reads beside its arguments.
+        wanted: for each result the node that gives it.
     """
 
-    def __init__(self, program: Program, constants: Sequence[torch.Tensor]) -> None:
+    def __init__(self, program: Program, constants: Sequence[torch.Tensor], wanted: Sequence[torch.fx.Node]) -> None:
         self.generation = 0
         self.program = program
         self.constants = tuple(constants)
+        self.wanted = wanted
         self.plans: dict[State, list[Plan]] = {}
+        # What nodes say is of the sizes that the graph was made with.
+        self.is_first = True
 
     def forget(self) -> None:
         """Drop every plan: a kernel has changed."""
@@ -134,6 +149,7 @@ class _Plans:
         made = [self._made(values, is_exact=True)]
         if not is_exact:
             made.append(self._made(values, is_exact=False))
+        self.is_first = False
         self.plans.setdefault(state, []).extend(plan for plan, _ in made)
         holders.add(self)
         for _, made_of in made:
@@ -145,7 +161,10 @@ class _Plans:
         names = [f"argument{index}" for index in range(len(arguments))]
 
         def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            return _served(self.program.function(*given))
+            results = _served(self.program.function(*given))
+            if is_exact and self.is_first:
+                self._hold(results)
+            return results
 
         kinds = [Kind.TENSOR if isinstance(each, torch.Tensor) else Kind.NUMBER for each in arguments]
         given = [
@@ -162,6 +181,21 @@ class _Plans:
             most_steps=_MOST_STEPS,
             is_exact=is_exact,
         )
+
+    def _hold(self, results: Sequence[Any]) -> None:
+        """Hold results against what the nodes say, whose sizes are numbers or symbols that torch has examples of.
+
+        Raises:
+            _LiesOtherwiseError: they lie otherwise.
+        """
+        wrong = []
+        for node, each in zip(self.wanted, results, strict=True):
+            form = each.geometry
+            strides = zip(form.shape, form.strides, _example(node.meta["val"].stride()), strict=True)
+            if form.numel and any(size != 1 and one != other for size, one, other in strides):
+                wrong.append(node.name)
+        if wrong:
+            raise _LiesOtherwiseError(frozenset(wrong))
 
 
 def _served(result: Any) -> Any:
@@ -185,6 +219,7 @@ class Piece(torch.nn.Module):
         self.inner = module
         self.reader = GraphReader(module.graph.nodes, module)
         self.source = self.reader.program(str(module._get_name()))  # type: ignore[no-untyped-call]
+        self.wanted: Any = module.graph.output_node().args[0]
         self.running: list[_Plans] = []
         values = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
         self.is_exact = all(map(_is_fixed, values))
@@ -194,7 +229,8 @@ class Piece(torch.nn.Module):
             with _disable_current_modes():  # kernels are not compiled for fake tensors
                 self._add(state_of_call(), examples)
         except (NotLoweredError, OpdslError) as error:
-            raise NotRunHereError(str(error), self._blamed(error)) from error
+            names = error.names if isinstance(error, _LiesOtherwiseError) else self._blamed(error)
+            raise NotRunHereError(str(error), names) from error
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -234,9 +270,9 @@ class Piece(torch.nn.Module):
         given = tuple(over(None, geometry_of(each)) if isinstance(each, torch.Tensor) else each for each in values)
         names = tuple(each.name for each in source.inputs)
         program = optimised(traced(function, Leaves(names, given, ((LEAF,) * len(given), {}))))
-        made = _Plans(
-            program.replace(name=source.name), [Crossing().tensor(each) for each in program.constants.values()]
-        )
+        constants = [Crossing().tensor(each) for each in program.constants.values()]
+        made = _Plans(program.replace(name=source.name), constants, self.wanted)
+        made.is_first = not self.running
         self.running.append(made)
         made.lower_for(state, values, is_exact=self.is_exact)
         return made
@@ -278,8 +314,10 @@ def _is_fixed(value: Any) -> bool:
 def _example(value: Any) -> Any:
     """An argument like those of calls: torch tells a number for each size that it knows as a symbol."""
     if isinstance(value, torch.Tensor):
-        shape, strides = (tuple(map(_example, each)) for each in (value.shape, value.stride()))
+        shape, strides = _example(tuple(value.shape)), _example(value.stride())
         return torch.empty_strided(shape, strides, dtype=value.dtype, device="cpu")
+    if isinstance(value, tuple):
+        return tuple(map(_example, value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         if value.node.hint is None:
             raise NotLoweredError("elements decide sizes")

@@ -1,0 +1,26 @@
+"""The seconds from a decorated function to its first result in this process.
+
+python -m harness.first_result opdsl GELU
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+
+
+def report(library: str, name: str) -> None:
+    """Print the seconds that decorating a formula and calling it once take; the library is loaded before."""
+    formulas = importlib.import_module("harness.formulas")
+    lib = importlib.import_module(library)
+    lib.set_num_threads(1)
+    formula = formulas.FORMULAS[name]
+    given = [lib.from_numpy(each) for each in formulas.arrays(formula.shapes[1])]
+    started = time.perf_counter()
+    lib.compile(formula.make(lib))(*given)
+    print(time.perf_counter() - started)
+
+
+if __name__ == "__main__":
+    report(sys.argv[1], sys.argv[2])
