@@ -25,6 +25,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "scan": lambda: opdsl.tensor(ROWS).cumsum(1),
     "recurrence": lambda: slopes(opdsl.tensor(ROWS).requires_grad_()),
     "indirect": lambda: opdsl.tensor(ROWS).index_select(0, opdsl.tensor([1, 0])),
+    "indexed": lambda: opdsl.nn.functional.pad(opdsl.tensor(ROWS), (1, 1), mode="reflect"),
 }
 
 
