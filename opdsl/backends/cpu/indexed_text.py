@@ -32,6 +32,13 @@ TILE = 256
 
 _SLOTS, _SLOT_SIZE = 16, 16
 
+# Numbers that lanes are multiplied with for which there are loops of their own.
+_STEPS = (1,)
+
+# !4 forbids vectors, see ``loops.METADATA``.
+_ONE_BY_ONE = ", !llvm.loop !6"
+_HINTS = "!6 = distinct !{!6, !4}"
+
 
 class IndexedForm(NamedTuple):
     """What a kernel is compiled for.
@@ -71,7 +78,7 @@ def module_ir(form: IndexedForm) -> str:
     declared = {line for graph in kernel.functions.values() for line in declarations(graph)}
     declared |= {*DECLARATIONS, "declare i64 @llvm.smin.i64(i64, i64)", "declare i64 @llvm.smax.i64(i64, i64)"}
     declared |= {"declare i64 @llvm.abs.i64(i64, i1)"}
-    return "\n".join([*functions, text, *sorted(declared), ATTRIBUTES, METADATA])
+    return "\n".join([*functions, text, *sorted(declared), ATTRIBUTES, METADATA, _HINTS])
 
 
 def own_units(loop: IndexedLoop, leading: int, lane: int) -> tuple[int, ...]:
@@ -111,19 +118,25 @@ class _Kernel:
         self.count = self.dims + self.loop.over
         self.places: list[str] = [""] * self.count
         self._names = 0
+        self.steps = self._factors()
+        self.step: int | str = ""
         for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
-            self._part(f"place{k}", self.graph.results[access.first : access.first + access.dims])
+            self._part(f"place{k}_", self.graph.results[access.first : access.first + access.dims])
         self.values = self.graph.results[sum(each.dims for each in (*self.loop.reads, *self.loop.writes)) :]
-        self._part("value", self.values)
+        self._part("value_", self.values)
         if self.loop.finish is not None:
             self.functions["finish"] = self.loop.finish
 
     def _part(self, name: str, results: Sequence[int]) -> None:
-        """A function of some results of the graph."""
-        builder = GraphBuilder()
-        positions = builder.inline(self.graph)
-        if results:
-            self.functions[name] = builder.finish(name, [positions[at] for at in results])
+        """A function of some results of the graph, and those for steps that there are loops of their own for."""
+        for step in (None, *(_STEPS if self.steps else ())) if results else ():
+            builder = GraphBuilder()
+            given = [builder.parameter(str(text), kind) for text, kind in self.graph.parameters]
+            if step is not None:
+                for at in self.steps:
+                    given[at] = builder.constant(step, ScalarType.INT64)
+            positions = builder.inline(self.graph, given)
+            self.functions[f"{name}{step or ''}"] = builder.finish(name, [positions[at] for at in results])
 
     # ------------------------------------------------------------------------------------------------- what there is
 
@@ -236,7 +249,7 @@ class _Kernel:
         access = (*self.loop.reads, *self.loop.writes)[k]
         if not access.dims:
             return []
-        return call(self.text, f"place{k}", self.arguments(read), ["int64"] * access.dims)
+        return call(self.text, f"place{k}_{self.step}", self.arguments(read), ["int64"] * access.dims)
 
     def operand_of(self, k: int) -> int:
         """Which operand an access is of."""
@@ -263,17 +276,24 @@ class _Kernel:
             address = self.moved(address, position, stride)
         return address
 
+    def _factors(self) -> list[int]:
+        """The whole numbers that lanes are multiplied with in positions, as places among the parameters."""
+        found = {each.factor for steps in self.even if steps is not None for each in steps if each.factor is not None}
+        return sorted(found)
+
     @cached_property
-    def even(self) -> list[list[int | None] | None]:
+    def even(self) -> list[list[_Step] | None]:
         """For each access how far its positions step from lane to lane; None where they do not step evenly, or where
         it depends on what is read before.
         """
-        found: list[list[int | None] | None] = []
+        found: list[list[_Step] | None] = []
         lane = self.form.lane - self.form.leading
         for access in (*self.loop.reads, *self.loop.writes):
             results = self.graph.results[access.first : access.first + access.dims]
-            steps = [_step(self.graph, at, lane, len(self.kinds) - len(self.loop.reads)) for at in results]
-            found.append(steps if all(each is not None for each in steps) else None)
+            known: dict[int, _Step | None] = {}
+            steps = [_steps(self.graph, at, lane, len(self.kinds) - len(self.loop.reads), known) for at in results]
+            even = [each for each in steps if each is not None]
+            found.append(even if len(even) == len(steps) else None)
         return found
 
     def is_tested(self, k: int) -> bool:
@@ -294,15 +314,21 @@ class _Kernel:
                 continue
             positions = self.positions(k, [])
             for position, step, size in zip(positions, steps, self.own[self._sized(k)], strict=True):
-                if not step:
+                if step == _NONE:
                     tested = text.is_("ult", position, size)
                     is_inside = text.value(f"and i1 {is_inside}, {tested}") if is_inside else tested
                     continue
+                size_of_step: int | str = abs(step.places)
+                if step.factor is not None:
+                    factor = self.arguments([])[step.factor][1]
+                    is_forward = text.is_("sgt", factor, 0)
+                    is_inside = text.value(f"and i1 {is_inside}, {is_forward}") if is_inside else is_forward
+                    size_of_step = text.mul(text.larger(factor, 1), abs(step.places))
                 # position + step * lane >= 0, and < size
-                before = text.sub(0, position) if step > 0 else text.sub(position, text.sub(size, 1))
-                behind = text.sub(size, position) if step > 0 else text.add(position, 1)
-                low = text.larger(low, self._quotient_up(before, abs(step)))
-                high = text.smaller(high, self._quotient_up(behind, abs(step)))
+                before = text.sub(0, position) if step.places > 0 else text.sub(position, text.sub(size, 1))
+                behind = text.sub(size, position) if step.places > 0 else text.add(position, 1)
+                low = text.larger(low, self._quotient_up(before, size_of_step))
+                high = text.smaller(high, self._quotient_up(behind, size_of_step))
         self.places[self.form.lane] = lane
         if low is self.begin and high is self.end and not is_inside:
             return _Row(low, high)
@@ -315,10 +341,10 @@ class _Kernel:
     def _sized(self, k: int) -> int:
         return self.operand_of(k)
 
-    def _quotient_up(self, value: str, divisor: int) -> str:
+    def _quotient_up(self, value: str, divisor: int | str) -> str:
         """``ceil(value / divisor)``, no less than 0."""
         kept = self.text.larger(value, 0)
-        return kept if divisor == 1 else self.text.divide(self.text.add(kept, divisor - 1), divisor)
+        return kept if divisor == 1 else self.text.ceiling(kept, divisor)
 
     # --------------------------------------------------------------------------------------------------------- lanes
 
@@ -337,7 +363,19 @@ class _Kernel:
                 end = text.choose(is_first, row.low, self.end)
                 self._run("border", begin, end, compute, is_inside=False, kind="")
         kind = PARALLEL if is_independent else ""
-        self._run("inside", row.low, row.high, compute, is_inside=True, kind=kind)
+        low, high = row
+        for step in _STEPS if self.steps else ():
+            # Loops of their own for steps that are known, whose loads are of neighbours.
+            fits = [text.is_("eq", self.arguments([])[each][1], step) for each in self.steps]
+            is_step = fits[0]
+            for each in fits[1:]:
+                is_step = text.value(f"and i1 {is_step}, {each}")
+            self.step = step
+            self._run("inside", text.choose(is_step, low, high), high, compute, is_inside=True, kind=kind)
+            low = text.choose(is_step, high, low)
+        self.step = ""
+        # Vectors of elements that lie apart are slower to load than these are one by one.
+        self._run("inside", low, high, compute, is_inside=True, kind=_ONE_BY_ONE if self.steps else kind)
 
     def _run(self, stem: str, begin: str, end: str, compute: Callable[[], None], *, is_inside: bool, kind: str) -> None:
         self.is_inside = is_inside
@@ -385,7 +423,7 @@ class _Kernel:
 
     def value(self, read: Sequence[str]) -> list[str]:
         """The values of a turn."""
-        return call(self.text, "value", self.arguments(read), list(self.loop.values))
+        return call(self.text, f"value_{self.step}", self.arguments(read), list(self.loop.values))
 
     def store_results(self, values: Sequence[str]) -> None:
         """Store the results of a place, after what finishes them."""
@@ -497,7 +535,8 @@ class _Adding(_Kernel):
             return False
         steps = self.even[len(self.loop.reads)]
         led = self.form.lane < self.form.leading and self.loop.writes[0].leads
-        return led or (steps is not None and any(steps) and self.loop.writes[0].margin in (None, SKIP))
+        is_moving = steps is not None and any(each != _NONE and each.factor is None for each in steps)
+        return led or (is_moving and self.loop.writes[0].margin in (None, SKIP))
 
     def add(self) -> None:
         """Add the values of a turn."""
@@ -523,19 +562,29 @@ class _Adding(_Kernel):
 # ---------------------------------------------------------------------------------------------------- what is computed
 
 
-def _step(graph: TypedGraph, at: int, lane: int, first_read: int) -> int | None:
-    """How far a position steps from lane to lane; None where that is no number that is known."""
-    return _steps(graph, at, lane, first_read, {})
+class _Step(NamedTuple):
+    """How far a position steps from lane to lane.
+
+    places: how many. factor: the parameter that they are multiplied with; None for none.
+    """
+
+    places: int
+    factor: int | None
 
 
-def _steps(graph: TypedGraph, at: int, lane: int, first_read: int, known: dict[int, int | None]) -> int | None:
+_NONE = _Step(0, None)
+
+
+def _steps(graph: TypedGraph, at: int, lane: int, first_read: int, known: dict[int, _Step | None]) -> _Step | None:
+    """How far a position steps; None where that is not known, or where it depends on what is read."""
     if at in known:
         return known[at]
     node = graph.nodes[at]
+    found: _Step | None
     if node.op == "parameter":
-        found = None if at >= first_read else int(at == lane)
+        found = None if at >= first_read else _Step(1, None) if at == lane else _NONE
     elif node.op == "constant":
-        found = 0
+        found = _NONE
     else:
         given = [_steps(graph, each, lane, first_read, known) for each in node.arguments]
         found = _combined(graph, node.op, node.arguments, given)
@@ -543,22 +592,31 @@ def _steps(graph: TypedGraph, at: int, lane: int, first_read: int, known: dict[i
     return found
 
 
-def _combined(graph: TypedGraph, op: str, arguments: Sequence[int], given: Sequence[int | None]) -> int | None:
+def _combined(graph: TypedGraph, op: str, arguments: Sequence[int], given: Sequence[_Step | None]) -> _Step | None:
     """How far a result steps whose operands step so far."""
-    if None in given:
-        return None
     steps = [each for each in given if each is not None]
-    if not any(steps):
-        return 0
-    if op in ("add", "subtract"):
-        return steps[0] + steps[1] if op == "add" else steps[0] - steps[1]
+    if len(steps) < len(given):
+        return None
+    if all(each == _NONE for each in steps):
+        return _NONE
     if op == "negative":
-        return -steps[0]
+        return steps[0]._replace(places=-steps[0].places)
+    if op in ("add", "subtract"):
+        sign = 1 if op == "add" else -1
+        first, second = steps
+        if _NONE in steps:
+            return first if second == _NONE else second._replace(places=sign * second.places)
+        total = first.places + sign * second.places
+        return _Step(total, first.factor) if first.factor == second.factor and total else None
     if op == "multiply":
         for one, other in ((0, 1), (1, 0)):
             node = graph.nodes[arguments[other]]
-            if steps[one] and not steps[other] and node.op == "constant" and isinstance(node.value, int):
-                return steps[one] * node.value
+            if steps[other] != _NONE:
+                continue
+            if node.op == "constant" and isinstance(node.value, int) and node.value:
+                return steps[one]._replace(places=steps[one].places * node.value)
+            if node.op == "parameter" and steps[one].factor is None:
+                return steps[one]._replace(factor=arguments[other])
     return None
 
 

@@ -123,7 +123,7 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
     values = numpy.random.default_rng(seed)
     at, over = ["i", "j"][: rng.randint(1, 2)], ("u", "v")[: rng.randint(0, 2)]
     fold = rng.choice(["sum", "max", "min"]) if over else None
-    names = [*at, *over]
+    names, m = [*at, *over], rng.choice([1, 2, 3, -1])
     ranges = {each: rng.choice([1, 2, 5, 9]) for each in names}
     ranges[at[-1]] = rng.choice([1, 4, 9, 300])  # beside a tile, too
     margin: Any = rng.choice([0, 2, "replicate", "reflect", "circular", *(["skip"] if fold else [])])
@@ -150,14 +150,14 @@ def test_a_function_of_places_gives_what_python_gives(library: Library, seed: in
 
     f.indexed(at=at, over=over, fold=fold, margin={"self": margin})(function)
     wanted, _ = expected(
-        function, {"self": array, "places": places}, {"self": margin, "places": None}, ranges, over, fold, m=2
+        function, {"self": array, "places": places}, {"self": margin, "places": None}, ranges, over, fold, m=m
     )
     given = opdsl.from_numpy(array), opdsl.from_numpy(places)
     if "int" in kind:  # a fold of no turns
         bounds = numpy.iinfo(kind)
         wanted = numpy.vectorize(lambda each: int(min(max(each, bounds.min), bounds.max)), otypes=[object])(wanted)
     for _ in range(3):  # as it is, lowered, as a plan
-        assert numpy.array_equal(f(*given, 2).numpy(), wanted.astype(kind)), text
+        assert numpy.array_equal(f(*given, m).numpy(), wanted.astype(kind)), text
 
 
 # ----------------------------------------------------------------------------------------------------------- gradients
