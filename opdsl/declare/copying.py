@@ -32,10 +32,15 @@ def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callabl
         positional = [values.pop(name) for name in names]
         result = base(*positional, **values)
         results = result if isinstance(result, tuple) else (result,)
-        made = (*(results[index] for index in fresh), *copies.values())
+        made = (*(results[index] for index in fresh), *map(_returned, copies.values()))
         return made[0] if len(made) == 1 else made
 
     return body
+
+
+def _returned(value: object) -> object:
+    """A list of tensors as kernels return it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _copied(value: object) -> object:

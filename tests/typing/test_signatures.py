@@ -38,6 +38,7 @@ TAKEN = {
     "float": "float",
     "float[]": "Sequence[float]",
     "bool": "bool",
+    "SymBool": "bool",
     **{f"bool[{size}]": "bool | Sequence[bool]" for size in range(2, 5)},
     "str": "str",
     "ScalarType": "DType",
@@ -56,6 +57,7 @@ GIVEN = {
     "int": "int",
     "SymInt": "int",
     "bool": "bool",
+    "SymBool": "bool",
     "float": "float",
     "ScalarType": "DType",
 }
