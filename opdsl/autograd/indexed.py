@@ -12,7 +12,8 @@ from typing import Any
 
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, known_operator
-from opdsl.kernels.definitions.indexed import DerivedIndexed, IndexedDefinition
+from opdsl.kernels.definitions.indexed import IndexedDefinition
+from opdsl.kernels.definitions.indexed_gradients import DerivedIndexed
 from opdsl.scalar.indexed import IndexedFunction, adjoint, unfinished
 from opdsl.schema import FunctionSchema, parse_schema
 from opdsl.schema.implementation import result_names

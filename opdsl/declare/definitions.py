@@ -73,7 +73,8 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str) -
             adjoint.
         DuplicateOperatorError: the operator is computed in another way already.
     """
-    from opdsl.kernels.definitions.indexed import AdjointIndexed, IndexedDefinition
+    from opdsl.kernels.definitions.indexed import IndexedDefinition
+    from opdsl.kernels.definitions.indexed_gradients import AdjointIndexed
 
     function, kind, original = declaration.function, KINDS["indexed"], target.definition
     declaration.require_one_way(kind, function)

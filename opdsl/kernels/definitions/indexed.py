@@ -293,7 +293,7 @@ class IndexedDefinition(Definition):
         if self.meta is None:
             leading, ranges = self._leading(indexed, bound), inferred
             shape = (*leading, *(ranges[name] for name in indexed.at))
-            numbers = {name: _number(name, values, bound, ranges) for name in indexed.numbers}
+            numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
             specs = self._stored(self._specs(indexed, bound, shape, numbers), bound)
         else:
             specs = context.specs(self.meta.__name__)
@@ -308,7 +308,7 @@ class IndexedDefinition(Definition):
                 if found is None:
                     raise self._error(f"does not say the range of {name!r}", f"Return {{{name!r}: ...}} from it")
                 ranges[name] = found
-        numbers = {name: _number(name, values, bound, ranges) for name in indexed.numbers}
+        numbers = {name: number_of(name, values, bound, ranges) for name in indexed.numbers}
         return Resolved(indexed, bound, numbers, ranges, leading, specs)
 
     def _signature(self, values: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
@@ -574,126 +574,6 @@ class IndexedDefinition(Definition):
         )
 
 
-class DerivedIndexed(IndexedDefinition):
-    """What is made of the function of another definition: its gradients, or what it folds.
-
-    Args:
-        schema: its first arguments are tensors that the function reads beside those of the other, which follow.
-        name: for messages.
-        original: the other definition.
-        make: the function, from that of the other.
-        like: the tensor whose dtype the results have; empty where they are of the dtypes that are computed in.
-        fold: how results are folded that are largest or smallest values.
-    """
-
-    __slots__ = ("_made", "like", "make", "original")
-
-    is_checked = False
-
-    def __init__(
-        self,
-        schema: FunctionSchema,
-        name: str,
-        original: IndexedDefinition,
-        make: Callable[[IndexedFunction], IndexedFunction],
-        like: str,
-        fold: str = "",
-    ) -> None:
-        super().__init__(schema, name)
-        self.fold, self.values = fold, original.values
-        self.with_place = fold in ("max", "min") and self.results > self.values
-        self.original, self.make, self.like = original, make, like
-        self._made: dict[int, tuple[IndexedFunction, IndexedFunction]] = {}
-
-    def functions(self, key: str) -> tuple[FunctionType, ...]:
-        """See ``Definition.functions``."""
-        return self.original.functions(key)
-
-    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
-        """See ``IndexedDefinition.resolved``."""
-        count = len(arguments) - len(self.original.parameters)
-        base = self.original.resolved(arguments[count:], ())
-        found = self._made.get(id(base.function))
-        if found is None:
-            found = self._made[id(base.function)] = base.function, self.make(base.function)
-        indexed = found[1]
-        read = {**base.tensors, **{each.name: value for each, value in zip(self.parameters, arguments, strict=False)}}
-        tensors = {name: read[name] for name in indexed.arrays}
-        ranges = {name: base.ranges[name] for name in indexed.indices}
-        numbers = {name: _number(name, base.numbers, base.tensors, base.ranges) for name in indexed.numbers}
-        shape = (*base.leading, *(ranges[name] for name in indexed.at))
-        if indexed.writes:
-            target = base.tensors[self.like]
-            shape = (*base.leading, *target.shape[target.ndim - len(indexed.writes[0].positions) :])
-        specs: tuple[OutputSpec, ...]
-        if self.like:
-            first = read[self.like]
-            specs = (OutputSpec(first.dtype, first.device, shape, contiguous_strides(shape), False, None),)
-        else:
-            specs = self._specs(indexed, tensors, shape, numbers)
-        return Resolved(indexed, tensors, numbers, ranges, base.leading, specs)
-
-
-class AdjointIndexed(IndexedDefinition):
-    """The gradient of a tensor that another definition reads, as an operator of its own.
-
-    Args:
-        schema: its first tensors are the gradients of the other operator's results. It has the other arguments that the
-            function takes, but need not have the tensor.
-        name: for messages.
-        original: the other definition; it folds sums, or nothing.
-        wanted: the tensor.
-        meta: the shape function: it sets the output, and returns what that of the other operator does.
-    """
-
-    __slots__ = ("_grads", "original", "wanted")
-
-    is_checked = False
-
-    def __init__(
-        self,
-        schema: FunctionSchema,
-        name: str,
-        original: IndexedDefinition,
-        wanted: str,
-        meta: Callable[..., object],
-    ) -> None:
-        super().__init__(schema, name)
-        self.original, self.wanted, self.meta = original, wanted, meta
-        self.at, self.over, self.names = original.at, original.over, original.names
-        grads = [each.name for each in self.parameters if each.role is Role.TENSOR]
-        self._grads = grads[: original.results]
-
-    def functions(self, key: str) -> tuple[FunctionType, ...]:
-        """See ``Definition.functions``."""
-        return self.original.functions(key)
-
-    def read(self, signature: tuple[tuple[str, str, Any], ...]) -> IndexedFunction:
-        """See ``IndexedDefinition.read``."""
-        from opdsl.scalar.indexed import adjoint
-
-        found = self._read.get(signature)
-        if found is None:
-            found = self._read[signature] = adjoint(self.original.read(signature), self.wanted, self._grads)
-        return found
-
-    def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
-        """See ``IndexedDefinition.resolved``."""
-        tensors = [each for each in tensors_in(arguments) if isinstance(each, Tensor)]
-        context = MetaContext(self.name, self.results, given, tensors[0].device)
-        values = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
-        values |= self._stated(context, arguments)
-        specs = context.specs("meta" if self.meta is None else self.meta.__name__)
-        indexed = self.read(self._signature({**values, self.wanted: tensors[0]}))
-        read = {name: values[name] for name in indexed.arrays}
-        shape = values[self._grads[0]].shape
-        count = len(shape) - len(indexed.at)
-        ranges = dict(zip(indexed.at, shape[count:], strict=True)) | {name: values[name] for name in indexed.over}
-        sized = {**values, self.wanted: specs[0]}
-        numbers = {name: _number(name, values, sized, ranges) for name in indexed.numbers}
-        return Resolved(indexed, read, numbers, ranges, shape[:count], specs)
-
-
 class _Split(NamedTuple):
     """How an operand lies: strides in bytes along leading and own dimensions, and the sizes of these."""
 
@@ -817,7 +697,7 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, float)
 
 
-def _number(name: str, values: Mapping[str, Any], tensors: Mapping[str, Any], ranges: Mapping[str, int]) -> Any:
+def number_of(name: str, values: Mapping[str, Any], tensors: Mapping[str, Any], ranges: Mapping[str, int]) -> Any:
     """The number that a parameter stands for: an argument, one of a list of them, or the size of a dimension."""
     if name in values:
         return values[name]
