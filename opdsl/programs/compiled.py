@@ -12,7 +12,7 @@ from opdsl.dispatch import current, no_grad
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import PLAN_LIMIT, State
-from opdsl.errors import OpdslError
+from opdsl.errors import OpdslError, TraceError
 from opdsl.programs.algebra import without_needless_steps
 from opdsl.programs.derivative import differentiated
 from opdsl.programs.functional import functional
@@ -131,7 +131,8 @@ class _Form:
         if state.grad_mode and any(isinstance(each, Tensor) and each.requires_grad for each in values):
             try:
                 parts = differentiated(*((self.function, leaves) if call.is_mixed else (as_function(program), flat)))
-            except OpdslError:  # it writes, say: its steps are recorded one by one
+            # What else derivatives raise: the function may call other operators where gradients are asked for.
+            except TraceError:  # it writes, say: its steps are recorded one by one
                 if call.is_mixed:
                     raise
             else:

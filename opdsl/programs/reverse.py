@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from opdsl.autograd.engine import fitted
 from opdsl.autograd.kernel import recorder_of
 from opdsl.autograd.recorder import Recorder
-from opdsl.dispatch import Operator
+from opdsl.dispatch import DispatchKey, Operator
+from opdsl.errors import TraceError
 from opdsl.runtime import Tensor
 
 __all__ = ["Followed", "Noted", "followed", "pulled_back"]
@@ -30,6 +31,8 @@ class Noted(NamedTuple):
     is_list: bool
     is_recorded: bool
 
+
+COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 
 # A call whose arguments are followed, and what computes their gradients.
 Followed = tuple[Noted, Recorder]
@@ -54,12 +57,19 @@ def followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed]
 
 
 def pulled_back(calls: Sequence[Followed], seeds: Sequence[tuple[Tensor, Tensor]]) -> dict[int, Tensor]:
-    """The gradients of tensors, by their identities: reverse mode, by the formulas of the operators."""
+    """The gradients of tensors, by their identities: reverse mode, by the formulas of the operators.
+
+    Raises:
+        TraceError: a composite is one step, which gradients come through that its own calls would record.
+        MissingDerivativeError: an operator has no derivative.
+    """
     found = {id(each): seed for each, seed in seeds}
     for call, recorder in reversed(calls):
         incoming = [found.get(id(each)) for each in call.results]
         if all(each is None for each in incoming):
             continue
+        if recorder.formulas is None and COMPOSITE in call.operator.registrations:
+            raise TraceError(f"{call.operator.name} does more than call operators, and has no derivative")
         values = dict(zip(recorder.arguments, call.arguments, strict=True))
         values |= zip(recorder.results, (list(call.results),) if call.is_list else call.results, strict=True)
         forms = [each.geometry if isinstance(each, Tensor) else None for each in call.results]
