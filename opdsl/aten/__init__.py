@@ -127,6 +127,7 @@ TOPICS = (
     "dropout",
     "attention",
     "named_gradients",
+    "matrix_functions",
     "embedding_bags",
     "sampling",
     "special_methods",

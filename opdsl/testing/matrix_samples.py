@@ -105,7 +105,18 @@ def _hermitian(make: Maker) -> Iterator[Sample]:
     yield Sample(_positive(make, 2, 3, 3), "U")
 
 
+def _chain(make: Maker) -> Iterator[Sample]:
+    yield Sample([make(2, 3), make(3, 4), make(4, 2)])
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    "aten::linalg_matmul": lambda make: iter([Sample(make(2, 3), make(3, 2))]),
+    "aten::linalg_diagonal": lambda make: iter([Sample(make(3, 4)), Sample(make(2, 3, 4), offset=1)]),
+    "aten::linalg_multi_dot": _chain,
+    "aten::chain_matmul": _chain,
+    "aten::linalg_matrix_exp": lambda make: iter([Sample(make(3, 3)), Sample(make(2, 2, 2) * 4)]),
+    "aten::matrix_exp": lambda make: iter([Sample(make(3, 3))]),
+    "aten::matrix_exp_backward": lambda make: iter([Sample(make(3, 3), make(3, 3))]),
     "aten::_linalg_check_errors": _numbers,
     "aten::linalg_solve_triangular": _triangular_systems,
     "aten::triangular_solve": _older_triangular_systems,

@@ -5173,6 +5173,18 @@ class _packet_celu_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
         """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
 
+class _packet_chain_matmul(Operator[..., Tensor], Protocol):
+    def __call__(cls, matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The product of several matrices, in the order that takes the fewest multiplications."""
+    @_operator
+    @staticmethod
+    def default(matrices: Sequence[Tensor]) -> Tensor:
+        """The product of several matrices, in the order that takes the fewest multiplications."""
+    @_operator
+    @staticmethod
+    def out(matrices: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """The product of several matrices, in the order that takes the fewest multiplications."""
+
 class _packet_channel_shuffle(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, groups: int) -> Tensor:
         """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
@@ -10213,6 +10225,14 @@ class _packet_linalg_det(Operator[..., Tensor], Protocol):
     def out(A: Tensor, *, out: Tensor) -> Tensor:
         """``linalg.det`` into a given tensor."""
 
+class _packet_linalg_diagonal(Operator[..., Tensor], Protocol):
+    def __call__(cls, A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """A view of diagonals, those of matrices by default."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """A view of diagonals, those of matrices by default."""
+
 class _packet_linalg_eigh(Operator[..., _results_linalg_eigh], Protocol):
     def __call__(
         cls, self: Tensor, UPLO: str = "L", *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
@@ -10403,6 +10423,53 @@ class _packet_linalg_lu_solve(Operator[..., Tensor], Protocol):
             B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
             left: whether ``A`` stands to the left.
             adjoint: whether its adjoint is meant.
+        """
+
+class _packet_linalg_matmul(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``matmul``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``matmul``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``matmul``."""
+
+class _packet_linalg_matrix_exp(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
+    def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The product of several matrices, in the order that takes the fewest multiplications.
+
+        Args:
+            tensors: matrices; the first one and the last one may be vectors.
+        """
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The product of several matrices, in the order that takes the fewest multiplications.
+
+        Args:
+            tensors: matrices; the first one and the last one may be vectors.
+        """
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """The product of several matrices, in the order that takes the fewest multiplications.
+
+        Args:
+            tensors: matrices; the first one and the last one may be vectors.
         """
 
 class _packet_linalg_qr(Operator[..., _results_linalg_qr], Protocol):
@@ -11516,6 +11583,22 @@ class _packet_matrix_H(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """``x.H``: a matrix transposed and conjugated."""
+
+class _packet_matrix_exp(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """``linalg.matrix_exp``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``linalg.matrix_exp``."""
+
+class _packet_matrix_exp_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, grad: Tensor) -> Tensor:
+        """The gradient of ``matrix_exp``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, grad: Tensor) -> Tensor:
+        """The gradient of ``matrix_exp``."""
 
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
@@ -19952,6 +20035,7 @@ ceil: _packet_ceil
 ceil_: _packet_ceil_
 celu: _packet_celu
 celu_: _packet_celu_
+chain_matmul: _packet_chain_matmul
 channel_shuffle: _packet_channel_shuffle
 cholesky: _packet_cholesky
 cholesky_inverse: _packet_cholesky_inverse
@@ -20164,6 +20248,7 @@ masked_fill: _packet_masked_fill
 masked_scatter: _packet_masked_scatter
 masked_select: _packet_masked_select
 matmul: _packet_matmul
+matrix_exp: _packet_matrix_exp
 max: _packet_max
 max_pool1d: _packet_max_pool1d
 max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -20415,6 +20500,7 @@ class _module_linalg:
     cholesky_ex: _packet_linalg_cholesky_ex
     cross: _packet_linalg_cross
     det: _packet_linalg_det
+    diagonal: _packet_linalg_diagonal
     eigh: _packet_linalg_eigh
     eigvalsh: _packet_linalg_eigvalsh
     inv: _packet_linalg_inv
@@ -20423,6 +20509,7 @@ class _module_linalg:
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
+    linalg_diagonal: _packet_linalg_diagonal
     linalg_eigh: _packet_linalg_eigh
     linalg_eigvalsh: _packet_linalg_eigvalsh
     linalg_inv: _packet_linalg_inv
@@ -20431,6 +20518,9 @@ class _module_linalg:
     linalg_lu_factor: _packet_linalg_lu_factor
     linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
     linalg_lu_solve: _packet_linalg_lu_solve
+    linalg_matmul: _packet_linalg_matmul
+    linalg_matrix_exp: _packet_linalg_matrix_exp
+    linalg_multi_dot: _packet_linalg_multi_dot
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -20447,6 +20537,9 @@ class _module_linalg:
     lu_factor: _packet_linalg_lu_factor
     lu_factor_ex: _packet_linalg_lu_factor_ex
     lu_solve: _packet_linalg_lu_solve
+    matmul: _packet_linalg_matmul
+    matrix_exp: _packet_linalg_matrix_exp
+    multi_dot: _packet_linalg_multi_dot
     qr: _packet_linalg_qr
     slogdet: _packet_linalg_slogdet
     solve: _packet_linalg_solve
@@ -20875,6 +20968,7 @@ class _namespace_aten:
     ceil_: _packet_ceil_
     celu: _packet_celu
     celu_: _packet_celu_
+    chain_matmul: _packet_chain_matmul
     channel_shuffle: _packet_channel_shuffle
     cholesky: _packet_cholesky
     cholesky_inverse: _packet_cholesky_inverse
@@ -21164,6 +21258,7 @@ class _namespace_aten:
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
+    linalg_diagonal: _packet_linalg_diagonal
     linalg_eigh: _packet_linalg_eigh
     linalg_eigvalsh: _packet_linalg_eigvalsh
     linalg_inv: _packet_linalg_inv
@@ -21172,6 +21267,9 @@ class _namespace_aten:
     linalg_lu_factor: _packet_linalg_lu_factor
     linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
     linalg_lu_solve: _packet_linalg_lu_solve
+    linalg_matmul: _packet_linalg_matmul
+    linalg_matrix_exp: _packet_linalg_matrix_exp
+    linalg_multi_dot: _packet_linalg_multi_dot
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -21233,6 +21331,8 @@ class _namespace_aten:
     masked_select_backward: _packet_masked_select_backward
     matmul: _packet_matmul
     matrix_H: _packet_matrix_H
+    matrix_exp: _packet_matrix_exp
+    matrix_exp_backward: _packet_matrix_exp_backward
     max: _packet_max
     max_pool1d: _packet_max_pool1d
     max_pool1d_with_indices: _packet_max_pool1d_with_indices

@@ -103,6 +103,7 @@ UNITS = {
     # Terms that cancel: differences of norms, sums over matrices that are nearly singular.
     # Scores of a hundred, whose errors are those of weights; PyTorch rounds them to 16 bits.
     "nn.functional.scaled_dot_product_attention": Units(128, 2048, 2048),
+    **dict.fromkeys(("linalg.multi_dot", "matrix_exp"), Units(8, 128, 128)),
     "nn.functional.triplet_margin_loss": Units(3, 64, 2048),
     **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
     # PyTorch rounds places to 16 bits, so that it takes other elements; terms that cancel.

@@ -1440,6 +1440,8 @@ class Tensor(Differentiable):
         """The elements where a mask holds, in row-major order."""
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    def matrix_exp(self) -> Tensor:
+        """``linalg.matrix_exp``."""
     @overload
     def max(self) -> Tensor:
         """The largest of all elements."""
