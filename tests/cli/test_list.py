@@ -57,7 +57,7 @@ def test_a_terminal_gets_a_header(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_pattern_without_wildcards_is_a_part_of_the_name(run: Run) -> None:
-    assert names(run("list", "add_.T")) == ["aten::add_.Tensor"]
+    assert names(run("list", "aten::add_.T")) == ["aten::add_.Tensor"]
 
 
 @pytest.mark.parametrize("pattern", ["mul.*", "aten::mul.*"])
@@ -95,7 +95,7 @@ def test_with_a_module_its_namespaces_are_listed(run: Run, my_ops: Path) -> None
 
 
 def test_with_a_module_another_namespace_can_be_asked_for(run: Run, my_ops: Path) -> None:
-    listed = names(run("list", "mul.Tensor", "--module", "my_ops.py", "--namespace", "aten"))
+    listed = names(run("list", "aten::mul.Tensor", "--module", "my_ops.py", "--namespace", "aten"))
     assert listed == ["aten::mul.Tensor"]
 
 

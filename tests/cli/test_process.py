@@ -29,7 +29,9 @@ def start(*command: str | Path, **environment: str) -> subprocess.CompletedProce
 
 
 def test_the_module_runs() -> None:
-    assert start(sys.executable, "-m", "opdsl", "list", "mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
+    assert start(sys.executable, "-m", "opdsl", "list", "aten::mul.Tensor").stdout.startswith(
+        "aten::mul.Tensor  functional"
+    )
 
 
 def test_the_code_of_the_kernels_of_a_call_is_shown() -> None:
@@ -41,7 +43,7 @@ def test_the_code_of_the_kernels_of_a_call_is_shown() -> None:
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="opdsl is not installed beside this Python")
 def test_the_script_runs() -> None:
-    assert start(SCRIPT, "list", "mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
+    assert start(SCRIPT, "list", "aten::mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
 
 
 def test_a_narrow_pipe_keeps_lines_whole() -> None:
