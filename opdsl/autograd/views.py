@@ -265,8 +265,8 @@ def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
 
 
 def _of_base(tensor: Tensor, objects: Iterable[Any]) -> list[Tensor]:
-    """The views of a tensor among objects."""
-    return [each for each in objects if isinstance(each, Tensor) and getattr(each, "_base", None) is tensor]
+    """The views of a tensor among objects, which are not asked for their class: one may stand for what is gone."""
+    return [each for each in objects if issubclass(type(each), Tensor) and getattr(each, "_base", None) is tensor]
 
 
 def _most_views(tensor: Tensor) -> float:

@@ -668,3 +668,18 @@ def test_a_result_that_was_written_and_is_gone_is_missed(name):
             loss(torch, torch.ones(3, requires_grad=True)).backward()
         with pytest.raises(opdsl.errors.SavedTensorChangedError):
             loss(opdsl, opdsl.ones(3, requires_grad=True)).backward()
+
+
+def test_what_stands_for_an_object_that_is_gone_is_in_nobodys_way():
+    """A write gives views of the tensor their history; other objects are looked through for these."""
+
+    class Gone:
+        pass
+
+    proxy = weakref.proxy(Gone())
+    x, y = opdsl.zeros(3, 4), opdsl.ones(3, 4, requires_grad=True)
+    view = x[0]
+    x.add_(y * 2)
+    view.sum().backward()
+    assert y.grad.tolist() == [[2.0] * 4, [0.0] * 4, [0.0] * 4]
+    del proxy
