@@ -20,6 +20,8 @@ torch.set_num_threads(1)  # of samples so small its threads would mostly wait fo
 FULL = "OPDSL_TEST_FULL" in os.environ
 # How many samples an operator is called with: of the dtypes in VARIED, and of the others.
 MOST, FEW = 40, 12
+# Elements of a sample that takes long.
+LARGE = 100_000
 
 # Operators that are not held against op_db, with the reason.
 LEFT_OUT: dict[str, str] = {
@@ -113,6 +115,11 @@ def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], di
 
 
 def thinned(given: Iterable[Any], most: int = MOST) -> list[Any]:
-    """Some samples, from all over: those of pools are every combination of their parameters."""
+    """Some samples, from all over: those of pools are every combination of their parameters; of large ones a fourth."""
     found = list(given)
-    return found if FULL else found[:: 1 + len(found) // most]
+    if FULL:
+        return found
+    found = found[:: 1 + len(found) // most]
+    large = [each for each in found if isinstance(each.input, torch.Tensor) and each.input.numel() > LARGE]
+    kept = {id(each) for each in large[::4]}
+    return [each for each in found if id(each) in kept or all(each is not one for one in large)]
