@@ -361,18 +361,18 @@ def _scaled_dot_product_attention_math(
         dropout_p: the share of weights that are dropped.
         dropout_mask: which of them stay, if that is known.
     """
+    dtype = query.dtype
     key, value = for_groups(query, key, value, enable_gqa)
+    query, key, value = (wide(each) for each in (query, key, value))
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
-    # Both are scaled, so that products of 16 bits stay in range.
+    # Both are scaled, so that products stay in range.
     weights = _safe_softmax(masked_scores(query * math.copysign(root, factor), key * root, attn_mask, is_causal), -1)
-    if dropout_p == 0:
-        return matmul(weights, value), weights
-    if dropout_mask is None:
+    if dropout_p and dropout_mask is not None:
+        weights, value = where(dropout_mask, weights, 0.0), value * (1 / (1 - dropout_p))
+    elif dropout_p:
         weights = dropout(weights, dropout_p, True)
-        return matmul(weights, value), weights
-    weights = where(dropout_mask, weights, 0.0)
-    return matmul(weights, value * (1 / (1 - dropout_p))), weights
+    return matmul(weights, value).to(dtype), weights.to(dtype)
 
 
 def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> tuple[Tensor, Tensor]:

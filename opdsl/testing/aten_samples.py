@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Device, bool_, channels_last, float64
+from opdsl.runtime import Device, bool_, channels_last, contiguous_format, float64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -157,6 +157,11 @@ def _clones(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 3, 4, 5), memory_format=channels_last)
 
 
+def _contiguous_in_format(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 4, 5), channels_last)
+    yield Sample(make.transposed(3, 4), contiguous_format)
+
+
 def _conversions(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), make.dtype)
     yield Sample(make.transposed(3, 4), float64)
@@ -211,6 +216,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::full": _filled,
     "aten::copy_": _copies,
     "aten::clone": _clones,
+    "aten::is_contiguous.memory_format": _contiguous_in_format,
     "aten::to.dtype": _conversions,
     "aten::to.device": _moves,
 }

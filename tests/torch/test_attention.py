@@ -86,3 +86,13 @@ def test_bags(mode: int, is_weighted: bool, padding: int) -> None:
         pairs = [(found[0].detach(), theirs[0].detach()), (own.grad, table.grad)]
         for one, other in pairs + ([(own_weights.grad, weights.grad)] if is_weighted else []):
             numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_attention_by_whole_matrices_rounds_16_bits_once(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    given = [torch.randn(2, 3, 5, 8).to(dtype) for _ in range(3)]
+    theirs = torch.ops.aten._scaled_dot_product_attention_math(*given)
+    found = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(each) for each in given))
+    for one, other in zip(found, theirs, strict=True):
+        torch.testing.assert_close(torch.from_dlpack(one), other, rtol=torch.finfo(dtype).eps, atol=0)

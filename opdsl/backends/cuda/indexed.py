@@ -166,7 +166,7 @@ class _Kernel:
 
     def _arguments(self, read: int) -> list[str]:
         """The arguments of a function; what has not been read yet is of no account."""
-        given = [*self._first, *(f"r{k}" for k in range(read))]
+        given = [*self._first, *(f"r{k}" for k in range(min(read, len(self.loop.reads))))]
         return given + ["{}"] * (len(self.kinds) - len(given))
 
     def _place(self, k: int, access: IndexedAccess, operand: int) -> list[str]:

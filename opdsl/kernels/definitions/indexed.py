@@ -25,7 +25,7 @@ from opdsl.kernels.iteration.numbers import convert
 from opdsl.kernels.iteration.strides import steps
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.dtype import Category, DType, int64, to_dtype
-from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import is_symbol, largest, pinned, smallest
@@ -478,16 +478,16 @@ class IndexedDefinition(Definition):
         words, numbers = self._numbers(resolved)
         loop = self._loop(resolved, outputs, words, numbers)
         adds = bool(loop.writes)
-        call = self._call(resolved, loop, outputs, words, allocate=allocate and not adds)
+        sums = tuple(map(_sums_of, outputs)) if adds else outputs
+        call = self._call(resolved, loop, sums, words, allocate=allocate and not adds)
         compiled = compiler_for(outputs[0].device.type).indexed(loop, call)
         precision = self._floating(resolved.tensors)
         values = [array_of(resolved.tensors[name]) for name in resolved.function.arrays]
         values += [convert(resolved.numbers[name], precision) for name in numbers]
         if not adds:
             return CompiledCall(compiled, tuple(values))
-        return CompiledCall(
-            _adding(compiled, outputs[0] if allocate else None), tuple(values), handed=lambda each: each
-        )
+        computed = _adding(compiled, outputs[0] if allocate else None, sums[0])
+        return CompiledCall(computed, tuple(values), handed=lambda each: each)
 
     def _numbers(self, resolved: Resolved) -> tuple[list[str], list[str]]:
         """The names of whole numbers, and of others."""
@@ -615,15 +615,30 @@ def _typed_finish(
     return whole.specialise(given, results=wanted)
 
 
-def _adding(compiled: Compiled, form: TensorMeta | None) -> Compiled:
-    """What adds to an output that it sets to 0 before; one that it makes, where there is a form."""
+def _sums_of(form: TensorMeta) -> TensorMeta:
+    """Where what is added up for an output lies: in the output; of 16 bits in memory of its own, rounded once."""
+    precision = precision_of(form.dtype)
+    if precision is form.dtype:
+        return form
+    strides = form.strides if form.is_non_overlapping_and_dense() else None
+    return geometry(precision, form.device, form.shape, strides)
+
+
+def _adding(compiled: Compiled, form: TensorMeta | None, sums: TensorMeta) -> Compiled:
+    """What adds to an output that it sets to 0 before; one that it makes, where there is a form.
+
+    sums: of what the kernel adds to, see ``_sums_of``.
+    """
     from opdsl.kernels.outputs import new_tensor
-    from opdsl.kernels.primitives.copying import fill_
+    from opdsl.kernels.primitives.copying import copy_elements, fill_
 
     def compute(*values: Any) -> Any:
         *operands, target = (*values, new_tensor(form)) if form is not None else values
-        fill_(target, 0)
-        compiled(*operands, array_of(target))
+        total = target if sums.dtype is target.dtype else new_tensor(sums)
+        fill_(total, 0)
+        compiled(*operands, array_of(total))
+        if total is not target:
+            copy_elements(target, total)
         return array_of(target)
 
     return compute

@@ -50,7 +50,7 @@ def test_margins_and_gradients(library: Library, dtype: str, monkeypatch: pytest
 
             @f.indexed(at=("...", "i", "j"), margin=margin)
             def element(self, before, i, j):  # type: ignore[no-untyped-def]
-                return self[..., i - before, j - 1] + self[..., i - before, j - 1]
+                return self[..., i - before, j - 1] + self[..., i - before, j]
 
             recorder.operator = f"{margin} {dtype}"
             f(x.clone(), 2)
