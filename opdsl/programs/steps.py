@@ -42,6 +42,19 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 """What expressions of sizes may call."""
 
+UPDATING = frozenset(
+    (
+        "aten::_batch_norm_impl_index",
+        "aten::batch_norm",
+        "aten::batch_norm_update_stats",
+        "aten::instance_norm",
+        "aten::native_batch_norm",
+    )
+)
+"""Operators that write the running statistics that they are given, which PyTorch's schemas do not say."""
+
+RUNNING = ("running_mean", "running_var")
+
 Size = int | str
 
 
@@ -157,12 +170,14 @@ class Step:
         """The names in operands that it writes."""
         given = dict(zip((each.python_name for each in self.operator.schema.positional), self.operands, strict=False))
         given |= self.options
-        return names_in(tuple(given.get(each.python_name) for each in self.operator.schema.written_arguments))
+        written = [each.python_name for each in self.operator.schema.written_arguments]
+        written += RUNNING if self.operator.name in UPDATING else ()
+        return names_in(tuple(given.get(each) for each in written))
 
     @property
     def writes(self) -> bool:
         """Whether it writes an argument."""
-        return self.operator.schema.is_mutable
+        return self.operator.schema.is_mutable or bool(self.written)
 
     @property
     def is_random(self) -> bool:

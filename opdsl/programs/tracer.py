@@ -215,7 +215,7 @@ class Tracer(DispatchMode):
 
     def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
         """Whether a call is of tensors that nobody has made, on ``meta``: what derivatives of views ask of shapes."""
-        tensors = tensors_in(args)
+        tensors = list(tensors_in(args))
         is_about_meta = any(each.device is not None and each.device.type == "meta" for each in self.specs)
         return (
             bool(tensors) and not is_about_meta and all(each.is_meta and id(each) not in self.names for each in tensors)

@@ -252,3 +252,27 @@ def test_nothing_is_kept_when_the_result_is_gone() -> None:
         watched = weakref.ref(result.grad_fn)
         del result
         assert watched() is None, gc.get_referrers(watched())
+
+
+def test_batch_norm_is_a_step_with_a_derivative_and_moves_running_statistics() -> None:
+    functional = opdsl.nn.functional
+    mean, deviation = opdsl.zeros(3), opdsl.ones(3)
+    weight = opdsl.ones(3, requires_grad=True)
+
+    def alone(x: Any) -> Any:
+        return functional.batch_norm(x, None, None, weight, None, True).relu()
+
+    def moving(x: Any) -> Any:
+        twice = [functional.batch_norm(x, mean, deviation, weight, None, True) for _ in range(2)]
+        return twice[0]
+
+    assert opdsl.compile(alone)(opdsl.rand(4, 3, 5)).grad_fn.name == "the program of alone"
+    results = []
+    for function in (moving, opdsl.compile(moving)):
+        mean.zero_()
+        for number in range(3):
+            x = opdsl.from_numpy(numpy.random.default_rng(number).random((4, 3, 5), dtype=numpy.float32))
+            weight.grad = None
+            function(x.clone()).square().sum().backward()
+        results.append((mean.tolist(), weight.grad.tolist()))
+    assert results[0] == results[1]
