@@ -501,7 +501,8 @@ def adjoint(
     used = sorted(_needed_by(nodes, [*sent, *(each for access in (*read, *targets) for each in access.positions)]))
     taken = {each.name for each in (*reads, *read)}
     names = [*indexed.at, *over, *(each for each in used if each not in taken), *(each.name for each in read)]
-    is_own = all(each.positions == tuple(at) and each.leads == indexed.leads for each in targets)
+    # With a margin there may be places of the result outside of the tensor.
+    is_own = all((each.positions, each.leads, each.margin) == (tuple(at), indexed.leads, None) for each in targets)
     if is_own:
         total = sent[0]
         for each in sent[1:]:
