@@ -374,7 +374,7 @@ _BY_NAME: dict[str, Rule] = {
     **_named(
         _as_it_is, "_linalg_det _linalg_slogdet _linalg_eigh _linalg_svd linalg_qr linalg_inv_ex linalg_cholesky_ex"
     ),
-    **_named(_as_it_is, "linalg_lu_factor_ex linalg_lu"),
+    **_named(_as_it_is, "linalg_lu_factor_ex linalg_lu linalg_matrix_exp"),
     **_named(_along_rows, "sort sort.stable topk flip _fft_r2c _fft_c2r _fft_c2c"),
     **_named(_taken, "gather scatter.src scatter_add"),
     **_named(_selected, "index_select"),

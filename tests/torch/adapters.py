@@ -18,6 +18,9 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "embedding": lambda weight, indices, **named: opdsl.embedding(
         weight, indices, **{name: named[name] for name in ("scale_grad_by_freq", "sparse") if name in named}
     ),
+    "embedding_bag": lambda weight, indices, *given, **named: opdsl.nn.functional.embedding_bag(
+        indices, weight, *given, **named
+    ),
     "norm": lambda self, p=2, dim=None, keepdim=False, **named: opdsl.norm(
         self, p, () if dim is None else dim, keepdim, **named
     ),
