@@ -39,6 +39,7 @@ ARBITRARY = {
 SUMS = {
     "trace",
     "nn.functional.rms_norm",
+    "nn.functional.embedding_bag",
     "nn.functional.linear",
     "inner",
     "vdot",
