@@ -14,7 +14,7 @@ from opdsl.declare import op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, int32, int64
+from opdsl.runtime import Tensor, float32, int32, int64
 from opdsl.schema.vocabulary import SymInt
 
 SUM, MEAN, MAX = range(3)
@@ -65,13 +65,15 @@ def bagged(
     if mode == MAX:
         found, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
     else:
+        rows = rows.to(float32) if weight.dtype.itemsize == 2 else rows  # sums of 16 bits would lose small terms
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.unsqueeze(1)
-        found = weight.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
+        found = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
         if mode == MEAN:
             found = found / sizes.clamp(min=1).unsqueeze(1).to(found.dtype)
         else:  # which nothing asks for then
             sizes, largest = zeros_like(sizes), zeros_like(sizes)
+        found = found.to(weight.dtype)
     bags, sizes, largest = (each.to(indices.dtype) for each in (bags, sizes, largest.clone()))
     return found, bags, sizes, largest
 

@@ -425,3 +425,16 @@ def called(module: Any, name: str, sample: Any, make: Callable[[Any], Any]) -> A
     args, kwargs = sample
     named = {key: carried(each, make) for key, each in kwargs.items()}
     return getattr(module, name)(*(carried(each, make) for each in args), **named)
+
+
+def test_bags_of_narrow_numbers_are_summed_in_wide_ones() -> None:
+    table, numbers = (
+        numpy.random.default_rng(0).standard_normal((50, 4)),
+        numpy.random.default_rng(1).integers(0, 50, 1000),
+    )
+    narrow = torch.tensor(table).bfloat16()
+    exact = narrow.double()[torch.tensor(numbers)].sum(0)
+    made = functional.embedding_bag(
+        opdsl.tensor(numbers), opdsl.tensor(table, dtype=opdsl.bfloat16), opdsl.tensor([0]), mode="sum"
+    )
+    assert numpy.allclose(made.to(opdsl.float64).numpy()[0], exact.numpy(), rtol=2**-8, atol=2**-6)

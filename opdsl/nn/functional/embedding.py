@@ -7,6 +7,9 @@ from opdsl.dispatch import no_grad
 from opdsl.errors import OptionError, UnsupportedModeError
 from opdsl.runtime import Tensor
 
+# What an operator calls the ways in which a bag is made one row.
+BAGS = {"sum": 0, "mean": 1, "max": 2}
+
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """For each class a vector of zeros with a one at its place.
@@ -102,7 +105,7 @@ def embedding_bag(
     tensor([[2., 4.],
             [4., 5.]])
     """
-    if mode not in ("sum", "mean", "max"):
+    if mode not in BAGS:
         raise OptionError(f"mode has to be one of sum, mean or max (got {mode!r})")
     if per_sample_weights is not None and mode != "sum":
         raise UnsupportedModeError(
@@ -115,23 +118,11 @@ def embedding_bag(
         )
     if (input.ndim, offsets is None) not in ((2, True), (1, False)):
         raise OptionError("embedding_bag: input is 2D, or 1D with offsets")
+    if max_norm is not None:
+        _renorm(weight, input, max_norm, norm_type)
     if offsets is None:
-        count = input.shape[0]
-        bags = aten.arange(count, device=input.device).repeat_interleave(input.shape[1])
-    else:
-        count = offsets.shape[0] - include_last_offset
-        each = aten.arange(input.shape[0], dtype=offsets.dtype, device=input.device)
-        bags = aten.searchsorted(offsets[:count].contiguous(), each, right=True) - 1
-    places = input.reshape(-1)
-    rows = embedding(places, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+        offsets = aten.arange(input.shape[0], device=input.device) * input.shape[1]
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1, 1)
-    if padding_idx is not None:
-        kept = places != padding_idx % weight.shape[0]
-        rows, bags = rows[kept], bags[kept]
-    index = bags.unsqueeze(1).expand(rows.shape)
-    made = weight.new_zeros((count, weight.shape[1]))
-    if mode == "max":
-        return made.scatter_reduce(0, index, rows, "amax", include_self=False)
-    total = made.scatter_add(0, index, rows)
-    return total if mode == "sum" else total / aten.bincount(bags, minlength=count).clamp_min(1).unsqueeze(1)
+        per_sample_weights = per_sample_weights.reshape(-1)
+    options = scale_grad_by_freq, BAGS[mode], sparse, per_sample_weights, include_last_offset, padding_idx
+    return aten.embedding_bag(weight, input.reshape(-1), offsets, *options)[0]
