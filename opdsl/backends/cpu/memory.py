@@ -9,6 +9,7 @@ last one, so that a block held by an ndarray would come back while views of it l
 
 from __future__ import annotations
 
+import atexit
 import collections
 import ctypes
 import functools
@@ -241,6 +242,7 @@ class _Blocks:
         self._allocations = 0
         self._hits = 0
         self._clock = 0
+        self._is_closed = False
         self.limit = min(_MOST_CACHED, _physical_memory() // 8)
 
     def take(self, size: int) -> _Owner:
@@ -268,12 +270,18 @@ class _Blocks:
 
     def put_back(self, block: NDArray) -> None:
         """Take a block whose owner has died. Never waits for the lock: the dying thread may hold it."""
+        if self._is_closed:
+            return
         self._returned.append(block)
         if self._lock.acquire(blocking=False):
             try:
                 self._settle()
             finally:
                 self._lock.release()
+
+    def close(self) -> None:
+        """Leave blocks to whoever has them: the interpreter ends, and what files them may be gone before they are."""
+        self._is_closed = True
 
     def trim(self, limit: int) -> None:
         """Free the blocks that wait longest until at most ``limit`` bytes wait."""
@@ -334,5 +342,6 @@ def _physical_memory() -> int:
 
 
 _blocks = _Blocks()
+atexit.register(_blocks.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_blocks.after_fork_in_child)

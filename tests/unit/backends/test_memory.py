@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -116,3 +117,15 @@ def test_view() -> None:
 def test_view_that_leaves_the_memory() -> None:
     with pytest.raises(KernelError):
         memory.view(numpy.arange(12, dtype="f4"), (2, 8), (8, 1), 0, float32)
+
+
+def test_what_is_freed_when_the_interpreter_has_begun_to_end_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Globals of modules are gone by then, while somebody still holds a tensor."""
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    blocks = memory._Blocks()
+    owner = blocks.take(1024)
+    blocks.close()
+    monkeypatch.setattr(memory, "_ALIGNMENT", None)
+    del owner
+    assert said == []
