@@ -64,7 +64,14 @@ def test_gradients_of_any_margin(mode, dims, data):
     grad = outcome(lambda: pads(mode, dims)[1](given_, margins))[0]
     # Of an empty result PyTorch leaves the gradient as it finds the memory.
     assume(isinstance(grad, torch.Tensor) and grad.numel() and (grad.is_complex() or grad.is_floating_point()))
-    assert compare(*backwards(mode, dims), (grad, given_, margins), {}, rounded) == []
+    ours, theirs = backwards(mode, dims)
+
+    def wide(grad, x, margins):
+        """PyTorch rounds to 16 bits at each step of a sum."""
+        return theirs(grad.float(), x.float(), margins).to(x.dtype)
+
+    is_narrow = grad.dtype in (torch.float16, torch.bfloat16)
+    assert compare(ours, wide if is_narrow else theirs, (grad, given_, margins), {}, rounded) == []
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
