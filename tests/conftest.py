@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """So does what a module leaves, plans and kernels above all: tests that collect look at what they made alone."""
+    """So does what a module leaves, kernels above all: tests that collect look at what they made alone.
+
+    Its plans go: writes to tensors without history look through all that there is.
+    """
     if nextitem is not None and nextitem.path != item.path:
+        if "opdsl.dispatch.plans.plan_holders" in sys.modules:
+            sys.modules["opdsl.dispatch.plans.plan_holders"].forget_plans()
         gc.collect()
         gc.freeze()
 
