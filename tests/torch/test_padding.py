@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as some
 
 import opdsl
@@ -57,7 +57,7 @@ def test_batches_may_be_empty_and_nothing_else(mode, dims):
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
 @given(data=some.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_gradients_of_any_margin(mode, dims, data):
     given_ = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-1, 2), min_size=2 * dims, max_size=2 * dims))
