@@ -27,6 +27,7 @@ __all__ = [
     "Output",
     "Recipe",
     "edge_of",
+    "has_hooks",
     "leaf_of",
     "make_node",
     "next_sequence",
@@ -258,6 +259,11 @@ def add_hook(node: Node, place: int, hook: Callable[..., Any]) -> Removable:
     hooks = node.hooks.setdefault(place, [])
     hooks.append(hook)
     return Removable(hooks, hook)
+
+
+def has_hooks(node: Node) -> bool:
+    """Whether hooks are attached to a node or its results."""
+    return any(getattr(node, "hooks", {}).values())
 
 
 # --------------------------------------------------------------------------------------------------------- saved values

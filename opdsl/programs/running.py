@@ -7,7 +7,19 @@ from functools import partial
 from typing import Any, cast
 
 from opdsl.autograd.constants import filled
-from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, changed, edge_of, leaf_of, make_node, own
+from opdsl.autograd.graph import (
+    Edge,
+    Gradient,
+    Node,
+    Output,
+    Recipe,
+    changed,
+    edge_of,
+    has_hooks,
+    leaf_of,
+    make_node,
+    own,
+)
 from opdsl.autograd.passes import grad
 from opdsl.autograd.saving import KeptResult, keep_result
 from opdsl.dispatch import current, is_grad_enabled, no_grad
@@ -191,6 +203,8 @@ class UpdatingProgram(_CalledProgram):
     def run(self, key: object, form_key: object, *arguments: Any) -> Any:
         """Run the program, and hand leaves their gradients."""
         if any(leaf_of(arguments[at]).grad is not None for at in self.begins_without):
+            return UNSERVED
+        if any(has_hooks(leaf_of(arguments[at])) for at in self.targets):
             return UNSERVED
         with _NOT_RECORDING:
             found: Any = self.plans.call(current.get(), key, form_key, arguments)

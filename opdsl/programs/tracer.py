@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from opdsl.autograd.graph import Leaf, leaf_of
+from opdsl.autograd.graph import Leaf, has_hooks, leaf_of
 from opdsl.dispatch import Operator, current, no_grad
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.binding.boxed import unbox
@@ -163,6 +163,8 @@ class Tracer(DispatchMode):
         """The leaf that a stand-in is of."""
         made = next(each for each in self.kept if id(each) == at)
         leaf: Leaf = leaf_of(self.originals.get(at, made))
+        if has_hooks(leaf):
+            raise NotLoweredError("a leaf that gets a gradient has hooks, which a program would not call")
         self.gradients.setdefault(self.names[at], (leaf, leaf.grad))
         return leaf
 

@@ -154,3 +154,17 @@ def test_tracing_leaves_gradients_as_they_were() -> None:
 def test_a_program_by_itself_neither_leaves_gradients_nor_enters_guards(name: str) -> None:
     with pytest.raises(TraceError, match=r"opdsl\.compile|no_grad"):
         opdsl.trace(getattr(Model(), name), data(0))
+
+
+def test_hooks_of_weights_are_called() -> None:
+    model = Model()
+    step = opdsl.compile(model.cleared_first)
+    step(data(0))
+    step(data(0))
+    seen: list[float] = []
+    handle = model.weights[0].register_hook(lambda gradient: seen.append(float(gradient.abs().sum())))
+    step(data(0))
+    assert len(seen) == 1
+    handle.remove()
+    step(data(0))
+    assert len(seen) == 1
