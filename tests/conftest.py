@@ -25,12 +25,21 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(700, 10, 50)
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """So does what a module leaves, kernels above all: tests that collect look at what they made alone.
+# Tests of a module after which what they leave is dropped, too: some modules have thousands.
+_MOST_TESTS = 500
 
-    Its plans go: writes to tensors without history look through all that there is.
+_done = 0
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """So does what tests leave, kernels above all: tests that collect look at what they made alone.
+
+    Their plans go: writes to tensors without history look through all that there is.
     """
-    if nextitem is not None and nextitem.path != item.path:
+    global _done
+    _done += 1
+    if nextitem is not None and (nextitem.path != item.path or _done >= _MOST_TESTS):
+        _done = 0
         if "opdsl.dispatch.plans.plan_holders" in sys.modules:
             sys.modules["opdsl.dispatch.plans.plan_holders"].forget_plans()
         gc.collect()
