@@ -44,11 +44,10 @@ def backward(
     >>> x.grad
     tensor([7.])
     """
-    if inputs is None and not create_graph:
-        given = grad_tensors if grad_tensors is None else _given(grad_tensors)
-        if any(
-            isinstance(each, DispatchMode) and each.backward(_listed(tensors), given) for each in current.get().modes
-        ):
+    modes = [each for each in current.get().modes if isinstance(each, DispatchMode)]
+    if modes and inputs is None and not create_graph:
+        given = None if grad_tensors is None else _given(grad_tensors)
+        if any(each.backward(_listed(tensors), given) for each in modes):
             return
     roots = _roots(_listed(tensors), grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
