@@ -69,31 +69,31 @@ if TYPE_CHECKING:
     from opdsl import nn as nn
     from opdsl import notebook as notebook
     from opdsl import testing as testing
-    from opdsl.aten.by_hand import atleast_1d as atleast_1d
-    from opdsl.aten.by_hand import atleast_2d as atleast_2d
-    from opdsl.aten.by_hand import atleast_3d as atleast_3d
-    from opdsl.aten.by_hand import broadcast_shapes as broadcast_shapes
-    from opdsl.aten.by_hand import cartesian_prod as cartesian_prod
-    from opdsl.aten.by_hand import einsum as einsum
-    from opdsl.aten.by_hand import frombuffer as frombuffer
-    from opdsl.aten.by_hand import get_device as get_device
-    from opdsl.aten.by_hand import is_complex as is_complex
-    from opdsl.aten.by_hand import is_floating_point as is_floating_point
-    from opdsl.aten.by_hand import is_inference as is_inference
-    from opdsl.aten.by_hand import is_signed as is_signed
-    from opdsl.aten.by_hand import is_tensor as is_tensor
-    from opdsl.aten.by_hand import numel as numel
-    from opdsl.aten.by_hand import tensordot as tensordot
-    from opdsl.aten.by_hand import unique as unique
-    from opdsl.aten.by_hand import unique_consecutive as unique_consecutive
-    from opdsl.aten.construction import as_tensor as as_tensor
-    from opdsl.aten.construction import asarray as asarray
-    from opdsl.aten.construction import from_dlpack as from_dlpack
-    from opdsl.aten.construction import tensor as tensor
-    from opdsl.aten.mapping import vmap as vmap
-    from opdsl.aten.masking import nonzero as nonzero
-    from opdsl.aten.stacking import block_diag as block_diag
-    from opdsl.aten.views import broadcast_tensors as broadcast_tensors
+    from opdsl.aten.create.construction import as_tensor as as_tensor
+    from opdsl.aten.create.construction import asarray as asarray
+    from opdsl.aten.create.construction import from_dlpack as from_dlpack
+    from opdsl.aten.create.construction import tensor as tensor
+    from opdsl.aten.index.masking import nonzero as nonzero
+    from opdsl.aten.python.functions import atleast_1d as atleast_1d
+    from opdsl.aten.python.functions import atleast_2d as atleast_2d
+    from opdsl.aten.python.functions import atleast_3d as atleast_3d
+    from opdsl.aten.python.functions import broadcast_shapes as broadcast_shapes
+    from opdsl.aten.python.functions import cartesian_prod as cartesian_prod
+    from opdsl.aten.python.functions import einsum as einsum
+    from opdsl.aten.python.functions import frombuffer as frombuffer
+    from opdsl.aten.python.functions import get_device as get_device
+    from opdsl.aten.python.functions import is_complex as is_complex
+    from opdsl.aten.python.functions import is_floating_point as is_floating_point
+    from opdsl.aten.python.functions import is_inference as is_inference
+    from opdsl.aten.python.functions import is_signed as is_signed
+    from opdsl.aten.python.functions import is_tensor as is_tensor
+    from opdsl.aten.python.functions import numel as numel
+    from opdsl.aten.python.functions import tensordot as tensordot
+    from opdsl.aten.python.functions import unique as unique
+    from opdsl.aten.python.functions import unique_consecutive as unique_consecutive
+    from opdsl.aten.python.vmap import vmap as vmap
+    from opdsl.aten.shape.stacking import block_diag as block_diag
+    from opdsl.aten.shape.views import broadcast_tensors as broadcast_tensors
     from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
     from opdsl.backends.cpu.pool import get_num_threads as get_num_threads
     from opdsl.backends.cpu.pool import set_num_threads as set_num_threads

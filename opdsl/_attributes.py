@@ -42,15 +42,15 @@ _LANGUAGE = {
 
 # Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
-    "opdsl.aten.by_hand": (
+    "opdsl.aten.python.functions": (
         "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer get_device is_complex "
         "is_floating_point is_inference is_signed is_tensor numel tensordot unique unique_consecutive"
     ),
-    "opdsl.aten.construction": "as_tensor asarray from_dlpack tensor",
-    "opdsl.aten.mapping": "vmap",
-    "opdsl.aten.masking": "nonzero",
-    "opdsl.aten.stacking": "block_diag",
-    "opdsl.aten.views": "broadcast_tensors",
+    "opdsl.aten.create.construction": "as_tensor asarray from_dlpack tensor",
+    "opdsl.aten.python.vmap": "vmap",
+    "opdsl.aten.index.masking": "nonzero",
+    "opdsl.aten.shape.stacking": "block_diag",
+    "opdsl.aten.shape.views": "broadcast_tensors",
     "opdsl.backends.cache": "set_kernel_cache",
     "opdsl.backends.cpu.pool": "get_num_threads set_num_threads",
 }

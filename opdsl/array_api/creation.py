@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from opdsl._attributes import aten
-from opdsl.aten import construction
+from opdsl.aten.create import construction
 from opdsl.runtime import Device, DType, Tensor
 
 Place = Device | str | None

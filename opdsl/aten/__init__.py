@@ -1,6 +1,6 @@
-"""The operator library: PyTorch's own operators, written in the language, one module a topic.
+"""The operator library: PyTorch's own operators, written in the language, one room a kind, one module a topic.
 
-A topic is loaded when one of its operators is first asked for: ``index`` knows which one that is. May import:
+A topic is loaded when one of its operators is first asked for: ``catalog`` knows which one that is. May import:
 everything below; nothing private of it.
 """
 
@@ -10,131 +10,15 @@ import importlib
 import threading
 from types import ModuleType
 
-from opdsl.aten.index import METHODS, PACKETS
+from opdsl.aten.catalog import METHODS, PACKETS
 from opdsl.collecting import without_collecting
 from opdsl.dispatch.model.loading import library_loads
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.init_hooks import prepare
 
-TOPICS = (
-    "views",
-    "transpositions",
-    "slicing",
-    "splitting",
-    "complex_views",
-    "complex_parts",
-    "factories",
-    "likes",
-    "filling",
-    "copying",
-    "conversions",
-    "pinning",
-    "arithmetic",
-    "division",
-    "common_divisors",
-    "mathematics",
-    "trigonometry",
-    "rounding",
-    "activations",
-    "combined",
-    "bounds",
-    "powers",
-    "special_functions",
-    "bessel",
-    "gamma_functions",
-    "incomplete_gamma",
-    "normal_functions",
-    "orthogonal_polynomials",
-    "activation_gradients",
-    "gated_activations",
-    "exponents",
-    "questions",
-    "tapering",
-    "logical",
-    "bitwise",
-    "comparison",
-    "gathering",
-    "scattering",
-    "index_writing",
-    "masking",
-    "indexing",
-    "reductions",
-    "view_copies",
-    "scans",
-    "normalization",
-    "batch_normalization",
-    "group_normalization",
-    "convolution",
-    "convolutions",
-    "pooling",
-    "average_pooling",
-    "adaptive_pooling",
-    "upsampling",
-    "extrema",
-    "statistics",
-    "norms",
-    "selection",
-    "sorting",
-    "searching",
-    "order_statistics",
-    "uniqueness",
-    "bucketization",
-    "histograms",
-    "embedding",
-    "linear_algebra",
-    "matrix_sums",
-    "vector_products",
-    "matrices",
-    "triangular_systems",
-    "cholesky_factors",
-    "lu_factors",
-    "linear_equations",
-    "determinants",
-    "spectral_factors",
-    "orthogonal_factors",
-    "fourier_kernels",
-    "fourier",
-    "short_time",
-    "contractions",
-    "vector_algebra",
-    "distances",
-    "differences",
-    "grids",
-    "grid_sampling",
-    "shuffles",
-    "aliases",
-    "joining",
-    "stacking",
-    "comparing",
-    "view_scatters",
-    "padding",
-    "closeness",
-    "losses",
-    "regression_losses",
-    "classification_losses",
-    "robust_losses",
-    "margin_losses",
-    "ranges",
-    "identity",
-    "rearranging",
-    "triangles",
-    "random",
-    "random_integers",
-    "permutations",
-    "normal",
-    "bernoulli",
-    "dropout",
-    "attention",
-    "named_gradients",
-    "matrix_functions",
-    "embedding_bags",
-    "sampling",
-    "special_methods",
-    "subscripts",
-    "by_hand",
-    "lists",
-)
+# "pointwise.arithmetic" and its kin.
+TOPICS = tuple(sorted({*PACKETS.values(), *METHODS.values()}))
 
 
 # One thread loads at a time: another that needs the same method waits until it is there.
@@ -156,7 +40,7 @@ def load() -> None:
 
 
 def load_topic(topic: str) -> ModuleType:
-    """Import a topic. Its operators may make the first tensor, so tensors have their methods from here on."""
+    """Import a topic (``"pointwise.arithmetic"``). Its operators may make the first tensor, so that has methods then."""
     prepare()
     with _loading, library_loads, without_collecting():
         return importlib.import_module(f"opdsl.aten.{topic}")

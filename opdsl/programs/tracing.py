@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, overload
 
-from opdsl.aten.triangles import trace as trace_of_matrix
+from opdsl.aten.create.triangles import trace as trace_of_matrix
 from opdsl.errors import TraceError
 from opdsl.programs.leaves import Leaves, flatten
 from opdsl.programs.program import Program

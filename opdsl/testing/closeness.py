@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from opdsl.aten.construction import as_tensor, tensor
+from opdsl.aten.create.construction import as_tensor, tensor
 from opdsl.errors import OptionError
 from opdsl.runtime import (
     DType,

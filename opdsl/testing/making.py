@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from opdsl.aten.comparison import where_number_self
-from opdsl.aten.conversions import to_dtype_tensor
-from opdsl.aten.slicing import slice_tensor
-from opdsl.aten.transpositions import transpose
+from opdsl.aten.create.conversions import to_dtype_tensor
+from opdsl.aten.pointwise.comparison import where_number_self
+from opdsl.aten.shape.slicing import slice_tensor
+from opdsl.aten.shape.transpositions import transpose
 from opdsl.runtime import DType, Tensor, bool_, from_numpy
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy
 
-from opdsl.aten.conversions import to_dtype_tensor
+from opdsl.aten.create.conversions import to_dtype_tensor
 from opdsl.runtime import Tensor, from_numpy, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.aten.construction import tensor
+from opdsl.aten.create.construction import tensor
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from opdsl.aten.transpositions import transpose
+from opdsl.aten.shape.transpositions import transpose
 from opdsl.runtime import float64, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample

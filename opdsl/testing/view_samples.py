@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.aten.slicing import slice_tensor
+from opdsl.aten.shape.slicing import slice_tensor
 from opdsl.runtime import complex64, float64, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample

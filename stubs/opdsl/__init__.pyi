@@ -646,7 +646,14 @@ from opdsl._operators import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from opdsl.aten.by_hand import (
+from opdsl.aten.create.construction import (
+    as_tensor as as_tensor,
+    asarray as asarray,
+    from_dlpack as from_dlpack,
+    tensor as tensor,
+)
+from opdsl.aten.index.masking import nonzero as nonzero
+from opdsl.aten.python.functions import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
@@ -665,16 +672,9 @@ from opdsl.aten.by_hand import (
     unique as unique,
     unique_consecutive as unique_consecutive,
 )
-from opdsl.aten.construction import (
-    as_tensor as as_tensor,
-    asarray as asarray,
-    from_dlpack as from_dlpack,
-    tensor as tensor,
-)
-from opdsl.aten.mapping import vmap as vmap
-from opdsl.aten.masking import nonzero as nonzero
-from opdsl.aten.stacking import block_diag as block_diag
-from opdsl.aten.views import broadcast_tensors as broadcast_tensors
+from opdsl.aten.python.vmap import vmap as vmap
+from opdsl.aten.shape.stacking import block_diag as block_diag
+from opdsl.aten.shape.views import broadcast_tensors as broadcast_tensors
 from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
 from opdsl.backends.cpu.pool import get_num_threads as get_num_threads, set_num_threads as set_num_threads
 from opdsl.declare import Inplace as Inplace, Library as Library, Operator as Operator, Out as Out, op as op

@@ -59,7 +59,7 @@ def test_a_module_finds_its_neighbours(run: Run, folder: Path) -> None:
 
 
 def test_operators_of_a_module_that_is_loaded_count(run: Run) -> None:
-    assert "aten::mul.Tensor" in names(run("list", "--module", "opdsl.aten.arithmetic"))
+    assert "aten::mul.Tensor" in names(run("list", "--module", "opdsl.aten.pointwise.arithmetic"))
 
 
 # ---------------------------------------------------------------------------------------------------------- mistakes

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.aten.index import METHODS
+from opdsl.aten.catalog import METHODS
 from tests.torch.adapters import ADAPTED
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")

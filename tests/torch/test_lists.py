@@ -13,7 +13,7 @@ from torchgen.gen import parse_native_yaml
 
 import opdsl
 from opdsl import Library, Tensor
-from opdsl.aten.lists import SCHEMAS
+from opdsl.aten.pointwise.foreach import SCHEMAS
 from opdsl.autograd import grad
 from opdsl.errors import ArgumentError, DeclarationError
 from opdsl.testing import Maker, samples_of

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.aten.index import METHODS
+from opdsl.aten.catalog import METHODS
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.runtime import has_internal_overlap
 from tests.torch.adapters import DROPPING

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.aten import mapping
-from opdsl.aten.batches import Batches
-from opdsl.aten.index import PACKETS
+from opdsl.aten.catalog import PACKETS
+from opdsl.aten.python import vmap as mapping
+from opdsl.aten.python.vmap_rules import Batches
 from opdsl.errors import ConversionError, OpdslError, OptionError
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind

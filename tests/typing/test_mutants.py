@@ -23,7 +23,11 @@ from tests.typing.mutants import Implementation, Mutant, implementations, mutant
 Mypy = Callable[..., list[str]]
 FOLDER = Path(opdsl.__file__).parent / "aten"
 FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
-TOPICS = [path.stem for path in sorted(FOLDER.glob("*.py")) if any(implementations(path.read_text()))]
+# "nn_normalization", which is a module's name too, and its text.
+TEXTS = {
+    "_".join(path.relative_to(FOLDER).with_suffix("").parts): path.read_text() for path in sorted(FOLDER.glob("*/*.py"))
+}
+TOPICS = [topic for topic, text in TEXTS.items() if any(implementations(text))]
 CHOSEN = TOPICS if FULL else TOPICS[::4]
 
 # What mypy says of a body that names a dropped parameter, or uses one of another type, finds no change.
@@ -57,7 +61,7 @@ def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
     folder = tmp_path_factory.mktemp("mutants")
     written: list[Written] = []
     for topic in CHOSEN:
-        text = (FOLDER / f"{topic}.py").read_text()
+        text = TEXTS[topic]
         lines = [*text.rstrip("\n").split("\n"), "from opdsl import CPUTensor, CUDATensor"]
         for each in implementations(text):
             for mutant in mutants_of(each):
@@ -71,7 +75,7 @@ def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
         if " error:" in message:
             said[Path(path).stem].append((int(number), message))
     missed = [each for each in written if not any(_finds(each, *one) for one in said[each.topic])]
-    ends = {topic: (FOLDER / f"{topic}.py").read_text().count("\n") for topic in CHOSEN}
+    ends = {topic: TEXTS[topic].count("\n") for topic in CHOSEN}
     originals = [f"{topic}:{n}:{text}" for topic, each in said.items() for n, text in each if n <= ends[topic]]
     return Checked(written, missed, originals)
 
@@ -104,26 +108,26 @@ def test_every_change_is_found(checked: Checked, library: Library, tmp_path: Pat
 
 def test_the_decorators_find_them_without_mypy(library: Library, tmp_path: Path) -> None:
     """Of one module: all that is not a matter of types that only a checker knows."""
-    for number, (each, mutant) in enumerate(_of("normalization")):
-        assert _is_refused("normalization", mutant, library, number, tmp_path), (mutant.what, mutant.original)
+    for number, (each, mutant) in enumerate(_of("nn_normalization")):
+        assert _is_refused("nn_normalization", mutant, library, number, tmp_path), (mutant.what, mutant.original)
         assert each.kind == mutant.decorator
 
 
 def test_the_decorators_refuse_no_original(library: Library, tmp_path: Path) -> None:
-    for number, each in enumerate(implementations((FOLDER / "normalization.py").read_text())):
+    for number, each in enumerate(implementations(TEXTS["nn_normalization"])):
         original = Mutant("nothing", each.operator, each.kind, each.function.name, each.function)
-        assert not _is_refused("normalization", original, library, number, tmp_path), each.function.name
+        assert not _is_refused("nn_normalization", original, library, number, tmp_path), each.function.name
 
 
 def _of(topic: str) -> Iterator[tuple[Implementation, Mutant]]:
-    for each in implementations((FOLDER / f"{topic}.py").read_text()):
+    for each in implementations(TEXTS[topic]):
         for mutant in mutants_of(each):
             yield each, mutant
 
 
 def _is_refused(topic: str, mutant: Mutant, library: Library, number: int, folder: Path) -> bool:
     """Whether the decorator of a new operator of the same schema refuses a mutant."""
-    namespace = dict(vars(importlib.import_module(f"opdsl.aten.{topic}")))
+    namespace = dict(vars(importlib.import_module(f"opdsl.aten.{topic.replace('_', '.', 1)}")))
     namespace |= {"CPUTensor": opdsl.CPUTensor, "CUDATensor": opdsl.CUDATensor}
     operator = eval(mutant.operator, namespace).operator
     namespace["scratch"] = _declared_anew(library, operator, f"operator{number}", with_meta=mutant.decorator != "meta")

@@ -16,7 +16,7 @@ import pytest
 import opdsl
 from opdsl import runtime
 from opdsl._attributes import names
-from opdsl.aten.index import METHODS
+from opdsl.aten.catalog import METHODS
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.binding.arguments import MISSING, converter
 from opdsl.schema import Argument, FunctionSchema

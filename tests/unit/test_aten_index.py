@@ -14,28 +14,31 @@ from pathlib import Path
 
 import pytest
 
-from opdsl.aten import index
+from opdsl.aten import catalog
 
 # In a process of its own: methods are found by what each topic changes on Tensor.
 LOOKING = """
 import json
+import pkgutil
 import opdsl
 import opdsl.aten as aten
-import opdsl.aten.special_methods as special_methods
+import opdsl.aten.python.special_methods as special_methods
 from opdsl.runtime import Tensor
 from opdsl.runtime.methods import LateMethod
 
+names = [each.name for each in pkgutil.walk_packages(aten.__path__, 'opdsl.aten.') if not each.ispkg]
+topics = [each.removeprefix('opdsl.aten.') for each in names]
 packets, methods = {}, {}
-for topic in aten.TOPICS:
+for topic in topics:
     before = dict(vars(Tensor))
     aten.load_topic(topic)
     for name, value in vars(Tensor).items():
         if before.get(name) is not value and not isinstance(value, LateMethod):
             methods[name] = topic
 for name in (*special_methods.DIRECT, *special_methods.REFLECTED, *special_methods.OTHERS):
-    methods[name] = "special_methods"
+    methods[name] = "python.special_methods"
 for packet in opdsl.dispatch.registry.packets.values():
-    (topic,) = {each.declaration.function.__module__.rpartition(".")[2] for each in packet.overloads.values()}
+    (topic,) = {each.declaration.function.__module__.removeprefix("opdsl.aten.") for each in packet.overloads.values()}
     packets[packet.base] = topic
 # A topic that another one imports has been loaded by that one.
 methods = {name: packets.get(name, topic) for name, topic in methods.items()}
@@ -55,23 +58,23 @@ def declared() -> list[dict[str, str]]:
 def test_the_index_knows_every_name(place: int, name: str) -> None:
     if os.environ.get("OPDSL_REFRESH"):
         refresh()
-    assert getattr(index, name) == declared()[place], "run it again with OPDSL_REFRESH=1"
+    assert getattr(catalog, name) == declared()[place], "run it again with OPDSL_REFRESH=1"
 
 
 def refresh() -> None:
     """Write the index."""
-    path = Path(index.__file__)
+    path = Path(catalog.__file__)
     head = path.read_text().partition("PACKETS")[0]
     tables = []
     for name, table in zip(("PACKETS", "METHODS"), declared(), strict=True):
         lines = [f'    "{key}": "{table[key]}",\n' for key in sorted(table)]
         tables.append(f"{name}: dict[str, str] = {{\n{''.join(lines)}}}\n")
-        setattr(index, name, table)
+        setattr(catalog, name, table)
     path.write_text(head + "\n".join(tables))
 
 
 def test_the_stubs_are_up_to_date() -> None:
-    folder = Path(index.__file__).parents[2] / "stubs"
+    folder = Path(catalog.__file__).parents[2] / "stubs"
     mode = [] if os.environ.get("OPDSL_REFRESH") else ["--check"]
     command = [sys.executable, "-m", "opdsl", "stubs", "-o", str(folder), *mode]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -85,4 +88,4 @@ def test_a_first_result_loads_one_topic() -> None:
         "print(*(each for each in opdsl.aten.TOPICS if f'opdsl.aten.{each}' in sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert run.stdout.split() == ["arithmetic"]
+    assert run.stdout.split() == ["pointwise.arithmetic"]

@@ -22,7 +22,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
-from opdsl.aten.index import PACKETS
+from opdsl.aten.catalog import PACKETS
 from opdsl.interop.torch.pieces import NotRunHereError, Piece
 from opdsl.interop.torch.reading import operator_of
 from opdsl.interop.torch.tensors import DTYPES

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from opdsl import nn
 from opdsl.aten import load
-from opdsl.aten.index import METHODS
+from opdsl.aten.catalog import METHODS
 from opdsl.declare.generated import declare_generated
 from opdsl.dispatch import Operator, Packet, Registry, registry
 from opdsl.dispatch.model.bindings import PYTHON_MODULES, module_of

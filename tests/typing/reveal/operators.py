@@ -22,7 +22,7 @@ from opdsl import (
     Tensor,
     TensorOptions,
 )
-from opdsl.aten.arithmetic import add
+from opdsl.aten.pointwise.arithmetic import add
 from opdsl.kernels import MetaContext
 from opdsl.runtime.views import View
 from opdsl.schema import FunctionSchema

@@ -1,0 +1,1 @@
+"""What several rooms need: what entries say alike, checks, index tensors."""

@@ -1,0 +1,360 @@
+"""Random numbers of continuous distributions."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from opdsl.aten.create.factories import empty, give_size
+from opdsl.aten.create.filling import zero_derivative
+from opdsl.aten.create.like_factories import empty_like
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_random_
+from opdsl.kernels.iteration.dtypes import c_name
+from opdsl.kernels.iteration.numbers import LARGEST
+from opdsl.kernels.primitives import random as distributions
+from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_, float64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
+
+# What the entries that fill a tensor say alike.
+FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded", "device_check": "NoCheck"}
+
+# ----------------------------------------------------------------------------------------------- uniform, normal, ...
+
+
+@op("aten::uniform_", autogen="uniform, uniform.out", **FILL)
+def uniform_(
+    self: Tensor[Alias("a", write=True)],
+    from_: Annotated[float, Name("from")] = 0,
+    to: float = 1,
+    *,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    ...
+
+
+@uniform_.kernel("CPU", "CUDA", "Meta")
+def uniform_kernel(self, from_, to, generator):
+    real = self.dtype.to_real()
+    digits = distributions.digits_of(real, "check_uniform_bounds")
+    largest = LARGEST.get(real.name, math.inf)
+    name = c_name(real)
+    check(-largest <= from_ <= largest, f"from is out of bounds for {name}")
+    check(-largest <= to <= largest, f"to is out of bounds for {name}")
+    check(from_ <= to, f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    check(
+        to - from_ <= largest,
+        f"uniform_ expects to-from <= std::numeric_limits<{real.scalar_type}>::max(), but found to={to} and "
+        f"from={from_} which result in to-from to exceed the limit",
+    )
+    return fill_random_(self, distributions.uniform, (float(from_), float(to), 2.0**digits), generator)
+
+
+uniform_.derivative("self")(zero_derivative)
+
+
+@op("aten::normal_", autogen="normal.out", **FILL)
+def normal_(
+    self: Tensor[Alias("a", write=True)], mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+    ...
+
+
+@normal_.kernel("CPU", "CUDA", "Meta")
+def normal_kernel(self, mean, std, generator):
+    check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
+    if self.dtype.is_complex:
+        std /= math.sqrt(2)
+    real = self.dtype.to_real()
+    distribution = distributions.normal if real is float64 else distributions.normal_single
+    return fill_random_(self, distribution, (float(mean), float(std)), generator)
+
+
+normal_.derivative("self")(zero_derivative)
+
+
+@op("aten::log_normal_", autogen="log_normal, log_normal.out", **FILL)
+def log_normal_(
+    self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers whose logarithm is normally distributed."""
+    ...
+
+
+@log_normal_.kernel("CPU", "CUDA", "Meta")
+def log_normal_kernel(self, mean, std, generator):
+    check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+    distributions.digits_of(self.dtype, "log_normal_cpu")
+    return fill_random_(self, distributions.log_normal, (float(mean), float(std)), generator)
+
+
+log_normal_.derivative("self")(zero_derivative)
+
+
+@op("aten::exponential_", autogen="exponential, exponential.out", **FILL)
+def exponential_(
+    self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+    ...
+
+
+@exponential_.kernel("CPU", "CUDA", "Meta")
+def exponential_kernel(self, lambd, generator):
+    require_continuous(self, "Exponential", self.dtype.scalar_type)
+    check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return fill_random_(self, distributions.exponential, (float(lambd),), generator)
+
+
+exponential_.derivative("self")(zero_derivative)
+
+
+def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
+    """That a tensor is real and floating point.
+
+    Raises:
+        DTypeError: it is not.
+    """
+    if not tensor.dtype.is_floating_point:
+        raise DTypeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {dtype}"
+        )
+
+
+@op("aten::cauchy_", autogen="cauchy, cauchy.out", **FILL)
+def cauchy_(
+    self: Tensor[Alias("a", write=True)], median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with Cauchy distributed numbers."""
+    ...
+
+
+@cauchy_.kernel("CPU", "CUDA", "Meta")
+def cauchy_kernel(self, median, sigma, generator):
+    check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    require_continuous(self, "Cauchy", c_name(self.dtype))
+    return fill_random_(self, distributions.cauchy, (float(median), float(sigma)), generator)
+
+
+cauchy_.derivative("self")(zero_derivative)
+
+
+@op("aten::geometric_", autogen="geometric, geometric.out", **FILL)
+def geometric_(
+    self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    ...
+
+
+@geometric_.kernel("CPU", "CUDA", "Meta")
+def geometric_kernel(self, p, generator):
+    check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+    if self.dtype.is_complex or self.dtype is bool_:
+        raise UnsupportedDTypeError(f"\"geometric_cpu\" not implemented for '{self.dtype.scalar_type}'")
+    return fill_random_(self, distributions.geometric, (float(p),), generator)
+
+
+geometric_.derivative("self")(zero_derivative)
+
+
+# -------------------------------------------------------------------------------------------------------- rand, randn
+
+
+@op("aten::rand", tags=("core", "nondeterministic_seeded"))
+def rand(
+    size: list[SymInt],
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """Numbers from [0, 1)."""
+    ...
+
+
+@rand.kernel("CompositeExplicitAutograd")
+def rand_kernel(size, dtype, layout, device, pin_memory):
+    return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).uniform_()
+
+
+@rand.overload("generator", tags="nondeterministic_seeded")
+def rand_generator(
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+) -> Tensor:
+    """Numbers from [0, 1), of a given generator."""
+    ...
+
+
+@rand_generator.kernel("CompositeExplicitAutograd")
+def rand_generator_kernel(size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return made.uniform_(generator=generator)
+
+
+@rand.overload("out", tags="nondeterministic_seeded")
+def rand_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with numbers from [0, 1)."""
+    ...
+
+
+@rand_out.kernel("CompositeExplicitAutograd")
+def rand_out_kernel(size, out):
+    give_size(out, tuple(size))
+    return out.uniform_()
+
+
+@rand.overload("generator_out", tags="nondeterministic_seeded")
+def rand_generator_out(
+    size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with numbers from [0, 1), of a given generator."""
+    give_size(out, tuple(size))
+    return out.uniform_(generator=generator)
+
+
+@op("aten::rand_like", tags="nondeterministic_seeded", autogen="rand_like.out")
+def rand_like(
+    self: Tensor,
+    *,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Numbers from [0, 1), in the form of a tensor."""
+    ...
+
+
+rand_like.sharding(elementwise=True)
+
+
+@rand_like.kernel("CompositeExplicitAutograd")
+def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
+
+
+rand_like.non_differentiable("self")
+
+
+def _empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    return empty_like(
+        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
+    )
+
+
+@rand_like.overload("generator", tags="nondeterministic_seeded", autogen="rand_like.generator_out")
+def rand_like_generator(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Numbers from [0, 1), of a given generator, in the form of a tensor."""
+    ...
+
+
+@rand_like_generator.kernel("CompositeExplicitAutograd")
+def rand_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
+    made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return made.uniform_(generator=generator)
+
+
+rand_like_generator.non_differentiable("self")
+
+
+@op("aten::randn", tags=("core", "nondeterministic_seeded"))
+def randn(
+    size: list[SymInt],
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """Normally distributed numbers."""
+    ...
+
+
+@randn.kernel("CompositeExplicitAutograd")
+def randn_kernel(size, dtype, layout, device, pin_memory):
+    return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).normal_()
+
+
+@randn.overload("generator", tags="nondeterministic_seeded")
+def randn_generator(
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+) -> Tensor:
+    """Normally distributed numbers, of a given generator."""
+    ...
+
+
+@randn_generator.kernel("CompositeExplicitAutograd")
+def randn_generator_kernel(size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return made.normal_(generator=generator)
+
+
+@randn.overload("out", tags="nondeterministic_seeded")
+def randn_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with normally distributed numbers."""
+    give_size(out, tuple(size))
+    return out.normal_()
+
+
+@randn.overload("generator_out", tags="nondeterministic_seeded")
+def randn_generator_out(
+    size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with normally distributed numbers, of a given generator."""
+    give_size(out, tuple(size))
+    return out.normal_(generator=generator)
+
+
+@op("aten::randn_like", tags="nondeterministic_seeded", autogen="randn_like.out")
+def randn_like(
+    self: Tensor,
+    *,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Normally distributed numbers, in the form of a tensor."""
+    ...
+
+
+randn_like.sharding(elementwise=True)
+
+
+@randn_like.kernel("CompositeExplicitAutograd")
+def randn_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    return _empty_like(self, dtype, layout, device, pin_memory, memory_format).normal_()
+
+
+randn_like.non_differentiable("self")
+
+
+@randn_like.overload("generator", tags="nondeterministic_seeded", autogen="randn_like.generator_out")
+def randn_like_generator(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Normally distributed numbers, of a given generator, in the form of a tensor."""
+    ...
+
+
+@randn_like_generator.kernel("CompositeExplicitAutograd")
+def randn_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
+    made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return made.normal_(generator=generator)
+
+
+randn_like_generator.non_differentiable("self")

@@ -1,0 +1,216 @@
+"""Operators that make tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from opdsl.aten._shared.everywhere import EVERYWHERE
+from opdsl.declare import op
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import OptionError
+from opdsl.kernels import check, fill_, new_tensor, resize
+from opdsl.kernels.iteration.numbers import to_element
+from opdsl.runtime import (
+    Device,
+    DType,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    bool_,
+    bump_version,
+    complex64,
+    complex128,
+    float64,
+    int64,
+    strides_for,
+)
+from opdsl.runtime.geometry import geometry
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
+
+# -------------------------------------------------------------------------------------------------------------- empty
+
+
+@op("aten::empty.memory_format", tags="core")
+def empty(
+    size: list[SymInt],
+    *,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor whose elements are not set."""
+    ...
+
+
+@empty.kernel(*EVERYWHERE)
+def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
+    check_size(size)
+    require_strided(layout)
+    strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)
+    form = geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides)
+    return new_tensor(form, pinned=bool(pin_memory))
+
+
+def check_size(size: Sequence[int]) -> None:
+    """That no size is negative.
+
+    Raises:
+        ShapeError: one is.
+    """
+    negative = next((each for each in size if each < 0), 0)
+    check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
+
+
+def require_strided(layout: Layout | None) -> None:
+    """That a layout is strided: there are no sparse tensors.
+
+    Raises:
+        OptionError: it is another one.
+    """
+    if layout not in (None, Layout.strided):
+        raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Leave layout= out")
+
+
+def give_size(out: Tensor, size: tuple[int, ...]) -> None:
+    """Resize an output as ``Tensor.resize_`` does, without the warning that other operators give."""
+    if out.shape != size:
+        resize(out, size)
+
+
+@empty.overload("out", device_check="NoCheck", device_guard=False)
+def empty_out(
+    size: list[SymInt], *, memory_format: MemoryFormat | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size."""
+    check_size(size)
+    give_size(out, tuple(size))
+    bump_version(out)
+    return out
+
+
+# --------------------------------------------------------------------------------------------------------------- full
+
+
+@op("aten::full", tags="core")
+def full(
+    size: list[SymInt],
+    fill_value: Scalar,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """A tensor with every element the same."""
+    ...
+
+
+@full.kernel("CompositeExplicitAutograd")
+def full_kernel(size, fill_value, dtype, layout, device, pin_memory):
+    chosen = dtype or dtype_of_number(fill_value)
+    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), fill_value)
+
+
+def dtype_of_number(value: complex) -> DType:
+    """The dtype of a tensor that is made of a Python number."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    default = get_default_dtype()
+    if isinstance(value, float):
+        return default
+    return complex128 if default is float64 else complex64
+
+
+@full.overload("out")
+def full_out(
+    size: list[SymInt], fill_value: Scalar, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and sets every element."""
+    ...
+
+
+@full_out.kernel("CompositeExplicitAutograd")
+def full_out_kernel(size, fill_value, out):
+    check_size(size)
+    to_element(fill_value, out.dtype, math.prod(size))  # raises before anything is changed
+    give_size(out, tuple(size))
+    return fill_(out, fill_value)
+
+
+# -------------------------------------------------------------------------------------------------------- zeros, ones
+
+
+@op("aten::zeros")
+def zeros(
+    size: list[SymInt],
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """A tensor of zeros."""
+    ...
+
+
+@zeros.kernel("CompositeExplicitAutograd")
+def zeros_kernel(size, dtype, layout, device, pin_memory):
+    chosen = dtype or get_default_dtype()
+    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 0)
+
+
+@zeros.overload("out")
+def zeros_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and sets every element to 0."""
+    ...
+
+
+@zeros_out.kernel("CompositeExplicitAutograd")
+def zeros_out_kernel(size, out):
+    check_size(size)
+    give_size(out, tuple(size))
+    return fill_(out, 0)
+
+
+@op("aten::ones")
+def ones(
+    size: list[SymInt],
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """A tensor of ones."""
+    ...
+
+
+@ones.kernel("CompositeExplicitAutograd")
+def ones_kernel(size, dtype, layout, device, pin_memory):
+    chosen = dtype or get_default_dtype()
+    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 1)
+
+
+@ones.overload("out")
+def ones_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and sets every element to 1."""
+    ...
+
+
+@ones_out.kernel("CompositeExplicitAutograd")
+def ones_out_kernel(size, out):
+    check_size(size)
+    give_size(out, tuple(size))
+    return fill_(out, 1)
+
+
+# ------------------------------------------------------------------------------------------------------ scalar_tensor
+
+
+@op("aten::scalar_tensor", tags="core", autogen="scalar_tensor.out")
+def scalar_tensor(
+    s: Scalar,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """A number as a zero-dim tensor, of the default dtype if none is given."""
+    ...
+
+
+@scalar_tensor.kernel("CompositeExplicitAutograd")
+def scalar_tensor_kernel(s, dtype, layout, device, pin_memory):
+    return fill_(empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), s)

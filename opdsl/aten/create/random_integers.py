@@ -1,0 +1,422 @@
+"""Random integers."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from opdsl.aten.create.factories import check_size, empty, give_size
+from opdsl.aten.create.filling import zero_derivative
+from opdsl.aten.create.like_factories import empty_like
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_random_
+from opdsl.kernels.iteration.dtypes import c_name
+from opdsl.kernels.iteration.numbers import BOUNDS, LARGEST, convert
+from opdsl.kernels.primitives import random as distributions
+from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, bool_, int64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
+
+SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
+
+# ------------------------------------------------------------------------------------------------------------ random_
+
+FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
+_LARGEST = (1 << 63) - 1
+
+
+@op("aten::random_", autogen="random, random.out", **FILL)
+def random_(
+    self: Tensor[Alias("a", write=True)], *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
+    ...
+
+
+@random_.kernel("CPU", "CUDA", "Meta")
+def random_kernel(self, generator):
+    return fill_integers(self, 0, highest(self.dtype), generator)
+
+
+random_.derivative("self")(zero_derivative)
+
+
+@random_.overload("from", autogen="random.from, random.from_out", **FILL)
+def random_from_(
+    self: Tensor[Alias("a", write=True)],
+    from_: Annotated[int, Name("from")],
+    to: int | None,
+    *,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
+    ...
+
+
+@random_from_.kernel("CPU", "CUDA", "Meta")
+def random_from_kernel(self, from_, to, generator):
+    if to is not None:
+        check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
+        return fill_integers(self, from_, to - 1, generator)
+    last = highest(self.dtype)
+    check(from_ <= last, f"random_ expects 'from' to be less than or equal to 'to_inc', but got {from_} > {last}")
+    return fill_integers(self, from_, last, generator)
+
+
+random_from_.derivative("self")(zero_derivative)
+
+
+@random_.overload("to", autogen="random.to, random.to_out", **FILL)
+def random_to_(
+    self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+    ...
+
+
+@random_to_.kernel("CPU", "CUDA", "Meta")
+def random_to_kernel(self, to, generator):
+    return random_from_kernel(self, 0, to, generator)
+
+
+random_to_.derivative("self")(zero_derivative)
+
+
+def highest(dtype: DType) -> int:
+    """The largest integer up to which a dtype holds all.
+
+    Raises:
+        UnsupportedDTypeError: it is complex.
+    """
+    if dtype.is_complex:
+        raise UnsupportedDTypeError(f"\"random_kernel_cpu\" not implemented for '{dtype.scalar_type}'")
+    if dtype is bool_:
+        return 1
+    return int(BOUNDS[dtype.name][1]) if dtype.name in BOUNDS else 1 << distributions.DIGITS[dtype]
+
+
+def fill_integers(target: Tensor, low: int, last: int, generator: Generator | None) -> Tensor:
+    """Fills a tensor with integers from ``low`` to ``last``.
+
+    Raises:
+        DTypeError: the dtype is complex.
+        ShapeError: it does not hold the integers.
+    """
+    dtype = target.dtype
+    if dtype.is_complex:
+        raise DTypeError("check_random_bounds handles only integral, floating-point and boolean types")
+    largest: float = LARGEST.get(dtype.name, math.inf)
+    least, most = (0, 1) if dtype is bool_ else BOUNDS.get(dtype.name, (-largest, largest))
+    check(least <= low <= most, f"from is out of bounds for {c_name(dtype)}")
+    check(least <= last <= most, f"to - 1 is out of bounds for {c_name(dtype)}")
+    count = last - low + 1
+    if count <= _LARGEST:
+        distribution = distributions.integer if count >= 1 << 31 else distributions.small_integer
+        return fill_random_(target, distribution, (low, count), generator)
+    signed = (count + (1 << 63)) % (1 << 64) - (1 << 63)
+    return fill_random_(target, distributions.wide_integer, (low, signed), generator)
+
+
+# ------------------------------------------------------------------------------------------------------------ randint
+
+
+@op("aten::randint", **SEEDED)
+def randint(
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from 0 up to, but not including, ``high``."""
+    ...
+
+
+@randint.kernel("CompositeExplicitAutograd")
+def randint_kernel(high, size, dtype, layout, device, pin_memory):
+    return randint_low_generator_kernel(0, high, size, None, dtype, layout, device, pin_memory)
+
+
+@randint.overload("generator", **SEEDED)
+def randint_generator(
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from 0 up to, but not including, ``high``, of a given generator."""
+    ...
+
+
+@randint_generator.kernel("CompositeExplicitAutograd")
+def randint_generator_kernel(high, size, generator, dtype, layout, device, pin_memory):
+    return randint_low_generator_kernel(0, high, size, generator, dtype, layout, device, pin_memory)
+
+
+@randint.overload("low", **SEEDED)
+def randint_low(
+    low: SymInt,
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to, but not including, ``high``."""
+    ...
+
+
+@randint_low.kernel("CompositeExplicitAutograd")
+def randint_low_kernel(low, high, size, dtype, layout, device, pin_memory):
+    return randint_low_generator_kernel(low, high, size, None, dtype, layout, device, pin_memory)
+
+
+@randint.overload("low_generator", **SEEDED)
+def randint_low_generator(
+    low: SymInt,
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
+    ...
+
+
+@randint_low_generator.kernel("CompositeExplicitAutograd")
+def randint_low_generator_kernel(low, high, size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return random_from_kernel(made, low, high, generator)
+
+
+@randint.overload("out", **SEEDED)
+def randint_out(
+    high: SymInt, size: list[SymInt], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` into a given tensor."""
+    ...
+
+
+@randint_out.kernel("CompositeExplicitAutograd")
+def randint_out_kernel(high, size, out):
+    return randint_low_generator_out_kernel(0, high, size, None, out)
+
+
+@randint.overload("generator_out", **SEEDED)
+def randint_generator_out(
+    high: SymInt, size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` of a given generator into a given tensor."""
+    ...
+
+
+@randint_generator_out.kernel("CompositeExplicitAutograd")
+def randint_generator_out_kernel(high, size, generator, out):
+    return randint_low_generator_out_kernel(0, high, size, generator, out)
+
+
+@randint.overload("low_out", **SEEDED)
+def randint_low_out(
+    low: SymInt, high: SymInt, size: list[SymInt], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` from ``low`` into a given tensor."""
+    ...
+
+
+@randint_low_out.kernel("CompositeExplicitAutograd")
+def randint_low_out_kernel(low, high, size, out):
+    return randint_low_generator_out_kernel(low, high, size, None, out)
+
+
+@randint.overload("low_generator_out", **SEEDED)
+def randint_low_generator_out(
+    low: SymInt,
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` from ``low``, of a given generator, into a given tensor."""
+    ...
+
+
+@randint_low_generator_out.kernel("CompositeExplicitAutograd")
+def randint_low_generator_out_kernel(low, high, size, generator, out):
+    check_size(size)
+    give_size(out, tuple(size))
+    return random_from_kernel(out, low, high, generator)
+
+
+# ------------------------------------------------------------------------------------------------------- randint_like
+
+
+@op("aten::randint_like", autogen="randint_like.out", **SEEDED)
+def randint_like(
+    self: Tensor,
+    high: SymInt,
+    *,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from 0 up to, but not including, ``high``, in the form of a tensor."""
+    ...
+
+
+randint_like.sharding(elementwise=True)
+
+
+@randint_like.kernel("CompositeExplicitAutograd")
+def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like.non_differentiable("self")
+
+
+def integers_like(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    memory_format: Any,
+) -> Tensor:
+    made = empty_like(
+        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
+    )
+    return random_from_kernel(made, low, high, generator)
+
+
+@randint_like.overload("generator", autogen="randint_like.generator_out", **SEEDED)
+def randint_like_generator(
+    self: Tensor,
+    high: SymInt,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
+    ...
+
+
+@randint_like_generator.kernel("CompositeExplicitAutograd")
+def randint_like_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_generator.non_differentiable("self")
+
+
+@randint_like.overload("Tensor", autogen="randint_like.Tensor_out", **SEEDED)
+def randint_like_tensor(
+    self: Tensor,
+    high: Tensor,
+    *,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """``randint_like`` up to the element of a zero-dim tensor."""
+    ...
+
+
+@randint_like_tensor.kernel("CompositeExplicitAutograd")
+def randint_like_tensor_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, int_of(high), None, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_tensor.non_differentiable("self", "high")
+
+
+def int_of(high: Tensor) -> int:
+    """The element of a CPU tensor that has one.
+
+    Raises:
+        ShapeError: it has another number of elements, or is on another device.
+    """
+    check(high.numel() == 1 and high.device.type in ("cpu", "meta"), "high must be a scalar tensor and on CPU")
+    if high.is_meta:
+        return 1  # which numbers there would be is not known
+    made: int = convert(high.item(), int64)
+    return made
+
+
+@randint_like.overload("Tensor_generator", autogen="randint_like.Tensor_generator_out", **SEEDED)
+def randint_like_tensor_generator(
+    self: Tensor,
+    high: Tensor,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
+    ...
+
+
+@randint_like_tensor_generator.kernel("CompositeExplicitAutograd")
+def randint_like_tensor_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, int_of(high), generator, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_tensor_generator.non_differentiable("self", "high")
+
+
+@randint_like.overload("low_dtype", autogen="randint_like.low_dtype_out", **SEEDED)
+def randint_like_low(
+    self: Tensor,
+    low: SymInt,
+    high: SymInt,
+    *,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
+    ...
+
+
+@randint_like_low.kernel("CompositeExplicitAutograd")
+def randint_like_low_kernel(self, low, high, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, low, high, None, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_low.non_differentiable("self")
+
+
+@randint_like.overload("low_generator_dtype", autogen="randint_like.low_generator_dtype_out", **SEEDED)
+def randint_like_low_generator(
+    self: Tensor,
+    low: SymInt,
+    high: SymInt,
+    *,
+    generator: Generator | None,
+    options: TensorOptions,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
+    ...
+
+
+@randint_like_low_generator.kernel("CompositeExplicitAutograd")
+def randint_like_low_generator_kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_low_generator.non_differentiable("self")

@@ -1,0 +1,521 @@
+"""Operators that make sequences: of equal steps and of equal ratios."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+from opdsl.aten.create.factories import empty, give_size, scalar_tensor
+from opdsl.aten.pointwise.arithmetic import add, mul, sub
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.pointwise.division import div
+from opdsl.declare import op
+from opdsl.dispatch import get_default_dtype
+from opdsl.dispatch.warning import warn
+from opdsl.errors import DTypeError, OptionError, ShapeError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_, fill_by_index
+from opdsl.kernels.iteration.numbers import convert
+from opdsl.runtime import (
+    Device,
+    DType,
+    Tensor,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int64,
+)
+from opdsl.runtime.lowering import deferred
+from opdsl.scalar.intrinsics import fma
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar, TensorOptions
+
+# ------------------------------------------------------------------------------------------------------------- arange
+
+
+@op("aten::arange.start_step", tags="core", cpp_no_default_args=["step"])
+def arange(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar = 1,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
+    ...
+
+
+@arange.kernel("CompositeExplicitAutograd")
+def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
+    are_integers = all(isinstance(each, int) for each in (start, end, step))
+    chosen = dtype or (int64 if are_integers else get_default_dtype())
+    count = arange_size(start, end, step, chosen)
+    made = empty([count], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
+    return fill_range(made, start, step)
+
+
+@arange.overload("start")
+def arange_start(
+    start: Scalar,
+    end: Scalar,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """Numbers from ``start`` up to, but not including, ``end``."""
+    ...
+
+
+@arange_start.kernel("CompositeExplicitAutograd")
+def arange_start_kernel(start, end, dtype, layout, device, pin_memory):
+    return arange_kernel(start, end, 1, dtype, layout, device, pin_memory)
+
+
+@arange.overload("")
+def arange_end(
+    end: Scalar,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """Numbers from 0 up to, but not including, ``end``."""
+    ...
+
+
+@arange_end.kernel("CompositeExplicitAutograd")
+def arange_end_kernel(end, dtype, layout, device, pin_memory):
+    return arange_kernel(0, end, 1, dtype, layout, device, pin_memory)
+
+
+@arange.overload("out")
+def arange_out(end: Scalar, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of elements."""
+    ...
+
+
+@arange_out.kernel("CompositeExplicitAutograd")
+def arange_out_kernel(end, out):
+    return arange_start_out_kernel(0, end, 1, out)
+
+
+@arange.overload("start_out", cpp_no_default_args=["step"])
+def arange_start_out(
+    start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+    ...
+
+
+def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
+    return start + step * (row + column)
+
+
+@arange_start_out.kernel("CPU", "CUDA", "Meta")
+def arange_start_out_kernel(start, end, step, out):
+    count = arange_size(start, end, step, out.dtype)
+    if out.numel() != count:
+        if out.numel():
+            warn(
+                f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+                f"match the computed number of elements {count}. Note that this may occur as a result of rounding "
+                f"error. The out tensor will be resized to a tensor of shape ({count},)."
+            )
+        give_size(out, (count,))
+    return fill_range(out, start, step)
+
+
+def fill_range(out: Tensor, start: complex, step: complex) -> Tensor:
+    """Write numbers at equal distances."""
+    dtype = int64 if not out.dtype.is_floating_point else float64
+    return fill_by_index(out, arange_element, (convert(start, dtype), convert(step, dtype)))
+
+
+def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> int:
+    """How many elements a range of a dtype has.
+
+    Raises:
+        UnsupportedDTypeError, OptionError, ShapeError: there is no such range.
+    """
+    require_range(dtype, "arange_cpu")
+    begin, finish = (convert(each, float64) for each in (start, end))
+    stepping = convert(step, float64)
+    kind = int64 if not dtype.is_floating_point else float64
+    first, last, stride = (convert(each, kind) for each in (start, end, step))
+    check(step != 0, "step must be nonzero")
+    steps = steps_between(begin, finish, stepping, start, end)
+    count = arange_count(first, last, stride) if dtype is int64 else math.ceil(steps)
+    check(0 <= count < 1 << 63, "invalid size, possible overflow?")
+    return count
+
+
+@deferred
+def steps_between(begin: float, finish: float, step: float, start: complex, end: complex) -> float:
+    """How many steps there are between numbers, which were given as ``start`` and ``end``.
+
+    Raises:
+        ShapeError: they are not finite, or the steps lead elsewhere.
+    """
+    if not (-math.inf < begin < math.inf and -math.inf < finish < math.inf):
+        raise ShapeError(f"unsupported range: {start} -> {end}")
+    if not (finish >= begin if step > 0 else finish <= begin):
+        raise ShapeError("upper bound and lower bound inconsistent with step sign")
+    return (finish - begin) / step
+
+
+def arange_count(start: int, end: int, step: int) -> int:
+    """How many steps of int64 there are.
+
+    Raises:
+        OptionError: ``step`` has become 0.
+        ShapeError: int64 does not hold a number that is needed on the way.
+    """
+    if step == 0:
+        raise OptionError("step must be nonzero")
+    span = end - start + step - (1 if step > 0 else -1)
+    check(-(1 << 63) <= span < 1 << 63, "invalid size, possible overflow?")
+    return abs(span) // abs(step)
+
+
+def require_range(dtype: DType, name: str, *, also_complex: bool = False) -> None:
+    """That numbers of a dtype form ranges: bools do not, complex numbers have no order.
+
+    Raises:
+        UnsupportedDTypeError: they do not.
+    """
+    if dtype is bool_ or (dtype.is_complex and not also_complex):
+        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'")
+
+
+# ------------------------------------------------------------------------------------------------- linspace, logspace
+
+
+def inferred_dtype(start: complex, end: complex, dtype: DType | None, name: str) -> DType | None:
+    """The dtype of a range whose ends may be complex.
+
+    Raises:
+        DTypeError: a real one is asked for between complex ends.
+    """
+    if not (isinstance(start, complex) or isinstance(end, complex)):
+        return dtype
+    inferred = complex128 if get_default_dtype() is float64 else complex64
+    if dtype is not None and not dtype.is_complex:
+        raise DTypeError(
+            f"{name}: inferred dtype {inferred.scalar_type} can't be safely cast to passed dtype {dtype.scalar_type}"
+        )
+    return dtype or inferred
+
+
+def number_of(value: Tensor | complex, name: str, which: str) -> complex:
+    """The number of a zero-dim tensor.
+
+    Raises:
+        ShapeError: it has dimensions.
+    """
+    if not isinstance(value, Tensor):
+        return value
+    check(
+        value.ndim == 0,
+        f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value.ndim} dimension(s).",
+    )
+    # What a meta tensor holds is not known, and the range's form does not depend on it.
+    made: complex = 0j if value.is_meta and value.dtype.is_complex else 0 if value.is_meta else value.item()
+    return made
+
+
+def _meta_device(*ends: Tensor | complex) -> Device | None:
+    """Meta, for a range between ends that nobody knows."""
+    return next((each.device for each in ends if isinstance(each, Tensor) and each.is_meta), None)
+
+
+def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: int, base: float | None = None) -> Tensor:
+    """Writes numbers at equal distances, or with a base its powers of them, into ``out``."""
+    name = "linspace" if base is None else "logspace"
+    first, last = number_of(start, name, "start"), number_of(end, name, "end")
+    check(steps >= 0, "number of steps must be non-negative")
+    if out.numel() != steps:
+        give_size(out, (steps,))
+    if steps == 1 and base is None:
+        return fill_(out, first)
+    if steps == 0:
+        return out
+    require_range(out.dtype, f"{name}_cpu", also_complex=True)
+    begin, finish = (convert(each, out.dtype) for each in (first, last))
+    if steps == 1:
+        finish = begin
+    if base is None and out.dtype in (float16, bfloat16):
+        return out.copy_(_halves_of_line(begin, finish, steps, out.dtype, out.device).view(out.shape))
+    if not out.dtype.is_complex and (base is not None or not out.dtype.is_floating_point):
+        begin, finish = float(begin), float(finish)
+    step = (finish - begin) / max(steps - 1, 1)
+    if out.dtype is float32 and base is None:
+        step = _in_float32(step)
+    if base is None:
+        complete = linspace_complex if out.dtype.is_complex else linspace_element
+        return fill_by_index(out, complete, (begin, finish, step, steps))
+    kind = complex if out.dtype.is_complex else float
+    return fill_by_index(out, logspace_element, (kind(begin), kind(finish), kind(step), steps, kind(base)))
+
+
+@deferred
+def _in_float32(number: float) -> float:
+    """A number as float32 holds it."""
+    return ctypes.c_float(number).value
+
+
+def _halves_of_line(start: float, end: float, steps: int, dtype: DType, device: Device) -> Tensor:
+    """``linspace`` in 16 bits, which PyTorch rounds after every operation."""
+    first, last, count = (scalar_tensor(each, dtype=dtype, device=device) for each in (start, end, max(steps - 1, 1)))
+    step = div(sub(last, first), count)
+    index = arange(0, steps, device=device)
+    forward = add(mul(index.to(dtype), step), first)
+    backward = sub(last, mul(sub(steps - 1, index).to(dtype), step))
+    return where(index < steps // 2, forward, backward)
+
+
+def linspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any) -> Any:
+    # Each half is counted from its own end, so that both ends are met exactly.
+    index = row + column
+    return fma(step, index, start) if index < steps // 2 else fma(-step, steps - index - 1, end)
+
+
+def linspace_complex(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any) -> Any:
+    index = row + column
+    return start + step * index if index < steps // 2 else end - step * (steps - index - 1)
+
+
+def logspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any, base: Any) -> Any:
+    return base ** linspace_complex(row, column, start, end, step, steps)
+
+
+@op("aten::linspace")
+def linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    ...
+
+
+@linspace.kernel("CompositeExplicitAutograd")
+def linspace_kernel(start, end, steps, dtype, layout, device, pin_memory):
+    first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
+    chosen = inferred_dtype(first, last, dtype, "torch.linspace()")
+    device = device or _meta_device(start, end)
+    check(steps >= 0, "number of steps must be non-negative")
+    return space(empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), first, last, steps)
+
+
+@linspace.overload("Tensor_Tensor", category_override="factory")
+def linspace_tensors(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``linspace`` between zero-dim tensors."""
+    ...
+
+
+linspace_tensors.kernel("CompositeExplicitAutograd")(linspace_kernel)
+
+
+@linspace.overload("Tensor_Scalar", category_override="factory")
+def linspace_from_tensor(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``linspace`` from a zero-dim tensor."""
+    ...
+
+
+linspace_from_tensor.kernel("CompositeExplicitAutograd")(linspace_kernel)
+
+
+@linspace.overload("Scalar_Tensor", category_override="factory")
+def linspace_to_tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``linspace`` to a zero-dim tensor."""
+    ...
+
+
+linspace_to_tensor.kernel("CompositeExplicitAutograd")(linspace_kernel)
+
+
+@linspace.overload("out")
+def linspace_out(
+    start: Scalar, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` into a given tensor."""
+    ...
+
+
+@linspace_out.kernel("CPU", "CUDA", "Meta")
+def linspace_out_kernel(start, end, steps, out):
+    return space(out, start, end, steps)
+
+
+OUT: dict[str, Any] = {"category_override": "factory"}
+
+
+@linspace.overload("Tensor_Tensor_out", **OUT)
+def linspace_tensors_out(
+    start: Tensor, end: Tensor, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` between zero-dim tensors into a given tensor."""
+    ...
+
+
+linspace_tensors_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
+
+
+@linspace.overload("Tensor_Scalar_out", **OUT)
+def linspace_from_tensor_out(
+    start: Tensor, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` from a zero-dim tensor into a given tensor."""
+    ...
+
+
+linspace_from_tensor_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
+
+
+@linspace.overload("Scalar_Tensor_out", **OUT)
+def linspace_to_tensor_out(
+    start: Scalar, end: Tensor, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` to a zero-dim tensor into a given tensor."""
+    ...
+
+
+linspace_to_tensor_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
+
+
+@op("aten::logspace")
+def logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``base`` to the powers of ``linspace``."""
+    ...
+
+
+@logspace.kernel("CompositeExplicitAutograd")
+def logspace_kernel(start, end, steps, base, dtype, layout, device, pin_memory):
+    first, last = number_of(start, "logspace", "start"), number_of(end, "logspace", "end")
+    chosen = inferred_dtype(first, last, dtype, "torch.logspace()")
+    device = device or _meta_device(start, end)
+    check(steps >= 0, "number of steps must be non-negative")
+    made = empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
+    return space(made, first, last, steps, base)
+
+
+@logspace.overload("Tensor_Tensor", category_override="factory")
+def logspace_tensors(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``logspace`` between zero-dim tensors."""
+    ...
+
+
+logspace_tensors.kernel("CompositeExplicitAutograd")(logspace_kernel)
+
+
+@logspace.overload("Tensor_Scalar", category_override="factory")
+def logspace_from_tensor(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``logspace`` from a zero-dim tensor."""
+    ...
+
+
+logspace_from_tensor.kernel("CompositeExplicitAutograd")(logspace_kernel)
+
+
+@logspace.overload("Scalar_Tensor", category_override="factory")
+def logspace_to_tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    options: TensorOptions,
+) -> Tensor:
+    """``logspace`` to a zero-dim tensor."""
+    ...
+
+
+logspace_to_tensor.kernel("CompositeExplicitAutograd")(logspace_kernel)
+
+
+@logspace.overload("out")
+def logspace_out(
+    start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` into a given tensor."""
+    ...
+
+
+@logspace_out.kernel("CPU", "CUDA", "Meta")
+def logspace_out_kernel(start, end, steps, base, out):
+    return space(out, start, end, steps, base)
+
+
+@logspace.overload("Tensor_Tensor_out", **OUT)
+def logspace_tensors_out(
+    start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` between zero-dim tensors into a given tensor."""
+    ...
+
+
+logspace_tensors_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
+
+
+@logspace.overload("Tensor_Scalar_out", **OUT)
+def logspace_from_tensor_out(
+    start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` from a zero-dim tensor into a given tensor."""
+    ...
+
+
+logspace_from_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
+
+
+@logspace.overload("Scalar_Tensor_out", **OUT)
+def logspace_to_tensor_out(
+    start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` to a zero-dim tensor into a given tensor."""
+    ...
+
+
+logspace_to_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)

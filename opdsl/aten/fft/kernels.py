@@ -1,0 +1,192 @@
+"""Fourier transforms of real and complex numbers along several dimensions, on which all of ``opdsl.fft`` stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.aten.shape.complex_views import real
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.view_scatters import constant_pad_nd
+from opdsl.declare import Out, op
+from opdsl.errors import DimensionError
+from opdsl.kernels import check, copy_
+from opdsl.runtime import Tensor, float32, float64
+from opdsl.schema.vocabulary import SymInt
+
+NONE, BY_ROOT, BY_SIZE = range(3)
+"""What results are divided by: nothing, the root of the number of points, or that number (``fft_norm_mode``)."""
+
+
+def by_stride(self: Tensor, dims: Sequence[int]) -> list[int]:
+    """Dimensions in the order in which they lie in memory, the outermost first."""
+    return sorted(dims, key=lambda dim: -self.strides[dim])
+
+
+def strides_of(self: Tensor, shape: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
+    """The strides that PyTorch's transforms give (``_exec_fft`` in ATen/native/mkl/SpectralOps.cpp).
+
+    The dimensions along which is transformed lie innermost, in the order given, the others as those of the input do.
+    """
+    others = by_stride(self, [dim for dim in range(self.ndim) if dim not in dims])
+    strides = [0] * self.ndim
+    step = 1
+    for dim in reversed((*others, *dims)):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def require_dims(name: str, self: Tensor, dims: Sequence[int], least: int, normalization: int) -> None:
+    """That a tensor has the dimensions along which it is to be transformed, each of them once.
+
+    Raises:
+        DimensionError: there is no such dimension.
+        ShapeError: one is there twice, or fewer than ``least``; or there is no such normalization.
+    """
+    check(0 <= normalization <= 2, f"{name}: normalization is 0, 1 or 2, got {normalization}")
+    for dim in dims:
+        if not 0 <= dim < self.ndim:
+            raise DimensionError(f"{name}: a tensor of {self.ndim} dimensions has no dimension {dim}")
+    check(len(set(dims)) == len(dims) >= least, f"{name}: dimensions must be unique, and at least {least}", got=dims)
+
+
+def resized(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
+    """A shape with another size of one dimension."""
+    return (*shape[:dim], size, *shape[dim + 1 :])
+
+
+# ------------------------------------------------------------------------------------------------------------ _fft_c2c
+
+
+@op("aten::_fft_c2c", structured=False, out=Out(explicit=True))
+def _fft_c2c(self: Tensor, dim: list[SymInt], normalization: int, forward: bool) -> Tensor:
+    """The Fourier transform of complex numbers along dimensions, or its inverse.
+
+    Args:
+        self: complex.
+        dim: the dimensions, none of them negative.
+        normalization: what the result is divided by, see ``NONE``.
+        forward: whether the exponent is negative.
+    """
+    ...
+
+
+@_fft_c2c.meta
+def _fft_c2c_meta(ctx, self, dim, normalization, forward):
+    check(self.is_complex(), f"_fft_c2c expects a complex tensor, but got {self.dtype.name}")
+    require_dims("_fft_c2c", self, dim, 0, normalization)
+    strides = strides_of(self, self.shape, by_stride(self, dim)) if dim else None
+    ctx.set_output(0, self.shape, strides, like=self)
+
+
+@_fft_c2c.out_kernel("CPU", compiled=False)
+def _fft_c2c_cpu(self, dim, normalization, forward, out):
+    from opdsl.backends.cpu import fourier
+
+    if not dim or not self.numel():
+        copy_(out, self)
+    else:
+        fourier.c2c(self.array, dim, normalization, forward, out.array)
+
+
+@_fft_c2c.derivative("self")
+def _fft_c2c_derivative(grad, dim, normalization, forward):
+    return _fft_c2c(grad, dim, normalization, not forward)
+
+
+# ------------------------------------------------------------------------------------------------------------ _fft_r2c
+
+
+@op("aten::_fft_r2c", tags="core", structured=False, out=Out(explicit=True, tags=()))
+def _fft_r2c(self: Tensor, dim: list[int], normalization: int, onesided: bool) -> Tensor:
+    """The Fourier transform of real numbers along dimensions.
+
+    Args:
+        self: float32 or float64.
+        dim: the dimensions, none of them negative.
+        normalization: what the result is divided by, see ``NONE``.
+        onesided: whether the last of the dimensions ends where the rest follows by symmetry.
+    """
+    ...
+
+
+@_fft_r2c.meta
+def _fft_r2c_meta(ctx, self, dim, normalization, onesided):
+    check(self.dtype in (float32, float64), f"_fft_r2c: Expected a floating point tensor, but got {self.dtype.name}")
+    require_dims("_fft_r2c", self, dim, 1, normalization)
+    last = dim[-1]
+    shape = resized(self.shape, last, self.shape[last] // 2 + 1) if onesided else self.shape
+    strides = strides_of(self, shape, [*by_stride(self, dim[:-1]), last])
+    ctx.set_output(0, shape, strides, like=self, dtype=self.dtype.to_complex())
+
+
+@_fft_r2c.out_kernel("CPU", compiled=False)
+def _fft_r2c_cpu(self, dim, normalization, onesided, out):
+    from opdsl.backends.cpu import fourier
+
+    if not self.numel():
+        return
+    if onesided:
+        fourier.r2c(self.array, dim, normalization, out.array)
+    else:
+        fourier.c2c(self.array, dim, normalization, True, out.array)
+
+
+@_fft_r2c.derivative("self")
+def _fft_r2c_derivative(grad, self, dim, normalization, onesided):
+    """The frequencies that were left out count as zeros; then it is the transform back."""
+    last = dim[-1]
+    missing = self.shape[last] - grad.shape[last] if onesided else 0
+    whole = constant_pad_nd(grad, (*(0, 0) * (grad.ndim - 1 - last), 0, missing)) if missing else grad
+    return real(_fft_c2c(whole, dim, normalization, False))
+
+
+# ------------------------------------------------------------------------------------------------------------ _fft_c2r
+
+
+@op("aten::_fft_c2r", tags="core", structured=False, out=Out(explicit=True, tags=()))
+def _fft_c2r(self: Tensor, dim: list[int], normalization: int, last_dim_size: SymInt) -> Tensor:
+    """The inverse Fourier transform of what has real numbers as its result.
+
+    Args:
+        self: complex; the last of the dimensions ends where the rest follows by symmetry.
+        dim: the dimensions, none of them negative.
+        normalization: what the result is divided by, see ``NONE``.
+        last_dim_size: how many points the result has along the last of the dimensions.
+    """
+    ...
+
+
+@_fft_c2r.meta
+def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
+    check(self.is_complex(), f"_fft_c2r expects a complex tensor, but got {self.dtype.name}")
+    require_dims("_fft_c2r", self, dim, 1, normalization)
+    check(last_dim_size >= 0, f"Invalid number of data points ({last_dim_size}) specified")
+    last = dim[-1]
+    shape = resized(self.shape, last, last_dim_size)
+    # PyTorch transforms the other dimensions first, and then what that gives.
+    between = self
+    if len(dim) > 1:
+        between = self.as_strided(self.shape, strides_of(self, self.shape, by_stride(self, dim[:-1])))
+    ctx.set_output(0, shape, strides_of(between, shape, [last]), like=self, dtype=self.dtype.to_real())
+
+
+@_fft_c2r.out_kernel("CPU", compiled=False)
+def _fft_c2r_cpu(self, dim, normalization, last_dim_size, out):
+    from opdsl.backends.cpu import fourier
+
+    if out.numel():
+        fourier.c2r(self.array, dim, normalization, out.array)
+
+
+@_fft_c2r.derivative("self")
+def _fft_c2r_derivative(grad, dim, normalization):
+    """The transform of real numbers; what stands for two frequencies counts twice."""
+    last = dim[-1]
+    found = _fft_r2c(grad, dim, normalization, True)
+    twice = grad.shape[last] - found.shape[last]
+    if twice <= 0:
+        return found
+    once = grad.new_ones((found.shape[last] - twice,))
+    factors = cat([once[:1], grad.new_ones((twice,)) * 2, once[1:]])
+    return found * factors.view((-1, *(1,) * (grad.ndim - 1 - last)))

@@ -1,0 +1,458 @@
+"""Fourier transforms: ``opdsl.fft``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.aten.create.factories import empty
+from opdsl.aten.create.ranges import arange_out, arange_start_out
+from opdsl.aten.fft.kernels import BY_ROOT, BY_SIZE, NONE, _fft_c2c, _fft_c2r, _fft_r2c
+from opdsl.aten.shape.rearranging import roll
+from opdsl.aten.shape.view_scatters import constant_pad_nd
+from opdsl.declare import op
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import DimensionError, DTypeError
+from opdsl.kernels import check, resize_output, write_out
+from opdsl.runtime import Device, DType, Layout, Tensor, float32, float64, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Ints, SymInt, SymInts
+
+Sizes = Sequence[int]
+
+
+def listed(sizes: int | Sequence[int] | None) -> Sizes | None:
+    """Sizes or dimensions, for which one number may stand."""
+    return (sizes,) if isinstance(sizes, int) else sizes
+
+
+# ----------------------------------------------------------------------------------------------------------- arguments
+
+
+class Direction(NamedTuple):
+    """Which way a transform goes.
+
+    forward: whether its exponent is negative, and it is not divided by the number of points unless ``norm`` says so.
+    """
+
+    forward: bool
+
+    def normalization(self, norm: str | None) -> int:
+        """What ``norm`` means.
+
+        Raises:
+            ShapeError: nothing.
+        """
+        modes = {"backward": (BY_SIZE, NONE), "forward": (NONE, BY_SIZE), "ortho": (BY_ROOT, BY_ROOT)}
+        check(norm is None or norm in modes, f'Invalid normalization mode: "{norm}"')
+        return modes[norm or "backward"][self.forward]
+
+
+def promoted(self: Tensor, *, to_complex: bool = False) -> Tensor:
+    """A tensor in a dtype that can be transformed (``promote_tensor_fft``).
+
+    Raises:
+        DTypeError: of 16-bit numbers there is no transform.
+    """
+    dtype = self.dtype
+    if not dtype.is_complex:
+        dtype = dtype if dtype.is_floating_point else get_default_dtype()
+        if dtype not in (float32, float64):
+            raise DTypeError(f"Unsupported dtype {dtype.scalar_type}. Convert first: x.to(float32).")
+    return self.to(dtype.to_complex() if to_complex else dtype)
+
+
+def fitted(self: Tensor, dims: Sizes, sizes: Sizes) -> Tensor:
+    """A tensor cut off, or continued with zeros, to the sizes of dimensions (``resize_fft_input``)."""
+    pads = [0] * (2 * self.ndim)
+    for dim, size in zip(dims, sizes, strict=True):
+        missing = size - self.shape[dim]
+        if missing > 0:
+            pads[2 * (self.ndim - 1 - dim) + 1] = missing
+        elif missing:
+            self = self.narrow(dim, 0, size)
+    return constant_pad_nd(self, pads) if any(pads) else self
+
+
+def place_of(self: Tensor, dim: int) -> int:
+    """A dimension, counted from the front.
+
+    Raises:
+        DimensionError: there is none.
+    """
+    if not self.ndim:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dimension(dim, self.ndim)
+
+
+def require_points(size: int) -> None:
+    """That there is something to transform.
+
+    Raises:
+        ShapeError: there is not.
+    """
+    check(size >= 1, f"Invalid number of data points ({size}) specified")
+
+
+class Region(NamedTuple):
+    """Along which dimensions is transformed, and how many points of each."""
+
+    dims: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def region_of(self: Tensor, s: Sizes | None, dim: Sizes | None) -> Region:
+    """What ``s`` and ``dim`` mean (``canonicalize_fft_shape_and_dim_args``).
+
+    Raises:
+        DimensionError: a dimension is not there.
+        ShapeError: they do not fit each other or the tensor.
+    """
+    dims = None if dim is None else tuple(place_of(self, each) for each in dim)
+    check(dims is None or len(set(dims)) == len(dims), "FFT dims must be unique")
+    if s is None:
+        dims = tuple(range(self.ndim)) if dims is None else dims
+        sizes = tuple(self.shape[each] for each in dims)
+    else:
+        check(dims is None or len(dims) == len(s), "When given, dim and shape arguments must have the same length")
+        check(
+            len(s) <= self.ndim,
+            f"Got shape with {len(s)} values but input tensor only has {self.ndim} dimensions.",
+        )
+        dims = tuple(range(self.ndim - len(s), self.ndim)) if dims is None else dims
+        sizes = tuple(self.shape[each] if size == -1 else size for each, size in zip(dims, s, strict=True))
+    for size in sizes:
+        check(size > 0, f"Invalid number of data points ({size}) specified")
+    return Region(dims, sizes)
+
+
+def region_of_half(name: str, self: Tensor, s: Sizes | None, dim: Sizes | None) -> tuple[Region, int]:
+    """What they mean where the result is real, and so the input ends where the rest follows by symmetry.
+
+    Returns:
+        The region of the input, and how many points the result has along the last dimension.
+
+    Raises:
+        DimensionError, ShapeError: see ``region_of``.
+    """
+    dims, sizes = region_of(self, s, dim)
+    check(sizes, f"{name} must transform at least one axis")
+    last = 2 * (self.shape[dims[-1]] - 1) if s is None or s[-1] == -1 else sizes[-1]
+    require_points(last)
+    return Region(dims, (*sizes[:-1], last // 2 + 1)), last
+
+
+def require_real(name: str, self: Tensor) -> None:
+    """That what is transformed is real.
+
+    Raises:
+        DTypeError: it is not.
+    """
+    if self.is_complex():
+        raise DTypeError(f"{name} expects a real input tensor, but got {self.dtype.scalar_type}")
+
+
+# ------------------------------------------------------------------------------------------------------- one dimension
+
+
+def full_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The transform along a dimension of numbers of any kind."""
+    if not self.is_complex():
+        return half_line(name, direction, self, n, dim, norm, onesided=False)
+    taken, dimension = line_of(promoted(self), n, dim)
+    return _fft_c2c(taken, (dimension,), direction.normalization(norm), direction.forward)
+
+
+def line_of(self: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
+    """A tensor with ``n`` points along a dimension, and that dimension.
+
+    Raises:
+        DimensionError, ShapeError: there is no such dimension or no point.
+    """
+    dimension = place_of(self, dim)
+    require_points(self.shape[dimension] if n is None else n)
+    return (self if n is None else fitted(self, (dimension,), (n,))), dimension
+
+
+def half_line(
+    name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None, onesided: bool = True
+) -> Tensor:
+    """The transform of real numbers along a dimension; the conjugate one of the transform forward is the one back."""
+    require_real(name, self)
+    taken, dimension = line_of(promoted(self), n, dim)
+    found = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
+    return found if direction.forward else found.conj()
+
+
+def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The transform along a dimension of numbers whose transform is real."""
+    taken = promoted(self, to_complex=True)
+    dimension = place_of(taken, dim)
+    size = 2 * (taken.shape[dimension] - 1) if n is None else n
+    require_points(size)
+    if n is not None:
+        taken = fitted(taken, (dimension,), (n // 2 + 1,))
+    normalization = direction.normalization(norm)
+    return _fft_c2r(taken.conj() if direction.forward else taken, (dimension,), normalization, size)
+
+
+# -------------------------------------------------------------------------------------------------- several dimensions
+
+
+def full_box(
+    name: str, direction: Direction, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None
+) -> Tensor:
+    """The transform along dimensions of numbers of any kind."""
+    region = region_of(self, s, dim)
+    taken = promoted(fitted(self, *region), to_complex=True)
+    return _fft_c2c(taken, region.dims, direction.normalization(norm), direction.forward)
+
+
+def half_box(
+    name: str, direction: Direction, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None
+) -> Tensor:
+    """The transform of real numbers along dimensions."""
+    if self.is_complex():
+        raise DTypeError(f"{name} expects a real-valued input tensor, but got {self.dtype.scalar_type}")
+    region = region_of(self, s, dim)
+    check(region.sizes, f"{name} must transform at least one axis")
+    taken = fitted(promoted(self), *region)
+    normalization = direction.normalization(norm)
+    if direction.forward:
+        return _fft_r2c(taken, region.dims, normalization, True)
+    found = _fft_r2c(taken, region.dims[-1:], normalization, True).conj()
+    return _fft_c2c(found, region.dims[:-1], normalization, False) if len(region.dims) > 1 else found
+
+
+def real_box(
+    name: str, direction: Direction, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None
+) -> Tensor:
+    """The transform along dimensions of numbers whose transform is real."""
+    region, last = region_of_half(name, self, s, dim)
+    taken = promoted(fitted(self, *region), to_complex=True)
+    normalization = direction.normalization(norm)
+    if not direction.forward:
+        return _fft_c2r(taken, region.dims, normalization, last)
+    if len(region.dims) > 1:
+        taken = _fft_c2c(taken, region.dims[:-1], normalization, True)
+    return _fft_c2r(taken.conj(), region.dims[-1:], normalization, last)
+
+
+# -------------------------------------------------------------------------------------------------------- declarations
+
+
+def store(name: str, is_real: bool, out: Tensor, value: Tensor, *, restrides: bool = False) -> Tensor:
+    """Store a transform in a tensor of the same kind of numbers, which may have another precision.
+
+    Args:
+        restrides: whether what is resized gets the strides of the value: PyTorch writes conjugates by a TensorIterator.
+
+    Raises:
+        DTypeError: it has another kind.
+    """
+    if out.is_complex() == is_real or not (out.is_complex() or out.is_floating_point()):
+        kind = "floating point" if is_real else "complex"
+        raise DTypeError(f"{name} expects a {kind} output tensor, but got {out.dtype.scalar_type}")
+    if not restrides:
+        resize_output(out, value.shape)
+    return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype))
+
+
+def entry(name: str) -> dict[str, Any]:
+    """What the entries of a transform say; PyTorch's kernels have it in their names that sizes may be symbols."""
+    return {
+        "python_module": "fft",
+        "variants": "function",
+        "dispatch": {"CompositeImplicitAutograd": f"fft_{name}_symint"},
+    }
+
+
+Line = Callable[[str, Direction, Tensor, int | None, int, str | None], Tensor]
+Box = Callable[[str, Direction, Tensor, Sizes | None, Sizes | None, str | None], Tensor]
+
+
+def declare_line(name: str, transform: Line, direction: Direction, text: str) -> Any:
+    """Declare a transform along one dimension.
+
+    Args:
+        name: of the function, ``"rfft"``.
+        transform: what it does.
+        direction: which way.
+        text: the documentation.
+    """
+
+    def along(self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return transform(name, direction, self, n, dim, norm)
+
+    along.__doc__ = f"{text} of ``n`` points along ``dim``."
+    declared = op(f"aten::fft_{name}", **entry(name))(along)
+
+    @declared.out_variant(**entry(name))
+    def along_out(
+        self: Tensor,
+        n: SymInt | None = None,
+        dim: int = -1,
+        norm: str | None = None,
+        *,
+        out: Tensor[Alias("a", write=True)],
+    ) -> Tensor[Alias("a", write=True)]:
+        """The same into a given tensor."""
+        is_real = transform is real_line
+        is_conjugate = not (is_real or direction.forward or self.is_complex())
+        return store(name, is_real, out, transform(name, direction, self, n, dim, norm), restrides=is_conjugate)
+
+    return declared
+
+
+FORWARD, BACK = Direction(forward=True), Direction(forward=False)
+
+fft_fft = declare_line("fft", full_line, FORWARD, "The discrete Fourier transform")
+fft_ifft = declare_line("ifft", full_line, BACK, "The inverse discrete Fourier transform")
+fft_rfft = declare_line("rfft", half_line, FORWARD, "The half that says all of the transform of real numbers")
+fft_irfft = declare_line("irfft", real_line, BACK, "The inverse of ``rfft``")
+fft_hfft = declare_line("hfft", real_line, FORWARD, "The transform, which is real, of half a symmetric signal")
+fft_ihfft = declare_line("ihfft", half_line, BACK, "The inverse of ``hfft``")
+
+
+def declare_box(name: str, transform: Box, direction: Direction, text: str, **more: Any) -> None:
+    """Declare a transform along several dimensions, and the one along the last two by default.
+
+    Args:
+        name: of the function without what tells the two apart, ``"rfft"``.
+        transform: what it does.
+        direction: which way.
+        text: the documentation.
+        more: what the functional entries say besides.
+    """
+    full = f"{name}n"
+
+    def over(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] | None = None, norm: str | None = None) -> Tensor:
+        return transform(full, direction, self, listed(s), listed(dim), norm)
+
+    over.__doc__ = f"{text} of ``s`` points along ``dim``, all or the last dimensions by default."
+    declared = op(f"aten::fft_{full}", **entry(full), **more)(over)
+
+    def store_box(out: Tensor, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None) -> Tensor:
+        return store(full, transform is real_box, out, transform(full, direction, self, s, dim, norm))
+
+    @declared.out_variant(**entry(full))
+    def over_out(
+        self: Tensor,
+        s: SymInts[1] | None = None,
+        dim: Ints[1] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor[Alias("a", write=True)],
+    ) -> Tensor[Alias("a", write=True)]:
+        """The same into a given tensor."""
+        return store_box(out, self, listed(s), listed(dim), norm)
+
+    def plane(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] = (-2, -1), norm: str | None = None) -> Tensor:
+        return transform(full, direction, self, listed(s), listed(dim), norm)
+
+    plane.__doc__ = f"{text} of ``s`` points along two dimensions."
+    declared_plane = op(f"aten::fft_{name}2", **entry(f"{name}2"), **more)(plane)
+
+    @declared_plane.out_variant(**entry(f"{name}2"))
+    def plane_out(
+        self: Tensor,
+        s: SymInts[1] | None = None,
+        dim: Ints[1] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor[Alias("a", write=True)],
+    ) -> Tensor[Alias("a", write=True)]:
+        """The same into a given tensor."""
+        return store_box(out, self, listed(s), listed(dim), norm)
+
+
+declare_box("fft", full_box, FORWARD, "The discrete Fourier transform")
+declare_box("ifft", full_box, BACK, "The inverse discrete Fourier transform")
+declare_box("rfft", half_box, FORWARD, "The half that says all of the transform of real numbers")
+declare_box("irfft", real_box, BACK, "The inverse of ``rfftn``")
+HERMITIAN = {"use_const_ref_for_mutable_tensors": True}
+declare_box("hfft", real_box, FORWARD, "The transform, which is real, of half a symmetric signal", **HERMITIAN)
+declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
+
+# --------------------------------------------------------------------------------------------------------- frequencies
+
+
+def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[[int, Tensor], None]) -> None:
+    """Declare a function that makes the frequencies which a transform tells apart.
+
+    Args:
+        name: of the function.
+        count: how many frequencies there are for as many points.
+        write: resizes a tensor and writes the numbers of the frequencies.
+    """
+    options: dict[str, Any] = {"python_module": "fft", "variants": "function"}
+
+    @op(f"aten::fft_{name}", **options)
+    def frequencies(
+        n: int,
+        d: float = 1.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
+        ...
+
+    def fill(n: int, d: float, out: Tensor) -> Tensor:
+        if not (out.is_floating_point() or out.is_complex()):
+            raise DTypeError(f"{name} requires a floating point or complex dtype")
+        write(n, out)
+        return out.mul_(1.0 / (n * d)) if n * d else out.div_(n * d)
+
+    @frequencies.kernel("CompositeExplicitAutograd")
+    def frequencies_kernel(n, d, dtype, layout, device, pin_memory):
+        chosen = get_default_dtype() if dtype is None else dtype
+        return fill(n, d, empty([count(n)], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory))
+
+    @frequencies.out_variant(**options)
+    def frequencies_out(
+        n: int, d: float = 1.0, *, out: Tensor[Alias("a", write=True)]
+    ) -> Tensor[Alias("a", write=True)]:
+        """The same into a given tensor."""
+        ...
+
+    @frequencies_out.kernel("CompositeExplicitAutograd")
+    def frequencies_out_kernel(n, d, out):
+        return fill(n, d, out)
+
+
+def write_all(n: int, out: Tensor) -> None:
+    """The numbers of the frequencies in the order of a transform: the negative ones come last."""
+    arange_out(n, out=out)
+    arange_start_out(-(n // 2), 0, 1, out=out.narrow(0, (n + 1) // 2, n // 2))
+
+
+def write_half(n: int, out: Tensor) -> None:
+    """The numbers of the frequencies that are not negative."""
+    arange_out(n // 2 + 1, out=out)
+
+
+declare_frequencies("fftfreq", lambda n: n, write_all)
+declare_frequencies("rfftfreq", lambda n: n // 2 + 1, write_half)
+
+# --------------------------------------------------------------------------------------------------------------- shifts
+
+
+def shifted(self: Tensor, dim: Sizes | None, more: int) -> Tensor:
+    """A tensor rolled by half of each dimension, or by what is ``more`` than half rounded down."""
+    dims = tuple(range(self.ndim)) if dim is None else tuple(place_of(self, each) for each in dim)
+    return roll(self, tuple((self.shape[each] + more) // 2 for each in dims), dims)
+
+
+@op("aten::fft_fftshift", variants="function", python_module="fft")
+def fft_fftshift(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
+    """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
+    return shifted(self, listed(dim), 0)
+
+
+@op("aten::fft_ifftshift", variants="function", python_module="fft")
+def fft_ifftshift(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
+    """The inverse of ``fftshift``."""
+    return shifted(self, listed(dim), 1)

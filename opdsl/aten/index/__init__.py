@@ -1,0 +1,1 @@
+"""Elements taken from, written to and sorted into positions."""

@@ -1,0 +1,317 @@
+"""Where numbers belong among sorted ones, and whether they are among any.
+
+The rules are those of ATen/native/Bucketization.cpp and TensorCompare.cpp.
+"""
+
+from __future__ import annotations
+
+from opdsl.aten.index.sorted_positions import places_above
+from opdsl.aten.index.sorting import sort_stable
+from opdsl.aten.index.uniqueness import distinct
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Out, op
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import MetaContext, check, copy_, range_of
+from opdsl.runtime import Category, DType, Tensor, bool_, float64, int32, int64, number_dtype, result_type
+from opdsl.schema.vocabulary import Scalar
+
+# -------------------------------------------------------------------------------------------------------- searchsorted
+
+
+def is_behind(right: bool, side: str | None) -> bool:
+    """Whether a value stands behind boundaries that equal it.
+
+    Raises:
+        ShapeError: ``side`` is neither, or says another thing than ``right``.
+    """
+    check(side in (None, "left", "right"), f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    check(
+        not (right and side == "left"),
+        "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True",
+    )
+    return right or side == "right"
+
+
+def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
+    """That a sorter has positions of boundaries.
+
+    Raises:
+        ShapeError, DTypeError: it has not.
+    """
+    if sorter is None:
+        return
+    check(
+        sorter.shape == boundaries.shape,
+        "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+        f"{list(boundaries.shape)}and got sorter tensor {list(sorter.shape)}",
+    )
+    if sorter.dtype is not int64:
+        raise DTypeError(
+            f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type}"
+        )
+    found = None if sorter.is_meta else range_of(sorter)
+    check(
+        found is None or (found[0] >= 0 and found[1] < boundaries.shape[-1]),
+        "torch.searchsorted(): sorter index out of range",
+    )
+
+
+def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
+    """That values of a shape have boundaries (``searchsorted_pre_check``).
+
+    Raises:
+        ShapeError: they have not.
+    """
+    ndim = boundaries.ndim
+    check(
+        len(shape) > 0 or ndim == 1,
+        "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+        f"boundaries tensor dim({ndim}) and input value's dim({len(shape)}) numel(1)",
+    )
+    check(ndim != 0, "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+    check(
+        ndim == 1 or boundaries.shape[:-1] == shape[:-1],
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+        f"tensor and input value tensor must match, but we got boundaries tensor {list(boundaries.shape)} and input "
+        f"value tensor {list(shape)}",
+    )
+
+
+def require_ordered(common: DType) -> None:
+    """That numbers are compared.
+
+    Raises:
+        UnsupportedDTypeError: they are bools, or complex.
+    """
+    if common is bool_ or common.is_complex:
+        raise UnsupportedDTypeError(
+            f"\"searchsorted_out_cpu\" not implemented for '{common.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def places_meta(ctx: MetaContext, boundaries: Tensor, self: Tensor | Scalar, out_int32: bool) -> None:
+    """What the shape functions have in common."""
+    shape = self.shape if isinstance(self, Tensor) else ()
+    wanted = int32 if out_int32 else int64
+    out = ctx.maybe_get_output()
+    if out is not None and out.dtype is not wanted:
+        raise DTypeError(
+            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending "
+            f"on whether out_int32 flag is True, but we got output tensor's dtype {out.dtype.scalar_type} and "
+            f"out_int32 flag is {out_int32}"
+        )
+    check_boundaries(boundaries, shape)
+    if 0 not in shape:
+        require_ordered(result_type((boundaries, self), get_default_dtype()))
+    ctx.set_output(0, shape, like=boundaries, dtype=wanted)
+
+
+def write_places(out: Tensor, boundaries: Tensor, self: Tensor | Scalar, right: bool, sorter: Tensor | None) -> None:
+    """Write before how many boundaries values stand."""
+    if out.numel() == 0:
+        return
+    common = result_type((boundaries, self), get_default_dtype())
+    if sorter is not None:
+        boundaries = boundaries.gather(-1, sorter)
+    values = self if isinstance(self, Tensor) else boundaries.new_full((), self, dtype=number_dtype(self))
+    wide = float64 if common.category is Category.FLOAT else int64
+    edges, rows = (each.to(common).to(wide) for each in (boundaries, values))
+    count = boundaries.numel() // max(boundaries.shape[-1], 1) if boundaries.ndim > 1 else 1
+    # Without boundaries there is nothing to count rows of.
+    if boundaries.shape[-1] == 0:
+        out.fill_(0)
+        return
+    found = places_above(edges.reshape((count, -1)), rows.reshape((count, -1)), right)
+    copy_(out, found.reshape(out.shape))
+
+
+@op("aten::searchsorted.Tensor", structured=False, out=Out("searchsorted.Tensor_out", explicit=True))
+def searchsorted(
+    sorted_sequence: Tensor,
+    self: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where to insert numbers into sorted ones, so that these stay sorted.
+
+    Args:
+        sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
+        self: the numbers.
+        out_int32: whether positions are int32.
+        right: whether a number is inserted behind those that equal it.
+        side: ``left`` or ``right``, another way to say it.
+        sorter: positions that sort ``sorted_sequence``, which then need not be.
+
+    >>> import opdsl
+    >>> opdsl.searchsorted(opdsl.tensor([1, 3, 5]), opdsl.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    ...
+
+
+@searchsorted.meta
+def searchsorted_meta(ctx, sorted_sequence, self, out_int32, right, side, sorter):
+    is_behind(right, side)
+    places_meta(ctx, sorted_sequence, self, out_int32)
+    check_sorter(sorted_sequence, sorter)
+
+
+@searchsorted.out_kernel("CPU", "CUDA", compiled=False)
+def searchsorted_cpu(sorted_sequence, self, out_int32, right, side, sorter, out):
+    write_places(out, sorted_sequence, self, is_behind(right, side), sorter)
+
+
+@searchsorted.overload("Scalar", structured=False, out=Out("searchsorted.Scalar_out", explicit=True))
+def searchsorted_scalar(
+    sorted_sequence: Tensor,
+    self: Scalar,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where to insert a number into sorted ones."""
+    ...
+
+
+searchsorted_scalar.meta(searchsorted_meta)
+searchsorted_scalar.out_kernel("CPU", "CUDA", compiled=False)(searchsorted_cpu)
+
+
+# ----------------------------------------------------------------------------------------------------------- bucketize
+
+
+@op("aten::bucketize.Tensor", structured=False, out=Out("bucketize.Tensor_out", explicit=True))
+def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Between which of sorted boundaries numbers lie, counted from 0; at one, behind it if ``right``."""
+    ...
+
+
+@bucketize.meta
+def bucketize_meta(ctx, self, boundaries, out_int32, right):
+    check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    places_meta(ctx, boundaries, self, out_int32)
+
+
+@bucketize.out_kernel("CPU", "CUDA", compiled=False)
+def bucketize_cpu(self, boundaries, out_int32, right, out):
+    write_places(out, boundaries, self, right, None)
+
+
+@bucketize.overload("Scalar", autogen="bucketize.Scalar_out")
+def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Between which of sorted boundaries a number lies."""
+    ...
+
+
+@bucketize_scalar.kernel("CPU", "CUDA", "Meta")
+def bucketize_scalar_kernel(self, boundaries, out_int32, right):
+    check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted_scalar(boundaries, self, out_int32=out_int32, right=right)
+
+
+# ---------------------------------------------------------------------------------------------------------------- isin
+
+
+def require_comparable(elements: Tensor | Scalar, tests: Tensor | Scalar) -> None:
+    """That PyTorch looks for elements of these dtypes.
+
+    Raises:
+        DTypeError: it does not.
+    """
+    for each in (elements, tests):
+        if isinstance(each, Tensor) and (each.dtype is bool_ or each.dtype.is_complex):
+            raise DTypeError(f"Unsupported input type encountered for isin(): {each.dtype.scalar_type}")
+
+
+def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
+    """Which elements are among others: sorted together, they stand before one that equals them."""
+    if assume_unique:
+        values, inverse = elements.flatten(), None
+    else:
+        values, inverse, _ = distinct(elements.flatten())
+        tests = distinct(tests.flatten())[0]
+    ordered, order = sort_stable(cat((values, tests.flatten())), stable=True)
+    repeats = ordered.new_zeros(ordered.shape, dtype=bool_)
+    repeats.narrow(0, 0, ordered.shape[0] - 1).copy_(ordered[1:] == ordered[:-1])
+    mask = repeats.new_zeros(repeats.shape).scatter(0, order, repeats).narrow(0, 0, values.shape[0])
+    return (mask if inverse is None else mask.index_select(0, inverse)).reshape(elements.shape)
+
+
+def found_one_by_one(elements: Tensor, tests: Tensor) -> Tensor:
+    """Which elements are among few others."""
+    found = elements.new_zeros(elements.shape, dtype=bool_)
+    for each in tests.flatten().unbind():
+        found = found.logical_or(elements == each)
+    return found
+
+
+def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
+    """Which elements are among others, the faster way (``isin_Tensor_Tensor_out``)."""
+    if elements.numel() == 0 or tests.numel() == 0:
+        return elements.new_zeros(elements.shape, dtype=bool_)
+    common = result_type((elements, tests), get_default_dtype())
+    elements, tests = elements.to(common), tests.to(common)
+    if tests.numel() < int(10.0 * elements.numel() ** 0.145):
+        return found_one_by_one(elements, tests)
+    return found_by_sorting(elements, tests, assume_unique=assume_unique)
+
+
+@op("aten::isin.Tensor_Tensor", out=True)
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+    ...
+
+
+@isin.meta
+def isin_meta(ctx, elements, test_elements, assume_unique, invert):
+    require_comparable(elements, test_elements)
+    ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
+
+
+@isin.out_kernel("CPU", "CUDA", compiled=False)
+def isin_kernel(elements, test_elements, assume_unique, invert, out):
+    found = is_among(elements, test_elements, assume_unique=assume_unique)
+    copy_(out, found.logical_not() if invert else found)
+
+
+@isin.overload("Tensor_Scalar", out=True)
+def isin_scalar(elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements equal a number; those that do not if ``invert``."""
+    ...
+
+
+@isin_scalar.meta
+def isin_scalar_meta(ctx, elements, test_element, assume_unique, invert):
+    require_comparable(elements, test_element)
+    ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
+
+
+@isin_scalar.out_kernel("CPU", "CUDA", compiled=False)
+def isin_scalar_kernel(elements, test_element, assume_unique, invert, out):
+    copy_(out, elements != test_element if invert else elements == test_element)
+
+
+@isin.overload("Scalar_Tensor", out=True)
+def isin_of_number(
+    element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether a number is among others."""
+    ...
+
+
+@isin_of_number.meta
+def isin_of_number_meta(ctx, element, test_elements, assume_unique, invert):
+    require_comparable(element, test_elements)
+    ctx.set_output(0, (), like=test_elements, dtype=bool_)
+
+
+@isin_of_number.out_kernel("CPU", "CUDA", compiled=False)
+def isin_of_number_kernel(element, test_elements, assume_unique, invert, out):
+    found = (test_elements == element).any()
+    copy_(out, found.logical_not() if invert else found)

@@ -1,0 +1,390 @@
+"""Operators that write along a dimension where a vector of positions leads, or among all elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten._shared.checks import check_alpha
+from opdsl.aten._shared.index_tensors import BOTH, LONG, among_all, as_int64, require_inside, sizes_of
+from opdsl.aten.index.gathering import require_apart, selected
+from opdsl.aten.index.scattering import IN_PLACE, add_scalar_function
+from opdsl.declare import Out, op, traceable
+from opdsl.errors import DimensionError, DTypeError, PositionError
+from opdsl.kernels import Positions, check, clone, copy_, scatter
+from opdsl.kernels.iteration.numbers import to_element
+from opdsl.runtime import Tensor, require_no_overlap, require_writable, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+
+def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | complex, out: Tensor, *combine: Any) -> None:
+    """Make ``out`` what ``self`` is, with values written at the positions of a dimension that a vector tells.
+
+    Args:
+        self, out: of one shape; the same memory in an in-place call.
+        dim: of the positions.
+        index: int32 or int64.
+        values: a number, or a tensor with the positions in place of the dimension.
+        combine: a scalar function of what is there, a value, and the numbers that follow; nothing writes the values.
+    """
+    dimension = wrap_dimension(dim, self.ndim)
+    strides, positions = selected(out, dimension, index)
+    if out is not self and out.data_ptr() != self.data_ptr():
+        copy_(out, self)
+    shape = (*self.shape[:dimension], index.numel(), *self.shape[dimension + 1 :]) if self.ndim else (index.numel(),)
+    if not self.ndim:
+        strides, positions = (0,), positions._replace(tensor=as_int64(index).reshape((-1,)))
+    function, *numbers = combine or (None,)
+    scatter(out, shape, strides, [positions], values, function, numbers)
+
+
+# ----------------------------------------------------------------------------------------------------------- index_add
+
+
+@op(
+    "aten::index_add",
+    variants="function, method",
+    inplace=IN_PLACE,
+    out=Out(variants="function", precomputed=("dim -> int dim",)),
+)
+def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    ...
+
+
+@index_add.meta
+def index_add_meta(ctx, self, dim, index, source, alpha):
+    dimension = wrap_dimension(dim, self.ndim)
+    if index.dtype not in BOTH:
+        raise DTypeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
+    if self.dtype is not source.dtype:
+        raise DTypeError(
+            f"index_add_(): self ({self.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the same "
+            "scalar type"
+        )
+    check_vector("index_add_", self, dimension, index, source)
+    check_alpha(self, source, alpha)
+    write_checks(ctx, self, dimension, index, source)
+    return {"dim": dimension}
+
+
+@index_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def index_add_cpu(self, dim, index, source, alpha, out):
+    number = to_element(alpha, self.dtype, 1)
+    write_selected(self, dim, index, source, out, add_scaled_scalar_function, number)
+
+
+@index_add.derivative("self")
+def index_add_derivative(grad):
+    return grad
+
+
+@index_add.derivative("source")
+def index_add_source_derivative(grad, dim, index, source, alpha):
+    found = grad.index_select(dim, index) * alpha
+    return found if source.ndim else found.sum()
+
+
+def add_scaled_scalar_function(old: Any, new: Any, alpha: Any) -> Any:
+    return old + alpha * new
+
+
+def check_vector(name: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """That a vector of positions fits a source.
+
+    Raises:
+        ShapeError: it has more dimensions, or another number of elements.
+    """
+    check(index.ndim < 2, f"{name}(): Index is supposed to be a vector", got=index.shape)
+    count = source.shape[dim] if source.ndim > dim else 1
+    check(
+        index.numel() == count,
+        f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim) ({count}), for dim: {dim}",
+    )
+    check(
+        source.ndim in (0, self.ndim) or self.ndim == 0,
+        f"{name}(): When source and destination are not scalars, their dimensionality must match. Source "
+        f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})",
+    )
+    for each, (mine, given) in enumerate(zip(self.shape, source.shape, strict=False)):
+        check(
+            each == dim or mine == given,
+            f"{name}(): Source/destination tensor must have same slice shapes. Destination shape: {list(self.shape)} "
+            f"at dimension {dim} and source shape: {list(source.shape)}",
+        )
+
+
+def write_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """Set the output, and look at what the elements of an index are.
+
+    Raises:
+        OverlapError: the output shares memory with what is read.
+        PositionError: an element of the index leads out of the dimension.
+    """
+    ctx.set_output(0, self.shape, like=self)
+    require_apart(ctx.maybe_get_output(), self.shape, "out=", index, source)
+    require_inside(as_int64(index), sizes_of(self)[dim], dim)
+
+
+# ---------------------------------------------------------------------------------------------------------- index_copy
+
+
+@op(
+    "aten::index_copy",
+    variants="function, method",
+    inplace=IN_PLACE,
+    out=Out(variants="function", precomputed=("dim -> int dim",)),
+)
+def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    ...
+
+
+@index_copy.meta
+def index_copy_meta(ctx, self, dim, index, source):
+    dimension = wrap_dimension(dim, self.ndim)
+    if index.dtype not in LONG:
+        raise DTypeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    if self.dtype is not source.dtype:
+        raise DTypeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{self.dtype.scalar_type} and (source) {source.dtype.scalar_type}"
+        )
+    if index.ndim >= 2:
+        raise DimensionError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if source.ndim == 0 and index.numel() != 1:
+        raise DimensionError(
+            f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})"
+        )
+    if source.ndim and self.ndim and source.ndim != self.ndim:
+        raise DimensionError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+    check_vector_of_copy(self, dimension, index, source)
+    write_checks(ctx, self, dimension, index, source)
+    return {"dim": dimension}
+
+
+def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """That a source has the positions in place of the dimension.
+
+    Raises:
+        ShapeError: it has another shape. DimensionError: another number of positions.
+    """
+    mine = [size for each, size in enumerate(self.shape) if each != dim]
+    given = [size for each, size in enumerate(source.shape) if each != dim]
+    check(
+        source.ndim == 0 or self.ndim == 0 or mine == given,
+        "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+        f"{mine} at dimension {dim} and source slice shape: {given} at dimension {dim}.",
+    )
+    if source.ndim and index.numel() != source.shape[dim]:
+        raise DimensionError(
+            f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) "
+            f"({source.shape[dim]})"
+        )
+
+
+@index_copy.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def index_copy_cpu(self, dim, index, source, out):
+    write_selected(self, dim, index, source, out)
+
+
+@index_copy.derivative("self")
+def index_copy_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_copy.derivative("source")
+def index_copy_source_derivative(grad, dim, index, source):
+    found = grad.index_select(dim, index)
+    return found if source.ndim else found.sum()
+
+
+# ---------------------------------------------------------------------------------------------------------- index_fill
+
+
+@op("aten::index_fill_.int_Scalar", variants="method", device_check="NoCheck", autogen="index_fill.int_Scalar_out")
+def index_fill_(
+    self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Scalar
+) -> Tensor[Alias("a", write=True)]:
+    """Writes a number at the positions of a dimension that ``index`` tells."""
+    ...
+
+
+@index_fill_.kernel("CPU", "CUDA", "Meta")
+def index_fill_number_kernel(self, dim, index, value):
+    return fill_selected(self, dim, index, value)
+
+
+@index_fill_.derivative("self")
+def index_fill_inplace_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_fill_.overload("int_Tensor", variants="method", device_check="NoCheck", autogen="index_fill.int_Tensor_out")
+def index_fill_tensor_(
+    self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Tensor
+) -> Tensor[Alias("a", write=True)]:
+    """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+    ...
+
+
+@index_fill_tensor_.kernel("CPU", "CUDA", "Meta")
+def index_fill_tensor_kernel(self, dim, index, value):
+    check(
+        value.ndim == 0,
+        f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
+    )
+    return fill_selected(self, dim, index, value)
+
+
+@index_fill_tensor_.derivative("self")
+def index_fill_tensor_inplace_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_fill_tensor_.derivative("value")
+def index_fill_tensor_value_inplace_derivative(grad, dim, index):
+    return (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
+
+
+@op("aten::index_fill.int_Scalar", variants="function, method", device_check="NoCheck")
+def index_fill(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+    ...
+
+
+@index_fill.kernel("CompositeExplicitAutograd")
+@traceable
+def index_fill_kernel(self, dim, index, value):
+    return self.clone().index_fill_(dim, index, value)
+
+
+@index_fill.derivative("self")
+def index_fill_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_fill.overload("int_Tensor", variants="function, method", device_check="NoCheck")
+def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+    ...
+
+
+@index_fill_tensor.kernel("CompositeExplicitAutograd")
+@traceable
+def index_fill_tensor_functional_kernel(self, dim, index, value):
+    return self.clone().index_fill_(dim, index, value)
+
+
+@index_fill_tensor.derivative("self")
+def index_fill_tensor_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_fill_tensor.derivative("value")
+def index_fill_tensor_value_derivative(grad, dim, index):
+    return (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
+
+
+def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
+    """``index_fill_``.
+
+    Raises:
+        DimensionError: the index is no int64 tensor, or there is no such dimension.
+        PositionError: an element of the index leads out of the dimension.
+        ShapeError, OverlapError, NumberError: the arguments do not fit.
+    """
+    if index.dtype not in LONG:
+        raise DimensionError("index_fill_(): Expected dtype int64 for index.")
+    require_writable(self, "aten::index_fill_")
+    require_no_overlap(self, index, "aten::index_fill_")
+    dimension = wrap_dimension(dim, self.ndim)
+    check(index.ndim < 2, "Index has to be a vector/scalar", got=index.shape)
+    is_complex = value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)
+    check(
+        self.is_complex() or not is_complex,
+        "index_fill_(): Converting complex Scalar to non-complex type is not supported",
+    )
+    filled = value if isinstance(value, Tensor) else to_element(value, self.dtype, self.numel())
+    require_inside(index, sizes_of(self)[dimension], dimension, least=-sizes_of(self)[dimension])
+    shape, strides, position = standing(self, dimension, index)
+    scatter(self, shape, strides, [position], filled)
+    return self
+
+
+def standing(self: Tensor, place: int, index: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], Positions]:
+    """Shape and strides of a loop over the positions of a dimension that a vector tells, and these."""
+    size, strides = sizes_of(self)[place], list(self.strides or (0,))
+    stride, strides[place] = strides[place], 0
+    shape = (*self.shape[:place], index.numel(), *self.shape[place + 1 :])
+    return shape, tuple(strides), Positions(index.reshape((-1, *(1,) * (len(shape) - 1 - place))), size, stride)
+
+
+# ----------------------------------------------------------------------------------------------------------------- put
+
+
+@op("aten::put_", variants="method", autogen="put.out")
+def put_(
+    self: Tensor[Alias("a", write=True)], index: Tensor, source: Tensor, accumulate: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Writes, or adds, values at positions among all elements."""
+    ...
+
+
+@put_.kernel("CPU", "CUDA", "Meta")
+def put_kernel(self, index, source, accumulate):
+    if index.dtype not in LONG:
+        raise DTypeError(f"put_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    if self.dtype is not source.dtype:
+        raise DTypeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {self.dtype.scalar_type} "
+            f"and source.dtype = {source.dtype.scalar_type}"
+        )
+    check(
+        source.numel() == index.numel(),
+        "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+        f"{source.numel()}, index.numel() = {index.numel()}",
+    )
+    require_writable(self, "aten::put_")
+    for each in (index, source):
+        require_no_overlap(self, each, "aten::put_")
+    if self.numel() == 0 and index.numel():
+        raise PositionError("put_(): Tried to put elements into an empty tensor")
+    flat = index.reshape((-1,))
+    positions = among_all(self, flat)
+    scatter(self, flat.shape, (0,), positions, source.reshape((-1,)), add_scalar_function if accumulate else None)
+    return self
+
+
+@put_.derivative("self")
+def put_inplace_derivative(grad, index, source, accumulate):
+    return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
+
+
+@put_.derivative("source")
+def put_source_inplace_derivative(grad, index, source):
+    return grad.take(index).reshape(source.shape)
+
+
+@op("aten::put", variants="function, method")
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """``self`` with values written, or added, at positions among all elements."""
+    ...
+
+
+@put.kernel("CompositeExplicitAutograd")
+def put_functional_kernel(self, index, source, accumulate):
+    return clone(self).put_(index, source, accumulate)
+
+
+@put.derivative("self")
+def put_derivative(grad, index, source, accumulate):
+    return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
+
+
+@put.derivative("source")
+def put_source_derivative(grad, index, source):
+    return grad.take(index).reshape(source.shape)

@@ -1,0 +1,395 @@
+"""Indexing by tensors, one for each dimension: ``index`` reads, ``index_put`` writes.
+
+The rules are those of ATen/native/TensorAdvancedIndexing.cpp and IndexingUtils.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opdsl.aten._shared.index_tensors import (
+    BOTH,
+    as_int64,
+    nonzero_columns,
+    require_inside,
+)
+from opdsl.aten.index.gathering import require_apart
+from opdsl.aten.index.scattering import add_scalar_function
+from opdsl.declare import Out, op, traceable
+from opdsl.dispatch.warning import warn
+from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
+from opdsl.kernels import Positions, clone, gather, scatter
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.strides import output_strides
+from opdsl.runtime import (
+    Tensor,
+    bool_,
+    contiguous_strides,
+    require_no_overlap,
+    require_writable,
+    uint8,
+)
+from opdsl.schema import Alias
+
+Indices = Sequence[Tensor | None]
+
+
+class Indexed(NamedTuple):
+    """What indices make of a tensor: a loop over the result, whose steps positions move.
+
+    shape: of the result.
+    strides: of the loop's steps through the tensor, in elements.
+    positions: one for each index tensor.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    positions: list[Positions]
+
+
+def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Indexed:
+    """What indices make of a tensor, to which values are to be written, if any.
+
+    Raises:
+        DeviceError: see ``beside``.
+        DimensionError: there are too many, one is no index, or they do not broadcast together.
+        ShapeError: the values do not broadcast.
+        PositionError: an element leads out of its dimension.
+    """
+    self, indices = merge_masked(self, beside(self, indices))
+    expanded, masked = expand_masks(self, indices)
+    if len(expanded) > self.ndim:
+        raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
+    expanded += [None] * (self.ndim - len(expanded))
+    given = [dim for dim, each in enumerate(expanded) if each is not None]
+    shape = shape_of_indices([each for each in expanded if each is not None])
+    rest = [dim for dim in range(self.ndim) if dim not in given]
+    # Where the indexed dimensions do not stand together, theirs come first in the result.
+    together = not given or given[-1] - given[0] + 1 == len(given)
+    before = [dim for dim in rest if together and given and dim < given[0]]
+    after = [dim for dim in rest if dim not in before]
+    result = (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after))
+    if values is not None:
+        value_of_shape(values, result)
+    positions = []
+    for dim in given:
+        position = expanded[dim]
+        assert position is not None, "given holds the dimensions of tensors"
+        size = self.shape[dim]
+        if size == 0 and 0 not in shape:
+            raise PositionError("index is out of bounds for dimension with size 0")
+        if dim not in masked and 0 not in result:
+            require_inside(position, size, dim, least=-size)
+        standing = position.expand(shape).reshape((*(1,) * len(before), *shape, *(1,) * len(after)))
+        positions.append(Positions(standing, size, self.strides[dim]))
+    strides = (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after))
+    return Indexed(result, strides, positions)
+
+
+def beside(self: Tensor, indices: Indices) -> Indices:
+    """The indices on the device of what they index: those on the CPU may index any other one.
+
+    Raises:
+        DeviceError: one is on a device of its own.
+    """
+    if all(each is None or each.device is self.device for each in indices) or self.is_meta:
+        return indices
+    for each in indices:
+        if each is not None and not each.is_cpu and each.device is not self.device:
+            raise DeviceError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({self.device}), not on "
+                f"{each.device}"
+            )
+    return [None if each is None else each.to(self.device) for each in indices]
+
+
+def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
+    """With nothing but one mask: the tensor with the mask's dimensions merged, where they lie so, and the mask so too.
+
+    One tensor of positions leads to the same elements then as one for each of the dimensions would.
+    """
+    given = [(place, index) for place, index in enumerate(indices) if index is not None]
+    if len(given) != 1 or given[0][1].dtype is not bool_:
+        return self, indices
+    dim, mask = given[0]
+    end = dim + mask.ndim
+    sizes, strides = self.shape[dim:end], self.strides[dim:end]
+    if mask.ndim < 2 or mask.shape != sizes or not mask.is_contiguous() or mask.numel() == 0:
+        return self, indices
+    if strides != tuple(step * strides[-1] for step in contiguous_strides(sizes)):
+        return self, indices
+    flat = self.view((*self.shape[:dim], mask.numel(), *self.shape[end:]))
+    return flat, [mask.view(-1) if each is mask else None for each in indices]
+
+
+def expand_masks(self: Tensor, indices: Indices) -> tuple[list[Tensor | None], set[int]]:
+    """The indices as int64, a mask as one tensor of positions for each of its dimensions; and the places of these.
+
+    Raises:
+        DimensionError: an index is neither of integers nor a mask, or a mask has another shape than the dimensions.
+    """
+    expanded: list[Tensor | None] = []
+    masked: set[int] = set()
+    for place, index in enumerate(indices):
+        if index is None:
+            expanded.append(None)
+        elif index.dtype in BOTH:
+            expanded.append(as_int64(index))
+        elif index.dtype in (bool_, uint8):
+            first = len(expanded)
+            expanded += positions_of_mask(self, index, place, first)
+            masked.update(range(first, len(expanded)))
+        else:
+            raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+    return expanded, masked
+
+
+def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[Tensor]:
+    """Where a mask holds, for each of its dimensions.
+
+    Args:
+        place: of the mask among the indices.
+        dim: the first dimension that it masks.
+
+    Raises:
+        DimensionError: the dimensions have other sizes.
+    """
+    if mask.dtype is uint8:
+        warn("indexing with dtype uint8 is now deprecated, please use a dtype bool instead.")
+    if mask.shape != self.shape[dim : dim + mask.ndim]:
+        raise DimensionError(
+            f"The shape of the mask {list(mask.shape)} at index {place} does not match the shape of the indexed tensor "
+            f"{list(self.shape)} at index {dim}"
+        )
+    if mask.ndim == 0:  # stands for no dimension: everything once, or nothing
+        raise DimensionError("a zero-dim mask takes a dimension of its own: x[None][mask[None]]")
+    return nonzero_columns(mask)
+
+
+def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    """The shape to which index tensors broadcast.
+
+    Raises:
+        DimensionError: they do not.
+    """
+    try:
+        return broadcast_all(each.shape for each in tensors)
+    except ShapeError:
+        shapes = ", ".join(str(list(each.shape)) for each in tensors)
+        raise DimensionError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+
+
+# --------------------------------------------------------------------------------------------------------------- index
+
+
+@op(
+    "aten::index.Tensor",
+    variants="function, method",
+    tags=("core", "dynamic_output_shape"),
+    device_check="NoCheck",
+    out=Out(
+        tags=(),
+        structured_inherits="TensorIteratorBase",
+        precomputed=("indices -> DimVector sizes, DimVector strides",),
+    ),
+)
+def index_tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
+    ...
+
+
+@index_tensor.meta
+def index_meta(ctx, self, indices):
+    found = indexed(self, indices)
+    out = ctx.maybe_get_output()
+    if out is not None and out.dtype is not self.dtype:
+        raise DTypeError(
+            f"index_out: self ({self.dtype.scalar_type}) and result ({out.dtype.scalar_type}) must have the same "
+            "scalar type"
+        )
+    require_apart(out, found.shape, "aten::index.out", self, *(each for each in indices if each is not None))
+    stepping = self.geometry.replace(shape=found.shape, strides=found.strides)
+    operands = [stepping, *(each.tensor.geometry for each in found.positions)]
+    strides = None if out is not None and out.shape == found.shape else output_strides(found.shape, operands)
+    ctx.set_output(0, found.shape, strides, like=self)
+    # PyTorch's kernel has the index tensors in its TensorIterator, and their dimensions' sizes and strides from here.
+    return {"sizes": found.positions, "strides": found.strides}
+
+
+# Larger masks are read by a loop over the places where they hold.
+
+
+@index_tensor.out_kernel("CPU", "CUDA", compiled=False)
+def index_cpu(self, sizes, strides, out):
+    gather(out, self, strides, sizes)
+
+
+@index_tensor.derivative("self")
+def index_derivative(grad, self, indices):
+    return grad.new_zeros(self.shape).index_put_(indices, grad, True)
+
+
+@op("aten::_unsafe_index.Tensor")
+def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    """``index`` by positions that are known to be good; here they are looked at all the same."""
+    ...
+
+
+@_unsafe_index.kernel("CompositeExplicitAutograd")
+def unsafe_index_kernel(self, indices):
+    return index_tensor(self, indices)
+
+
+_unsafe_index.derivative("self")(index_derivative)
+
+
+# ----------------------------------------------------------------------------------------------------------- index_put
+
+
+@op("aten::_index_put_impl_", device_check="NoCheck", autogen="_index_put_impl, _index_put_impl.out")
+def _index_put_impl_(
+    self: Tensor[Alias("a", write=True)],
+    indices: list[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> Tensor[Alias("a", write=True)]:
+    """Writes, or adds, values where index tensors lead."""
+    ...
+
+
+@_index_put_impl_.kernel("CPU", "CUDA", "Meta")
+def index_put_impl_kernel(self, indices, values, accumulate, unsafe):
+    return write_indexed(self, indices, values, accumulate)
+
+
+@_index_put_impl_.derivative("self")
+def index_put_impl_derivative(grad, indices, values, accumulate):
+    return grad if accumulate else grad.index_put(indices, values.new_zeros(values.shape))
+
+
+@_index_put_impl_.derivative("values")
+def index_put_impl_values_derivative(grad, indices):
+    return index_tensor(grad, indices)
+
+
+def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
+    """``index_put_``.
+
+    Raises:
+        DeviceError, DimensionError, PositionError: see ``indexed``; values of no dimension may be on any device.
+        DTypeError: the dtypes differ. ShapeError: the values do not broadcast.
+        OverlapError: what is written overlaps itself, or what is read.
+    """
+    fills = not accumulate and values.numel() == 1 and is_one_mask(indices)
+    found = indexed(self, indices, values)
+    if self.dtype is not values.dtype and not fills:
+        raise DTypeError(
+            f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_type} for the "
+            f"destination and {values.dtype.scalar_type} for the source."
+        )
+    require_writable(self, "aten::index_put_")
+    if values.device is not self.device:
+        if values.ndim:
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {self.device} and "
+                f"{values.device}!"
+            )
+        values = values.to(self.device)
+    for each in (values, *(each for each in indices if each is not None)):
+        require_no_overlap(self, each, "aten::index_put_")
+    scatter(
+        self,
+        found.shape,
+        found.strides,
+        found.positions,
+        value_of_shape(values, found.shape),
+        add_scalar_function if accumulate else None,
+    )
+    return self
+
+
+def is_one_mask(indices: Indices) -> bool:
+    """Whether nothing but one mask indexes: PyTorch fills where it holds (``canDispatchToMaskedFill``).
+
+    Raises:
+        DTypeError: the mask is not bool.
+    """
+    given = [each for each in indices if each is not None]
+    if len(given) != 1 or given[0].dtype not in (bool_, uint8):
+        return False
+    if given[0].dtype is uint8:
+        raise DTypeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    return True
+
+
+def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Values broadcast to the shape of what is written.
+
+    Raises:
+        ShapeError: they do not.
+    """
+    try:
+        return values.expand(shape)
+    except ShapeError:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        ) from None
+
+
+@op("aten::index_put_", variants="function, method", device_check="NoCheck", autogen="index_put.out")
+def index_put_(
+    self: Tensor[Alias("a", write=True)], indices: list[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Writes, or adds, values where index tensors lead."""
+    ...
+
+
+@index_put_.kernel("CompositeExplicitAutograd")
+def index_put_inplace_kernel(self, indices, values, accumulate):
+    return write_indexed(self, indices, values, accumulate)
+
+
+@index_put_.derivative("self")
+def index_put_derivative(grad, indices, accumulate):
+    return grad if accumulate else grad.index_put(indices, grad.new_zeros(()), False)
+
+
+@index_put_.derivative("values")
+def index_put_values_derivative(grad, indices):
+    return index_tensor(grad, indices)
+
+
+@op("aten::index_put", variants="function, method", tags="core", device_check="NoCheck")
+def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """``self`` with values written, or added, where index tensors lead."""
+    ...
+
+
+@index_put.kernel("CompositeExplicitAutograd")
+@traceable
+def index_put_kernel(self, indices, values, accumulate):
+    return self.clone().index_put_(indices, values, accumulate)
+
+
+index_put.derivative("self")(index_put_derivative)
+index_put.derivative("values")(index_put_values_derivative)
+
+
+@op("aten::_unsafe_index_put", device_check="NoCheck")
+def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """``index_put`` by positions that are known to be good; here they are looked at all the same."""
+    ...
+
+
+@_unsafe_index_put.kernel("CompositeExplicitAutograd")
+def unsafe_index_put_kernel(self, indices, values, accumulate):
+    return write_indexed(clone(self), indices, values, accumulate)
+
+
+_unsafe_index_put.derivative("self")(index_put_derivative)
+_unsafe_index_put.derivative("values")(index_put_values_derivative)

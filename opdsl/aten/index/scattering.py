@@ -1,0 +1,356 @@
+"""Operators that write or combine values at positions along one dimension: ``scatter`` and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.aten._shared.index_tensors import BOTH, along, sizes_of
+from opdsl.aten.create.factories import full
+from opdsl.aten.create.like_factories import ones_like, zeros_like
+from opdsl.aten.index.gathering import require_apart
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import Inplace, Out, op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, scatter
+from opdsl.kernels.iteration.numbers import to_element
+from opdsl.runtime import Category, Tensor, wrap_dimension
+from opdsl.schema.vocabulary import Scalar
+
+IN_PLACE = Inplace(variants="method")
+
+# ------------------------------------------------------------------------------------- of what is there, and a value
+
+
+def add_scalar_function(old: Any, new: Any) -> Any:
+    return old + new
+
+
+def multiply_scalar_function(old: Any, new: Any) -> Any:
+    return old * new
+
+
+def larger_scalar_function(old: Any, new: Any) -> Any:
+    return max(old, new)
+
+
+def smaller_scalar_function(old: Any, new: Any) -> Any:
+    return min(old, new)
+
+
+# By what `scatter` calls them.
+COMBINES = {"add": add_scalar_function, "multiply": multiply_scalar_function}
+
+# By what `scatter_reduce` calls them. A mean is a sum that is divided afterwards.
+REDUCES = {
+    "sum": add_scalar_function,
+    "prod": multiply_scalar_function,
+    "mean": add_scalar_function,
+    "amax": larger_scalar_function,
+    "amin": smaller_scalar_function,
+}
+
+# What a sum and a product begin with.
+NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def scatter_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, src: Tensor | None) -> None:
+    """The shape function of every ``scatter`` (``scatter_meta_impl`` in ATen/native/TensorAdvancedIndexing.cpp).
+
+    Raises:
+        DTypeError, ShapeError, DimensionError, OverlapError, PositionError: the arguments do not fit.
+    """
+    dimension = wrap_dimension(dim, self.ndim)
+    if index.numel() and index.dtype not in BOTH:
+        raise DTypeError("scatter(): Expected dtype int32/int64 for index")
+    if src is not None and src.dtype is not self.dtype:
+        raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    ctx.set_output(0, self.shape, like=self)
+    out = ctx.maybe_get_output()
+    require_apart(out, self.shape, "aten::scatter.out", index, *(() if src is None else (src,)))
+    if index.numel() == 0:
+        return
+    sizes, wanted = sizes_of(self), sizes_of(index)
+    check(len(sizes) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
+    if src is not None:
+        given = sizes_of(src)
+        check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
+    for each, size in enumerate(wanted):
+        fits = (each == dimension or size <= sizes[each]) and (src is None or size <= given[each])
+        beside = "" if src is None else f" and to be smaller than src {list(src.shape)}"
+        check(
+            fits,
+            f"Expected index {list(index.shape)} to be smaller than self {list(self.shape)} apart from dimension "
+            f"{dimension}{beside}",
+        )
+    along(self, dimension, index)
+
+
+def write_along(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    values: Tensor | complex,
+    out: Tensor,
+    combine: Callable[..., Any] | None = None,
+) -> None:
+    """Make ``out`` what ``self`` is, with values written at positions along a dimension.
+
+    Args:
+        self, out: of one shape; the same memory in an in-place call.
+        dim: of the positions.
+        index: int32 or int64.
+        values: a number, or at least of the shape of ``index``.
+        combine: a scalar function of what is there and a value.
+    """
+    dimension = wrap_dimension(dim, self.ndim)
+    strides, positions = along(out, dimension, index) if index.numel() else ((), None)
+    if out is not self and out.data_ptr() != self.data_ptr():
+        copy_(out, self)
+    if positions is None:
+        return
+    if isinstance(values, Tensor) and values.shape != index.shape:
+        values = first_of_each(values, index.shape)
+    scatter(out, index.shape, strides, [positions], values, combine)
+
+
+def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The first elements along every dimension; a number is a tensor of one element."""
+    for dim, size in enumerate(shape if values.ndim else ()):
+        values = values.narrow(dim, 0, size)
+    return values
+
+
+# ------------------------------------------------------------------------------------------------------------- scatter
+
+
+@op(
+    "aten::scatter.src",
+    variants="function, method",
+    tags="core",
+    inplace=IN_PLACE,
+    out=Out("scatter.src_out", variants="function"),
+)
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self`` with values of ``src`` written at positions along a dimension."""
+    ...
+
+
+@scatter_src.meta
+def scatter_src_meta(ctx, self, dim, index, src):
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_src.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def scatter_src_cpu(self, dim, index, src, out):
+    write_along(self, dim, index, src, out)
+
+
+@scatter_src.derivative("self")
+def scatter_derivative(grad, dim, index):
+    return grad.scatter(dim, index, 0)
+
+
+@scatter_src.derivative("src")
+def scatter_src_derivative(grad, dim, index, src):
+    return written_part(grad.gather(dim, index), src)
+
+
+def written_part(gradient: Tensor, source: Tensor) -> Tensor:
+    """The gradient of what was read of a source, as one of all of it."""
+    if gradient.shape == source.shape:
+        return gradient
+    whole = gradient.new_zeros(source.shape)
+    part = whole
+    for dim, size in enumerate(gradient.shape):
+        part = part.narrow(dim, 0, size)
+    part.copy_(gradient)
+    return whole
+
+
+@scatter_src.overload(
+    "value",
+    variants="function, method",
+    tags="core",
+    inplace=IN_PLACE,
+    out=Out("scatter.value_out", variants="function"),
+)
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    """``self`` with a number written at positions along a dimension."""
+    ...
+
+
+@scatter_value.meta
+def scatter_value_meta(ctx, self, dim, index, value):
+    scatter_checks(ctx, self, dim, index, None)
+
+
+@scatter_value.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def scatter_value_cpu(self, dim, index, value, out):
+    write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out)
+
+
+scatter_value.derivative("self")(scatter_derivative)
+
+
+@scatter_src.overload(
+    "reduce", variants="function, method", inplace=IN_PLACE, out=Out("scatter.reduce_out", variants="function")
+)
+def scatter_combine(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    ...
+
+
+@scatter_combine.meta
+def scatter_combine_meta(ctx, self, dim, index, src, reduce):
+    combining(reduce)
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_combine.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def scatter_combine_cpu(self, dim, index, src, reduce, out):
+    write_along(self, dim, index, src, out, combining(reduce))
+
+
+@scatter_src.overload(
+    "value_reduce",
+    variants="function, method",
+    inplace=IN_PLACE,
+    out=Out("scatter.value_reduce_out", variants="function"),
+)
+def scatter_combine_value(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    """``self`` with a number added or multiplied at positions along a dimension."""
+    ...
+
+
+@scatter_combine_value.meta
+def scatter_combine_value_meta(ctx, self, dim, index, value, reduce):
+    combining(reduce)
+    scatter_checks(ctx, self, dim, index, None)
+
+
+@scatter_combine_value.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def scatter_combine_value_cpu(self, dim, index, value, reduce, out):
+    write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out, combining(reduce))
+
+
+def combining(reduce: str) -> Callable[..., Any]:
+    """The scalar function that ``scatter`` combines with.
+
+    Raises:
+        ShapeError: there is none of that name.
+    """
+    check(reduce in COMBINES, "reduce argument must be either add or multiply.")
+    return COMBINES[reduce]
+
+
+# --------------------------------------------------------------------------------------------------------- scatter_add
+
+
+@op("aten::scatter_add", variants="function, method", tags="core", inplace=IN_PLACE, out=Out(variants="function"))
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self`` with values of ``src`` added at positions along a dimension."""
+    ...
+
+
+@scatter_add.meta
+def scatter_add_meta(ctx, self, dim, index, src):
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def scatter_add_cpu(self, dim, index, src, out):
+    write_along(self, dim, index, src, out, add_scalar_function)
+
+
+@scatter_add.derivative("self")
+def scatter_add_derivative(grad):
+    return grad
+
+
+scatter_add.derivative("src")(scatter_src_derivative)
+
+
+# ------------------------------------------------------------------------------------------------------ scatter_reduce
+
+
+@op(
+    "aten::scatter_reduce.two",
+    variants="function, method",
+    tags="core",
+    inplace=IN_PLACE,
+    out=Out("scatter_reduce.two_out", variants="function"),
+)
+def scatter_reduce(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+    With ``include_self=False`` what is at these positions does not count.
+    """
+    ...
+
+
+@scatter_reduce.meta
+def scatter_reduce_meta(ctx, self, dim, index, src, reduce, include_self):
+    check(reduce in REDUCES, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if self.is_complex() and reduce in ("amax", "amin"):
+        raise UnsupportedDTypeError(f'"scatter_reduce_{reduce}" not implemented for {self.dtype.scalar_type}')
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_reduce.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
+    if not include_self and index.numel():
+        # Then a first value counts twice where that makes no difference; sums and products begin anew.
+        write_along(self, dim, index, NEUTRAL.get(reduce, src), out)
+        self = out
+    write_along(self, dim, index, src, out, REDUCES[reduce])
+    if reduce == "mean" and index.numel():
+        divide_by_counts(out, dim, index, include_self)
+
+
+@scatter_reduce.derivative("self", "src")
+def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self, result):
+    """``scatter_reduce_backward`` of ATen: extrema share their gradient among equals, products are divided out."""
+    if reduce == "sum":
+        for_self, for_src = grad, grad.gather(dim, index)
+    elif reduce == "mean":
+        counts = (ones_like(grad) if include_self else zeros_like(grad)).scatter_add(dim, index, ones_like(src))
+        counts = counts.masked_fill(counts == 0, 1)
+        for_self, for_src = grad / counts, (grad / counts).gather(dim, index)
+    elif reduce == "prod":
+        for_self, for_src = product_gradients(grad, self, dim, index, src, include_self, result)
+    else:
+        value = result.gather(dim, index)
+        is_self, is_src = self == result, src == value
+        counts = zeros_like(grad).scatter_add(dim, index, is_src.to(grad.dtype)) + is_self.to(grad.dtype)
+        shared = grad / counts
+        for_self, for_src = where(is_self, shared, 0.0), where(is_src, shared.gather(dim, index), 0.0)
+    return (for_self if include_self else for_self.scatter(dim, index, 0)), written_part(for_src, src)
+
+
+def product_gradients(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of products: those of all other factors, where one factor is 0 of the rest without it."""
+    self, src, result = self.conj(), src.conj(), result.conj()
+    masked = self.masked_fill(self == 0, 1)
+    others = masked.scatter_reduce(dim, index, src, "prod", include_self=include_self)
+    for_self = grad * others / masked
+    is_zero = src == 0
+    zeros = zeros_like(self).scatter_add(dim, index, is_zero.to(src.dtype)).gather(dim, index)
+    nonzero = src.masked_fill(is_zero, 1)
+    without_zeros = self.scatter_reduce(dim, index, nonzero, "prod", include_self=include_self).gather(dim, index)
+    alone = is_zero.logical_and(zeros == 1)
+    quotient = grad.gather(dim, index) * result.gather(dim, index) / nonzero
+    return for_self, where(alone, grad.gather(dim, index) * without_zeros, quotient)
+
+
+def divide_by_counts(sums: Tensor, dim: int, index: Tensor, include_self: bool) -> None:
+    """Divide sums by how many numbers each is of; integers are rounded down."""
+    counts = full(sums.shape, int(include_self), dtype=sums.dtype, device=sums.device)
+    write_along(counts, dim, index, 1, counts, add_scalar_function)
+    counts = where(counts == 0, full([], 1, dtype=sums.dtype, device=sums.device), counts)
+    rounding_mode = None if sums.dtype.category >= Category.FLOAT else "floor"
+    copy_(sums, sums.div(counts, rounding_mode=rounding_mode))

@@ -1,0 +1,361 @@
+"""Sorting, and the elements that come first in the order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy
+
+from opdsl.aten.index.torch_order import LONG, first_places, nth_place, order_keys, sorted_places, stable_places
+from opdsl.declare import Out, op, traceable
+from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, resize_output, step, write_out
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.kernels.primitives.ordering import order_elements
+from opdsl.runtime import (
+    Array,
+    Category,
+    MemoryFormat,
+    Tensor,
+    bool_,
+    cpu,
+    from_numpy,
+    int64,
+    require_no_overlap,
+    wrap_dimension,
+)
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+# Rows of so many elements, and so many elements together, are sorted as words.
+_ROW_OF_WORDS, _WORDS_FROM = 32, 256
+
+
+class Ordered(NamedTuple):
+    """Elements in order, and where they stood."""
+
+    values: Tensor
+    indices: Tensor
+
+
+class WrittenOrdered(NamedTuple):
+    """``Ordered`` in given tensors."""
+
+    values: Tensor[Alias("a", write=True)]
+    indices: Tensor[Alias("b", write=True)]
+
+
+def refuse_complex(operator: str, tensor: Tensor) -> None:
+    """That there is an order.
+
+    Raises:
+        DTypeError: of complex numbers there is none.
+    """
+    if tensor.dtype.category is Category.COMPLEX:
+        raise DTypeError(f"{operator} does not support complex dtypes on CPU")
+
+
+def taken(self: Tensor, dim: int, places: Tensor) -> Ordered:
+    """The elements that stand at places along a dimension, and these.
+
+    Args:
+        places: the rows along the dimension as those of a matrix.
+    """
+    others = (*self.shape[:dim], *self.shape[dim + 1 :])
+    rows = places.view((*others, places.shape[1]))
+    indices = rows.movedim(-1, dim).clone(memory_format=MemoryFormat.contiguous_format)
+    return Ordered(self.gather(dim, indices), indices)
+
+
+def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
+    """Write what was found."""
+    copy_(values, found.values)
+    copy_(indices, found.indices)
+
+
+# ---------------------------------------------------------------------------------------------------------------- sort
+
+
+@op("aten::sort", variants="function, method", tags="core", device_check="NoCheck")
+def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
+    """The elements along a dimension in order, and their indices; NaN is the largest."""
+    ...
+
+
+@sort.overload("stable", variants="function, method", out=Out("sort.values_stable", args=("values", "indices")))
+def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Ordered:
+    """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
+    ...
+
+
+@sort_stable.meta
+def sort_meta(ctx, self, stable, dim, descending):
+    wrap_dimension(dim, self.ndim)
+    refuse_complex("Sort", self)
+    strides = dense_strides(self.geometry)
+    ctx.set_output(0, self.shape, strides, like=self)
+    ctx.set_output(1, self.shape, strides, like=self, dtype=int64)
+
+
+def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> Ordered:
+    """``sort`` by the algorithm that PyTorch takes."""
+    if self.ndim == 0:
+        return Ordered(self.clone(), self.new_zeros((), dtype=int64))
+    dimension = wrap_dimension(dim, self.ndim)
+    keys = order_keys(self, dimension, descending)
+    if self.dtype.itemsize <= 4 and keys.shape[1] >= _ROW_OF_WORDS and keys.numel() >= _WORDS_FROM:
+        places = keys.new_empty(keys.shape)
+        place_by_words(keys, bool(stable), places)
+        return taken(self, dimension, places)
+    return taken(self, dimension, stable_places(keys) if stable else sorted_places(keys))
+
+
+@step
+def place_by_words(keys: Array, stable: bool, places: Array) -> None:
+    """Write where the keys of each row stand in order: words of a key and its place are sorted, by NumPy in vectors.
+
+    Args:
+        keys: int64 (rows, length), numbers of 32 bits.
+        stable: whether equal ones stay in order in short rows, too.
+        places: of the same shape.
+    """
+    length = keys.shape[1]
+    bits = (length - 1).bit_length()
+    words = (keys << bits) | numpy.arange(length)
+    words.sort(axis=1)
+    numpy.bitwise_and(words, (1 << bits) - 1, out=places)
+    if not stable and length < LONG:
+        words >>= bits
+        rows = (words[:, 1:] == words[:, :-1]).any(axis=1).nonzero()[0]
+        if len(rows):
+            places[rows] = sorted_places(from_numpy(keys[rows])).numpy()
+
+
+@sort_stable.out_kernel("CPU", compiled=False)
+def sort_cpu(self, stable, dim, descending, values, indices):
+    if values.numel():
+        put(values, indices, in_order(self, stable, dim, descending))
+
+
+@sort_stable.out_kernel("CUDA", compiled=False)
+def sort_cuda(self, stable, dim, descending, values, indices):
+    order_elements(self, wrap_dimension(dim, self.ndim), descending, values, indices)
+
+
+sort_stable.sharding(along="dim")
+
+
+def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
+    """The indices of the elements that come first along a dimension, in order; equal ones stand in any."""
+    if is_beyond(self):
+        return cast("Tensor", through_host(first_places_along, (self, count, dim)))
+    if self.device is cpu:
+        places = stable_places(order_keys(self, dim, False)).view((*self.shape[:dim], *self.shape[dim + 1 :], -1))
+        return places.movedim(-1, dim).narrow(dim, 0, count).contiguous()
+    shape = (*self.shape[:dim], count, *self.shape[dim + 1 :])
+    indices = self.new_empty(shape, dtype=int64)
+    order_elements(self, dim, False, self.new_empty(shape), indices)
+    return indices
+
+
+def selected_gradient(grad: Tensor, self: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """The gradient of elements that were taken along a dimension."""
+    return grad.new_zeros(self.shape).scatter(dim, indices, grad)
+
+
+@sort_stable.derivative("self")
+def sort_stable_derivative(grad, self, indices, dim):
+    return selected_gradient(grad, self, indices, dim)
+
+
+@sort.kernel("CompositeExplicitAutograd")
+@traceable
+def sort_kernel(self, dim, descending):
+    return sort_stable(self, stable=False, dim=dim, descending=descending)
+
+
+sort.derivative("self")(sort_stable_derivative)
+
+
+@sort.out_variant("sort.values", device_check="NoCheck")
+def sort_out(
+    self: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    values: Tensor[Alias("a", write=True)],
+    indices: Tensor[Alias("b", write=True)],
+) -> WrittenOrdered:
+    """``sort`` into given tensors."""
+    ...
+
+
+@sort_out.kernel("CompositeExplicitAutograd")
+def sort_out_kernel(self, dim, descending, values, indices):
+    run = sort_stable.variants["out"]
+    return run(self, stable=False, dim=dim, descending=descending, out=(values, indices))
+
+
+@op("aten::argsort", variants="function, method", device_check="NoCheck")
+@traceable
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    """The indices of the elements along a dimension in order."""
+    return sort(self, dim, descending)[1]
+
+
+@argsort.overload("stable", variants="function, method", device_check="NoCheck")
+@traceable
+def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+    """The indices of the elements along a dimension in order, equal ones in theirs."""
+    return sort_stable(self, stable=stable, dim=dim, descending=descending)[1]
+
+
+@argsort_stable.out_variant("argsort.stable_out", device_check="NoCheck")
+def argsort_out(
+    self: Tensor,
+    *,
+    stable: bool,
+    dim: int = -1,
+    descending: bool = False,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``argsort`` into a given tensor."""
+    return write_out(
+        "aten::argsort.stable_out", out, argsort_stable(self, stable=stable, dim=dim, descending=descending)
+    )
+
+
+@op("aten::msort", variants="function, method")
+@traceable
+def msort(self: Tensor) -> Tensor:
+    """The elements along the first dimension in order."""
+    return sort(self, 0)[0]
+
+
+@msort.out_variant()
+def msort_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``msort`` into a given tensor."""
+    return write_out("aten::msort.out", out, msort(self))
+
+
+# ---------------------------------------------------------------------------------------------------------------- topk
+
+
+@op("aten::topk", variants="function, method", tags="core", out=Out("topk.values", args=("values", "indices")))
+def topk(self: Tensor, k: SymInt, dim: int = -1, largest: bool = True, sorted: bool = True) -> Ordered:
+    """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+    ...
+
+
+@topk.meta
+def topk_meta(ctx, self, k, dim, largest, sorted):
+    dimension = wrap_dimension(dim, self.ndim)
+    check(0 <= k <= (self.shape[dimension] if self.ndim else 1), "selected index k out of range")
+    refuse_complex("topk", self)
+    if self.dtype is bool_:
+        raise DTypeError("topk does not support bool dtypes on CPU")
+    shape = (*self.shape[:dimension], k, *self.shape[dimension + 1 :]) if self.ndim else ()
+    ctx.set_output(0, shape, like=self)
+    ctx.set_output(1, shape, like=self, dtype=int64)
+
+
+def first_in_order(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Ordered:
+    """``topk`` by the algorithm that PyTorch takes."""
+    if self.ndim == 0:
+        return Ordered(self.clone(), self.new_zeros((), dtype=int64))
+    dimension = wrap_dimension(dim, self.ndim)
+    return taken(self, dimension, first_places(order_keys(self, dimension, largest), k, sorted))
+
+
+@topk.out_kernel("CPU", compiled=False)
+def topk_cpu(self, k, dim, largest, sorted, values, indices):
+    if values.numel():
+        put(values, indices, first_in_order(self, k, dim, largest, sorted))
+
+
+@topk.out_kernel("CUDA", compiled=False)
+def topk_cuda(self, k, dim, largest, sorted, values, indices):
+    order_elements(self, wrap_dimension(dim, self.ndim), largest, values, indices)
+
+
+topk.sharding(along="dim", selects="k")
+
+
+topk.derivative("self")(sort_stable_derivative)
+
+
+# ------------------------------------------------------------------------------------------------------------ kthvalue
+
+
+@op("aten::kthvalue", variants="function, method")
+def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
+    """The k-th smallest element along a dimension, counted from 1, and its index."""
+    ...
+
+
+def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
+    """The k-th smallest elements along a dimension, which is kept.
+
+    Raises:
+        DimensionError, ShapeError: there is no such dimension or element.
+        UnsupportedDTypeError: there is no order, or PyTorch has no kernel for it.
+    """
+    dimension = wrap_dimension(dim, self.ndim)
+    if self.ndim and self.shape[dimension] == 0:
+        raise DimensionError(f"kthvalue(): Expected reduction dim {dimension} to have non-zero size.")
+    size = self.shape[dimension] if self.ndim else 1
+    check(1 <= k <= size, f"kthvalue(): selected number k out of range for dimension {dimension}")
+    if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
+        raise UnsupportedDTypeError(f"\"kthvalue_cpu\" not implemented for '{self.dtype.scalar_type}'.")
+    if self.ndim == 0:
+        return Ordered(self.clone(), self.new_zeros((), dtype=int64))
+    if self.is_meta:
+        indices = self.new_empty((*self.shape[:dimension], 1, *self.shape[dimension + 1 :]), dtype=int64)
+    elif self.device is cpu:
+        return taken(self, dimension, nth_place(order_keys(self, dimension, False), k - 1))
+    else:
+        indices = first_places_along(self, k, dimension).narrow(dimension, k - 1, 1).contiguous()
+    return Ordered(self.gather(dimension, indices), indices)
+
+
+@kthvalue.kernel("CompositeExplicitAutograd")
+@traceable
+def kthvalue_kernel(self, k, dim, keepdim):
+    found = kth_element(self, k, dim)
+    if keepdim or self.ndim == 0:
+        return found
+    return found.values.squeeze(dim), found.indices.squeeze(dim)
+
+
+@kthvalue.derivative("self")
+def kthvalue_derivative(grad, self, indices, dim, keepdim):
+    if not keepdim and self.ndim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return selected_gradient(grad, self, indices, dim)
+
+
+@kthvalue.out_variant("kthvalue.values")
+def kthvalue_out(
+    self: Tensor,
+    k: SymInt,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    values: Tensor[Alias("a", write=True)],
+    indices: Tensor[Alias("b", write=True)],
+) -> WrittenOrdered:
+    """``kthvalue`` into given tensors."""
+    ...
+
+
+@kthvalue_out.kernel("CPU", "CUDA", "Meta")
+def kthvalue_out_kernel(self, k, dim, keepdim, values, indices):
+    check(values.dtype is self.dtype, "output values must be of same type as input")
+    check(indices.dtype is int64, "output indices must be of scalar type Long")
+    require_no_overlap(values, self, "aten::kthvalue.values")
+    found = kthvalue_kernel(self, k, dim, keepdim)
+    for out, each in zip((values, indices), found, strict=True):
+        resize_output(out, each.shape)
+        copy_(out, each)
+    return values, indices

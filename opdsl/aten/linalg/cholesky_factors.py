@@ -1,0 +1,292 @@
+"""Cholesky's factors of positive definite matrices, and what they are for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from opdsl.aten.create.triangles import keep, lower_scalar_function, upper_scalar_function
+from opdsl.aten.linalg.decompositions import (
+    Array,
+    _linalg_check_errors,
+    by_column,
+    raise_failure,
+    readable,
+    require_numbers,
+    require_square,
+    stack,
+    store,
+    with_batch,
+)
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular, require_system
+from opdsl.declare import Out, op
+from opdsl.kernels import check, copy_, step, write_out
+from opdsl.runtime import Tensor, contiguous_strides, int32
+from opdsl.schema import Alias
+
+
+class CheckedFactor(NamedTuple):
+    """A factor, and for each matrix 0 or the order of the first leading minor that is not positive definite."""
+
+    L: Tensor
+    info: Tensor
+
+
+def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) -> None:
+    """Write the factors of matrices, of which one triangle is read, and what LAPACK says of each."""
+    copy_(factor, self)
+    factor_in_place("U" if upper else "L", factor, info)
+    keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
+
+
+@step
+def factor_in_place(triangle: str, matrices: Array, info: Array) -> None:
+    """Write the factors of matrices in place of a triangle of these, and what LAPACK says of each."""
+    from opdsl.backends.cpu import lapack
+
+    stack(info, 0)[...] = lapack.potrf(triangle, stack(matrices))
+
+
+@op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))
+def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> CheckedFactor:
+    """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+    Args:
+        self: (..., n, n) Hermitian, of which one triangle is read.
+        upper: whether it is the upper one, and the factor too.
+        check_errors: whether a matrix that is not positive definite is an error.
+
+    Returns:
+        The factors, and int32 (...), see ``CheckedFactor``.
+    """
+    ...
+
+
+@linalg_cholesky_ex.meta
+def linalg_cholesky_ex_meta(ctx, self, upper, check_errors):
+    require_square("linalg.cholesky", self)
+    require_numbers("linalg.cholesky", self)
+    ctx.set_output(0, self.shape, by_column(self.shape), like=self)
+    ctx.set_output(1, self.shape[:-2], contiguous_strides(self.shape[:-2]), like=self, dtype=int32)
+
+
+linalg_cholesky_ex.sharding(rows=2)
+
+
+@linalg_cholesky_ex.out_kernel("CPU", compiled=False)
+def linalg_cholesky_ex_cpu(self, upper, check_errors, L, info):
+    factor_by_cholesky(self, upper, L, info)
+    if check_errors:
+        raise_failure(info, "torch.linalg.cholesky_ex", self.ndim == 2)
+
+
+def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
+    """The gradient of a matrix from that of its factor (``cholesky_backward``)."""
+    lower, of_lower = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
+    found = matmul(lower.adjoint(), of_lower).tril()
+    found = 0.5 * (found + found.tril(-1).adjoint())
+    found = linalg_solve_triangular(lower.adjoint(), found, upper=True)
+    return linalg_solve_triangular(lower, found, upper=False, left=False)
+
+
+@linalg_cholesky_ex.derivative("self")
+def linalg_cholesky_ex_derivative(grad, L, upper):
+    return cholesky_gradient(grad, L, upper)
+
+
+@op("aten::linalg_cholesky", python_module="linalg")
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+    Raises:
+        LinearAlgebraError: a matrix is not positive definite.
+    """
+    factor, info = linalg_cholesky_ex(self, upper=upper)
+    _linalg_check_errors(info, "linalg.cholesky", is_matrix=self.ndim == 2)
+    return factor
+
+
+@linalg_cholesky.out_variant(python_module="linalg")
+def linalg_cholesky_out(
+    self: Tensor, *, upper: bool = False, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linalg.cholesky`` into a given tensor."""
+    return write_out("aten::linalg_cholesky.out", out, linalg_cholesky(self, upper=upper))
+
+
+@op("aten::cholesky", variants="method, function")
+def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+    """The older name of ``linalg.cholesky``.
+
+    Raises:
+        LinearAlgebraError: a matrix is not positive definite.
+    """
+    ...
+
+
+@cholesky.kernel("CPU", "Meta")
+def cholesky_kernel(self, upper):
+    require_square("cholesky", self)
+    require_numbers("cholesky", self)
+    if not self.numel():
+        return self.new_empty(self.shape)
+    found = self.new_empty_strided(self.shape, by_column(self.shape))
+    if self.device.type != "meta":
+        info = self.new_empty(self.shape[:-2], dtype=int32)
+        factor_by_cholesky(self, upper, found, info)
+        raise_failure(info, "cholesky", self.ndim == 2)
+    return found
+
+
+@cholesky.out_variant(variants="function")
+def cholesky_out(
+    self: Tensor, upper: bool = False, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``cholesky`` into a given tensor."""
+    ...
+
+
+@cholesky_out.kernel("CPU", "Meta")
+def cholesky_out_kernel(self, upper, out):
+    return store("aten::cholesky.out", out, cholesky_kernel(self, upper))
+
+
+@cholesky.derivative("self")
+def cholesky_derivative(grad, result, upper):
+    return cholesky_gradient(grad, result, upper)
+
+
+# ------------------------------------------------------------------------------------------------------------- solving
+
+
+@op("aten::_cholesky_solve_helper", variants="function", autogen="_cholesky_solve_helper.out")
+def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
+    """``cholesky_solve`` of batches of one shape."""
+    ...
+
+
+@_cholesky_solve_helper.kernel("CPU")
+def _cholesky_solve_helper_cpu(self, A, upper):
+    require_system("cholesky_solve", self, A)
+    require_numbers("cholesky_solve", self)
+    check(
+        self.shape[:-2] == A.shape[:-2], "cholesky_solve: both batches must have one shape", got=(self.shape, A.shape)
+    )
+    found = self.new_empty_strided(self.shape, by_column(self.shape))
+    copy_(found, self)
+    solve_in_place("U" if upper else "L", A, found)
+    return found
+
+
+@step
+def solve_in_place(triangle: str, factors: Array, out: Array) -> None:
+    """Write the solutions in place of the right-hand sides of equations with matrices that have these factors."""
+    from opdsl.backends.cpu import lapack
+
+    if out.size:
+        lapack.potrs(triangle, readable(factors), stack(out))
+
+
+@_cholesky_solve_helper.kernel("Meta")
+def _cholesky_solve_helper_meta(self, A, upper):
+    return self.new_empty_strided(self.shape, by_column(self.shape))
+
+
+@op("aten::cholesky_solve", variants="method, function")
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The solution ``X`` of ``L @ L.mH @ X = self``.
+
+    Args:
+        self: (..., n, k).
+        input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
+        upper: see above.
+    """
+    ...
+
+
+@cholesky_solve.kernel("CompositeExplicitAutograd")
+def cholesky_solve_kernel(self, input2, upper):
+    for name, each in (("b", self), ("u", input2)):
+        check(each.ndim >= 2, f"{name} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
+    require_system("cholesky_solve", self, input2)
+    return _cholesky_solve_helper(*with_batch(self, input2), upper)
+
+
+@cholesky_solve.out_variant(variants="function")
+def cholesky_solve_out(
+    self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``cholesky_solve`` into a given tensor."""
+    ...
+
+
+@cholesky_solve_out.kernel("CompositeExplicitAutograd")
+def cholesky_solve_out_kernel(self, input2, upper, out):
+    return store("aten::cholesky_solve.out", out, cholesky_solve_kernel(self, input2, upper))
+
+
+@cholesky_solve.derivative("self", "input2")
+def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
+    of_right = cholesky_solve(grad, input2, upper)
+    if not output_mask[1]:
+        return of_right, None
+    common = matmul(of_right, result.adjoint())
+    common = common + common.adjoint()
+    return of_right, -matmul(input2, common) if upper else -matmul(common, input2)
+
+
+@op("aten::cholesky_inverse", variants="method, function")
+def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
+    ...
+
+
+@cholesky_inverse.kernel("CPU", "Meta")
+def cholesky_inverse_kernel(self, upper):
+    require_square("cholesky_inverse", self)
+    require_numbers("cholesky_inverse", self)
+    found = self.new_empty_strided(self.shape, by_column(self.shape))
+    if self.device.type != "meta":
+        invert_by_cholesky(self, upper, found)
+    return found
+
+
+def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:
+    """Write the inverses of the matrices that have these factors."""
+    copy_(out, self)
+    info = self.new_zeros(self.shape[:-2], dtype=int32)
+    invert_in_place(upper, out, info)
+    raise_failure(info, "cholesky_inverse", self.ndim == 2)
+
+
+@step
+def invert_in_place(upper: bool, out: Array, info: Array) -> None:
+    """Write the inverses in place of the factors, and what LAPACK says of each."""
+    from opdsl.backends.cpu import lapack
+
+    matrices = stack(out)
+    stack(info, 0)[...] = lapack.potri("U" if upper else "L", matrices)
+    half = numpy.triu(matrices) if upper else numpy.tril(matrices)
+    other = numpy.triu(matrices, 1) if upper else numpy.tril(matrices, -1)
+    matrices[...] = half + other.conj().swapaxes(1, 2)
+
+
+@cholesky_inverse.out_variant(variants="function")
+def cholesky_inverse_out(
+    self: Tensor, upper: bool = False, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``cholesky_inverse`` into a given tensor."""
+    ...
+
+
+@cholesky_inverse_out.kernel("CPU", "Meta")
+def cholesky_inverse_out_kernel(self, upper, out):
+    return store("aten::cholesky_inverse.out", out, cholesky_inverse_kernel(self, upper), column_wise=True)
+
+
+@cholesky_inverse.derivative("self")
+def cholesky_inverse_derivative(grad, self, result, upper):
+    common = matmul(result, matmul(grad + grad.adjoint(), result))
+    return -matmul(self, common) if upper else -matmul(common, self)

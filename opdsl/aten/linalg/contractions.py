@@ -1,0 +1,353 @@
+"""Products of tensors whose dimensions are named, or told by their numbers: ``einsum``, ``tensordot``, ``kron``.
+
+The rules are those of ATen/native/Linear.cpp and LinearAlgebra.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opdsl.aten._shared.checks import write_cast
+from opdsl.aten.linalg.matrix_products import bmm, mm
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, write_out
+from opdsl.runtime import Tensor, wrap_dimension
+from opdsl.schema import Alias
+
+_ELLIPSIS = "..."
+
+# -------------------------------------------------------------------------------------------------------- the equation
+
+
+class Equation(NamedTuple):
+    """What an equation of ``einsum`` says.
+
+    operands: the labels of each operand's dimensions; ``...`` stands for any number of them.
+    output: those of the result; None where it is not said.
+    """
+
+    operands: list[list[str]]
+    output: list[str] | None
+
+
+def labels_in(text: str, where: str) -> list[str]:
+    """The labels of an operand or of the output.
+
+    Raises:
+        ShapeError: something is no label.
+    """
+    found: list[str] = []
+    rest = text.replace(" ", "")
+    while rest:
+        if rest.startswith(_ELLIPSIS):
+            check(_ELLIPSIS not in found, f"einsum(): found '.' {where} for which an ellipsis was already found")
+            found.append(_ELLIPSIS)
+            rest = rest[3:]
+            continue
+        check(rest[0] != ".", f"einsum(): found '.' {where} that is not part of any ellipsis")
+        check(
+            rest[0].isascii() and rest[0].isalpha(),
+            f"einsum(): invalid subscript given at index {text.index(rest[0])} in the equation string, subscripts "
+            "must be in [a-zA-Z]",
+        )
+        found.append(rest[0])
+        rest = rest[1:]
+    return found
+
+
+def parsed(equation: str, count: int) -> Equation:
+    """Read an equation for so many operands.
+
+    Raises:
+        ShapeError: it is none, or not for so many.
+    """
+    check(count > 0, "einsum(): must provide at least one operand")
+    before, arrow, after = equation.partition("->")
+    texts = before.split(",")
+    check(len(texts) <= count, "einsum(): fewer operands were provided than specified in the equation")
+    check(len(texts) >= count, "einsum(): more operands were provided than specified in the equation")
+    operands = [labels_in(text, f"for operand {index}") for index, text in enumerate(texts)]
+    return Equation(operands, labels_in(after, "for the output") if arrow else None)
+
+
+def output_labels(equation: Equation) -> list[str]:
+    """The labels of the result: those that are said, or the ellipsis and what is there once, in order.
+
+    Raises:
+        ShapeError: a label is there twice, or in no operand.
+    """
+    given = [label for each in equation.operands for label in each]
+    if equation.output is None:
+        single = sorted(label for label in set(given) - {_ELLIPSIS} if given.count(label) == 1)
+        return [*([_ELLIPSIS] if _ELLIPSIS in given else []), *single]
+    for label in equation.output:
+        check(
+            equation.output.count(label) == 1,
+            f"einsum(): output subscript {label} appears more than once in the output",
+        )
+        check(
+            label in given or label == _ELLIPSIS,
+            f"einsum(): output subscript {label} does not appear in the equation for any input operand",
+        )
+    return equation.output
+
+
+# ---------------------------------------------------------------------------------------------------------- operands
+
+
+def unlabelled(labels: list[str], tensor: Tensor, place: int) -> int:
+    """How many dimensions of an operand an ellipsis stands for.
+
+    Raises:
+        ShapeError: there are more labels than dimensions, or fewer without an ellipsis.
+    """
+    named = len(labels) - (_ELLIPSIS in labels)
+    fits = named <= tensor.ndim if _ELLIPSIS in labels else named == tensor.ndim
+    check(
+        fits,
+        f"einsum(): the number of subscripts in the equation ({named}) "
+        + (
+            "is more than the number of dimensions"
+            if _ELLIPSIS in labels
+            else "does not match the number of dimensions"
+        )
+        + f" ({tensor.ndim}) for operand {place}"
+        + ("" if _ELLIPSIS in labels else " and no ellipsis was given"),
+    )
+    return tensor.ndim - named
+
+
+def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: int, total: int, place: int) -> Tensor:
+    """An operand with a dimension for each label of all, of size 1 where it has none of that label.
+
+    Args:
+        tensor: the operand.
+        labels: of its dimensions.
+        order: where the dimension of each label stands; those of the ellipsis stand from its own place on.
+        covered: how many dimensions the ellipsis stands for.
+        total: how many dimensions there are.
+        place: of the operand, for messages.
+    """
+    missing = covered - unlabelled(labels, tensor, place) if _ELLIPSIS in labels else 0
+    sources: list[int | None] = [None] * total
+    at = 0
+    for label in labels:
+        where = order[label]
+        if label == _ELLIPSIS:
+            for _ in range(missing):
+                tensor = tensor.unsqueeze(at)
+            for each in range(covered):
+                sources[where + each] = at
+                at += 1
+            continue
+        earlier = sources[where]
+        if earlier is None:
+            sources[where] = at
+            at += 1
+            continue
+        check(
+            tensor.shape[at] == tensor.shape[earlier],
+            f"einsum(): subscript {label} is repeated for operand {place} but the sizes don't match, "
+            f"{tensor.shape[at]} != {tensor.shape[earlier]}",
+        )
+        tensor = tensor.diagonal(0, earlier, at).movedim(-1, earlier)
+    for where, source in enumerate(sources):
+        if source is None:
+            tensor = tensor.unsqueeze(-1)
+            sources[where] = at
+            at += 1
+    return tensor.permute([each for each in sources if each is not None])
+
+
+def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> None:
+    """That dimensions of one label have one size, or 1.
+
+    Raises:
+        ShapeError: they have not.
+    """
+    names = {where: label for label, where in order.items()}
+    for dim in range(operands[0].ndim):
+        seen = 1
+        for index, each in enumerate(operands):
+            size = each.shape[dim]
+            check(
+                size == 1 or seen in (1, size),
+                f"einsum(): subscript {names.get(dim, _ELLIPSIS)} has size {size} for operand {index} which does not "
+                f"broadcast with previously seen size {seen}",
+            )
+            seen = size if size != 1 else seen
+
+
+# -------------------------------------------------------------------------------------------------------- contracting
+
+
+def contracted(left: Tensor, right: Tensor, dims: Sequence[int]) -> Tensor:
+    """The sum of products over dimensions, which are kept, by a product of matrices (``sumproduct_pair``).
+
+    left, right: with as many dimensions, each of one size or 1.
+    """
+    if not dims:
+        return left * right
+    kept = [dim for dim in range(left.ndim) if dim not in dims]
+    both = [dim for dim in kept if left.shape[dim] != 1 and right.shape[dim] != 1]
+    of_left = [dim for dim in kept if dim not in both and left.shape[dim] != 1]
+    of_right = [dim for dim in kept if dim not in both and dim not in of_left]
+    batch, rows, inner = (math.prod(left.shape[dim] for dim in each) for each in (both, of_left, dims))
+    columns = math.prod(right.shape[dim] for dim in of_right)
+    order = [*both, *of_left, *dims, *of_right]
+    shape = [
+        *(left.shape[dim] for dim in (*both, *of_left)),
+        *(1 for _ in dims),
+        *(right.shape[dim] for dim in of_right),
+    ]
+    first = left.permute(order).reshape((batch, rows, inner))
+    second = right.permute([*both, *dims, *of_right, *of_left]).reshape((batch, inner, columns))
+    return bmm(first, second).view(shape).permute([order.index(dim) for dim in range(left.ndim)])
+
+
+def contract_pair(left: Tensor, right: Tensor, counts: list[int], first: int) -> Tensor:
+    """Contract two operands over the dimensions that no other has, from ``first`` on.
+
+    counts: in how many operands each dimension is not 1; brought up to date.
+    """
+    shared: list[int] = []
+    alone: tuple[list[int], list[int]] = ([], [])
+    for dim in range(first, left.ndim):
+        sizes = left.shape[dim], right.shape[dim]
+        if 1 not in sizes:
+            counts[dim] -= 1
+            if counts[dim] == 1:
+                shared.append(dim)
+                counts[dim] = 0
+        elif counts[dim] == 1 and sizes != (1, 1):
+            alone[sizes[0] == 1].append(dim)
+            counts[dim] = 0
+    left, right = (each.sum(dims, True) if dims else each for each, dims in zip((left, right), alone, strict=True))
+    return contracted(left, right, shared)
+
+
+@op("aten::einsum")
+def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = None) -> Tensor:
+    """The sums of products that an equation tells, whose labels name the operands' dimensions.
+
+    Args:
+        equation: the labels of each operand's dimensions, letters, with commas between; behind ``->`` those of the
+            result. What is not in the result is summed over. ``...`` stands for any dimensions, which broadcast.
+        tensors: the operands.
+        path: the places of the two operands that are contracted next, one pair after another; what comes of them is
+            put behind the others. The first two without it.
+
+    >>> import opdsl
+    >>> opdsl.einsum("ij,j->i", [opdsl.tensor([[1, 2], [3, 4]]), opdsl.tensor([1, 10])])
+    tensor([21, 43])
+    """
+    read = parsed(equation, len(tensors))
+    covered = max(
+        unlabelled(labels, each, index) for index, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
+    )
+    order: dict[str, int] = {}
+    total = 0
+    kept = output_labels(read)
+    others = sorted({label for each in read.operands for label in each} - set(kept))
+    for label in (*kept, *others):
+        order[label] = total
+        total += covered if label == _ELLIPSIS else 1
+    first = sum(covered if label == _ELLIPSIS else 1 for label in kept)
+    operands = [
+        aligned(each, labels, order, covered, total, index)
+        for index, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
+    ]
+    check_broadcasting(operands, order)
+    return of_operands(operands, first, path)
+
+
+def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) -> Tensor:
+    """Contract operands with the same dimensions one after another; those from ``first`` on are summed over."""
+    total = operands[0].ndim
+    check(
+        path is None or len(path) == 2 * (len(operands) - 1),
+        "einsum(): expected contraction path given in path parameter to be a list of pairs of operands",
+    )
+    if len(operands) == 1:
+        return operands[0].sum(list(range(first, total))) if first < total else operands[0]
+    counts = [sum(each.shape[dim] != 1 for each in operands) for dim in range(total)]
+    for step in range(len(operands) - 1):
+        one, other = (0, 1) if path is None else sorted(path[2 * step : 2 * step + 2])
+        check(
+            0 <= one < other < len(operands),
+            f"einsum(): the contraction path joins operands {one} and {other} of {len(operands)}",
+        )
+        right, left = operands.pop(other), operands.pop(one)
+        found = contract_pair(left, right, counts, first)
+        operands.insert(0 if path is None else len(operands), found)
+    return operands[0].reshape(operands[0].shape[:first]) if first < total else operands[0]
+
+
+# ----------------------------------------------------------------------------------------------------------- tensordot
+
+
+@op("aten::tensordot")
+def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int]) -> Tensor:
+    """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay."""
+    check(len(dims_self) == len(dims_other), "both dimension lists should have same length")
+    if self.dtype is not other.dtype:
+        raise DTypeError("both inputs should have same dtype")
+    ours = [wrap_dimension(dim, self.ndim) for dim in dims_self]
+    theirs = [wrap_dimension(dim, other.ndim) for dim in dims_other]
+    inner = 1
+    for one, another in zip(ours, theirs, strict=True):
+        sizes = self.shape[one], other.shape[another]
+        if sizes[1] == 1:
+            self = self.sum([one], True, dtype=self.dtype)
+        elif sizes[0] == 1:
+            other = other.sum([another], True, dtype=other.dtype)
+        else:
+            check(
+                sizes[0] == sizes[1],
+                f"contracted dimensions need to match, but first has size {sizes[0]} in dim {one} and second has size "
+                f"{sizes[1]} in dim {another}",
+            )
+            inner *= sizes[0]
+    kept, others = ([d for d in range(x.ndim) if d not in dims] for x, dims in ((self, ours), (other, theirs)))
+    shape = [*(self.shape[dim] for dim in kept), *(other.shape[dim] for dim in others)]
+    rows = math.prod(self.shape[dim] for dim in kept)
+    columns = math.prod(other.shape[dim] for dim in others)
+    first = self.permute([*kept, *ours]).reshape((rows, inner))
+    return mm(first, other.permute([*theirs, *others]).reshape((inner, columns))).reshape(shape)
+
+
+@tensordot.out_variant()
+def tensordot_out(
+    self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``tensordot`` into a given tensor of the same dtype."""
+    found = tensordot(self, other, dims_self, dims_other)
+    if out.dtype is not found.dtype:
+        raise DTypeError(
+            f"Expected the output tensor to have dtype {found.dtype.scalar_type}, but got an output tensor with dtype "
+            f"{out.dtype.scalar_type}"
+        )
+    return write_out("aten::tensordot.out", out, found)
+
+
+# ---------------------------------------------------------------------------------------------------------------- kron
+
+
+@op("aten::kron", variants="function, method")
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
+    ndim = max(self.ndim, other.ndim)
+    ours, theirs = ((1,) * (ndim - each.ndim) + each.shape for each in (self, other))
+    outer = [size for pair in zip(ours, (1,) * ndim, strict=True) for size in pair]
+    inner = [size for pair in zip((1,) * ndim, theirs, strict=True) for size in pair]
+    product = self.reshape(outer) * other.reshape(inner)
+    return product.reshape([one * two for one, two in zip(ours, theirs, strict=True)])
+
+
+@kron.out_variant()
+def kron_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``kron`` into a given tensor."""
+    return write_cast("aten::kron.out", out, kron(self, other))

@@ -1,0 +1,203 @@
+"""Determinants, and their logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy
+
+from opdsl.aten.linalg.decompositions import Array, by_column, epsilon, require_numbers, require_square, write_each
+from opdsl.aten.linalg.linear_equations import solved_adjoint
+from opdsl.aten.linalg.lu_factors import factor_by_rows, set_pivots
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.complex_views import imag
+from opdsl.declare import Out, op
+from opdsl.dispatch import is_grad_enabled
+from opdsl.kernels import step, write_out
+from opdsl.runtime import Tensor, contiguous_strides
+from opdsl.schema import Alias
+
+
+class Determinant(NamedTuple):
+    """A determinant, and the factors of the matrix."""
+
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+
+class LogarithmAndFactors(NamedTuple):
+    """A determinant's sign and the logarithm of its magnitude, and the factors of the matrix."""
+
+    sign: Tensor
+    logabsdet: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+
+class Logarithm(NamedTuple):
+    """A determinant's sign and the logarithm of its magnitude."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class WrittenLogarithm(NamedTuple):
+    """``Logarithm`` in given tensors."""
+
+    sign: Tensor[Alias("a", write=True)]
+    logabsdet: Tensor[Alias("b", write=True)]
+
+
+def diagonals(LU: Array, pivots: Array) -> tuple[Array, Array]:
+    """The diagonals of matrices' factors, whose product is the determinant but for its sign, and that sign."""
+    exchanges = (pivots != numpy.arange(1, pivots.shape[-1] + 1)).sum(-1)
+    return LU.diagonal(0, -2, -1), 1 - 2 * (exchanges % 2)
+
+
+# ----------------------------------------------------------------------------------------------------------------- det
+
+
+@op("aten::_linalg_det", out=Out("_linalg_det.result", args=("result", "LU", "pivots")))
+def _linalg_det(A: Tensor) -> Determinant:
+    """The determinants of matrices, (..., n, n), and their factors."""
+    ...
+
+
+@_linalg_det.meta
+def _linalg_det_meta(ctx, A):
+    require_square("linalg.det", A)
+    require_numbers("linalg.det", A)
+    ctx.set_output(0, A.shape[:-2], contiguous_strides(A.shape[:-2]), like=A)
+    ctx.set_output(1, A.shape, by_column(A.shape), like=A)
+    set_pivots(ctx, 2, A)
+
+
+_linalg_det.sharding(rows=2)
+
+
+@_linalg_det.out_kernel("CPU", compiled=False)
+def _linalg_det_cpu(A, result, LU, pivots):
+    factor_by_rows(A, LU, pivots)
+    multiply_diagonals(LU, pivots, result)
+
+
+@step
+def multiply_diagonals(LU: Array, pivots: Array, out: Array) -> None:
+    """Write the determinants of the matrices that have these factors."""
+    diagonal, sign = diagonals(LU, pivots)
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        out[...] = diagonal.prod(-1) * sign
+
+
+@_linalg_det.derivative("A")
+def _linalg_det_derivative(grad, A, result, LU, pivots):
+    """``grad * det.conj() * A.inverse().mH``; where that is 0 / 0, the products of the other singular values."""
+    spread = (grad * result.conj()).unsqueeze(-1).expand(pivots.shape).diag_embed()
+    if not is_grad_enabled():
+        diagonal = LU.diagonal(0, -2, -1)
+        shifted = LU + where(diagonal == 0, epsilon(A), 0.0).to(A.dtype).diag_embed()
+        return solved_adjoint(A, shifted, pivots, spread)
+    return solved_adjoint(A, LU, pivots, spread)
+
+
+@op("aten::linalg_det", variants="function", python_module="linalg")
+def linalg_det(A: Tensor) -> Tensor:
+    """The determinants of matrices, (..., n, n)."""
+    return _linalg_det(A)[0]
+
+
+@linalg_det.out_variant(python_module="linalg")
+def linalg_det_out(A: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``linalg.det`` into a given tensor."""
+    return write_out("aten::linalg_det.out", out, linalg_det(A))
+
+
+@op("aten::det", variants="function, method")
+def det(self: Tensor) -> Tensor:
+    """Another name of ``linalg.det``."""
+    return linalg_det(self)
+
+
+# ------------------------------------------------------------------------------------------------------------- slogdet
+
+
+@op("aten::_linalg_slogdet", out=Out("_linalg_slogdet.sign", args=("sign", "logabsdet", "LU", "pivots")))
+def _linalg_slogdet(A: Tensor) -> LogarithmAndFactors:
+    """The signs of matrices' determinants, the logarithms of their magnitudes, and the factors."""
+    ...
+
+
+@_linalg_slogdet.meta
+def _linalg_slogdet_meta(ctx, A):
+    require_square("linalg.slogdet", A)
+    require_numbers("linalg.slogdet", A)
+    batch = A.shape[:-2]
+    ctx.set_output(0, batch, contiguous_strides(batch), like=A)
+    ctx.set_output(1, batch, contiguous_strides(batch), like=A, dtype=A.dtype.to_real())
+    ctx.set_output(2, A.shape, by_column(A.shape), like=A)
+    set_pivots(ctx, 3, A)
+
+
+_linalg_slogdet.sharding(rows=2)
+
+
+@_linalg_slogdet.out_kernel("CPU", compiled=False)
+def _linalg_slogdet_cpu(A, sign, logabsdet, LU, pivots):
+    factor_by_rows(A, LU, pivots)
+    add_logarithms(LU, pivots, sign, logabsdet)
+
+
+@step
+def add_logarithms(LU: Array, pivots: Array, sign: Array, logarithm: Array) -> None:
+    """Write the signs and the logarithms of the determinants of the matrices that have these factors."""
+    diagonal, parity = diagonals(LU, pivots)
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        sign[...] = numpy.sign(diagonal).prod(-1) * parity
+        logarithm[...] = numpy.log(numpy.abs(diagonal)).sum(-1)
+
+
+@_linalg_slogdet.derivative("A", output_differentiability=[True, True, False, False])
+def _linalg_slogdet_derivative(grads, A, sign, LU, pivots):
+    slope = grads[1].to(A.dtype)
+    if A.is_complex():
+        slope = slope - imag(grads[0].conj() * sign).to(A.dtype) * 1j
+    return solved_adjoint(A, LU, pivots, slope.unsqueeze(-1).expand(pivots.shape).diag_embed())
+
+
+@op("aten::linalg_slogdet", python_module="linalg")
+def linalg_slogdet(A: Tensor) -> Logarithm:
+    """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
+    found = _linalg_slogdet(A)
+    return Logarithm(found[0], found[1])
+
+
+@linalg_slogdet.out_variant(python_module="linalg")
+def linalg_slogdet_out(
+    A: Tensor, *, sign: Tensor[Alias("a", write=True)], logabsdet: Tensor[Alias("b", write=True)]
+) -> WrittenLogarithm:
+    """``linalg.slogdet`` into given tensors."""
+    return WrittenLogarithm(*write_each("aten::linalg_slogdet.out", (sign, logabsdet), linalg_slogdet(A)))
+
+
+@op("aten::slogdet", variants="function, method")
+def slogdet(self: Tensor) -> Logarithm:
+    """Another name of ``linalg.slogdet``."""
+    return linalg_slogdet(self)
+
+
+@slogdet.out_variant(variants="function")
+def slogdet_out(
+    self: Tensor, *, sign: Tensor[Alias("a", write=True)], logabsdet: Tensor[Alias("b", write=True)]
+) -> WrittenLogarithm:
+    """``slogdet`` into given tensors."""
+    return WrittenLogarithm(*write_each("aten::slogdet.out", (sign, logabsdet), linalg_slogdet(self)))
+
+
+@op("aten::logdet", variants="function, method")
+def logdet(self: Tensor) -> Tensor:
+    """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
+    require_square("logdet", self)
+    sign, logarithm = linalg_slogdet(self)
+    return sign.log() + logarithm if self.is_complex() else where(sign == -1, math.nan, logarithm)

@@ -1,0 +1,329 @@
+"""Distances of all pairs of vectors.
+
+The rules are those of ATen/native/Distance.cpp and cpu/DistanceOpsKernel.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from opdsl.aten.create.triangles import triu_indices
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.reduce.norms import linalg_vector_norm
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Library, op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.runtime import Array, Tensor, cpu, float32, float64
+
+lib = Library("opdsl")
+
+# So many elements of differences are laid out at once.
+_ELEMENTS = 1 << 21
+
+# From so many rows on a distance is computed from scalar products, unless the caller says which way.
+_ROWS = 25
+
+# ----------------------------------------------------------------------------------------------------- in parts of rows
+
+
+def parts(rows: int, elements: int) -> Iterator[tuple[int, int]]:
+    """Where parts of rows begin, and how many rows they have; elements: of the differences that a row takes."""
+    step = max(1, _ELEMENTS // max(elements, 1))
+    for start in range(0, rows, step):
+        yield start, min(step, rows - start)
+
+
+def flattened(matrices: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """Matrices with one dimension for the batch, to whose shape they are broadcast."""
+    inner = matrices.shape[-2:]
+    return matrices.expand((*batch, *inner)).reshape((math.prod(batch), *inner))
+
+
+def in_parts(x1: Tensor, x2: Tensor, compute: Callable[[Tensor, slice], Tensor]) -> Tensor:
+    """What is computed of the differences of all pairs of vectors, in parts of the rows of ``x1``.
+
+    compute: of differences (..., part, R, M), and which rows of ``x1`` they are of.
+    """
+    found = []
+    per_row = math.prod(x1.shape[:-2]) * x2.shape[-2] * x1.shape[-1]
+    for start, size in parts(x1.shape[-2], per_row):
+        difference = x1.narrow(-2, start, size).unsqueeze(-2) - x2.unsqueeze(-3)
+        found.append(compute(difference, slice(start, start + size)))
+    return found[0] if len(found) == 1 else cat(found, -2)
+
+
+def slope_of(difference: Tensor, grad: Tensor, distance: Tensor, p: float) -> Tensor:
+    """The gradient of each difference, of that of its ``p``-norm, which has the same dimensions but the last."""
+    grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
+    if p == 1:
+        return grad * difference.sign()
+    if p == math.inf:
+        return grad * difference.sign() * (difference.abs() == distance)
+    nowhere = distance == 0
+    safe = distance.masked_fill(nowhere, 1)
+    if p == 2:
+        return (grad * difference / safe).masked_fill(nowhere, 0)
+    size = difference.abs()
+    still = nowhere.logical_or(difference == 0) if p < 2 else nowhere
+    power = size.masked_fill(still, 1).pow(p - 1) if p < 2 else size.pow(p - 1)
+    return (grad * difference.sign() * power / safe.pow(p - 1)).masked_fill(still, 0)
+
+
+# --------------------------------------------------------------------------------------------------------------- cdist
+
+
+def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
+    """That two tensors have rows of one length, of floating-point numbers.
+
+    Raises:
+        ShapeError, DTypeError: they have not.
+    """
+    for which, each in (("X1", x1), ("X2", x2)):
+        check(each.ndim >= 2, f"{name} only supports at least 2D tensors, {which} got: {each.ndim}D")
+    check(
+        x1.shape[-1] == x2.shape[-1],
+        f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
+    )
+    for which, each in (("X1", x1), ("X2", x2)):
+        if not each.dtype.is_floating_point:
+            raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {each.dtype.scalar_type}")
+
+
+@op("aten::_euclidean_dist", autogen="_euclidean_dist.out")
+def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
+    """The Euclidean distances of all pairs of vectors, from their scalar products."""
+    ...
+
+
+@_euclidean_dist.kernel("CompositeExplicitAutograd")
+def euclidean_dist_kernel(x1, x2):
+    squares = [(each * each).sum([-1], True) for each in (x1, x2)]
+    ones = [each.new_ones(each.shape) for each in squares]
+    first = cat((x1 * -2, squares[0], ones[0]), -1)
+    second = cat((x2, ones[1], squares[1]), -1)
+    return matmul(first, second.transpose(-2, -1)).clamp_min(0).sqrt()
+
+
+@_euclidean_dist.derivative("x1")
+def euclidean_dist_derivative(grad, x1, x2, result):
+    ratio = (grad / result).masked_fill(result == 0, 0)
+    return x1 * ratio.sum([-1], True) - matmul(ratio, x2)
+
+
+@_euclidean_dist.derivative("x2")
+def euclidean_dist_x2_derivative(grad, x1, x2, result):
+    ratio = (grad / result).masked_fill(result == 0, 0)
+    return x2 * ratio.sum([-2]).unsqueeze(-1) - matmul(ratio.transpose(-2, -1), x1)
+
+
+@op("aten::_cdist_forward", tags="core", autogen="_cdist_forward.out")
+def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    """``cdist`` without a derivative of its own for products of matrices."""
+    ...
+
+
+@_cdist_forward.kernel("CPU", "CUDA", "Meta")
+def cdist_forward_kernel(x1, x2, p, compute_mode):
+    require_pairs("cdist", x1, x2)
+    check(p >= 0, "cdist only supports non-negative p values")
+    mode = compute_mode or 0
+    check(0 <= mode <= 2, f"possible modes: 0, 1, 2, but was: {mode}")
+    batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
+    rows, columns, length = x1.shape[-2], x2.shape[-2], x1.shape[-1]
+    shape = (*batch, rows, columns)
+    if 0 in shape:
+        return x1.new_empty(shape)
+    if length == 0:
+        return x1.new_zeros(shape)
+    first, second = (flattened(each, batch) for each in (x1, x2))
+    if p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS)):
+        return euclidean_dist_kernel(first, second).view(shape)
+    return in_parts(first, second, lambda difference, _: linalg_vector_norm(difference, p, [-1])).view(shape)
+
+
+@_cdist_forward.derivative("x1")
+def cdist_forward_derivative(grad, x1, x2, result, p):
+    return _cdist_backward(grad.contiguous(), x1, x2, p, result)
+
+
+@_cdist_forward.derivative("x2")
+def cdist_forward_x2_derivative(grad, x1, x2, result, p):
+    return _cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result.transpose(-2, -1).contiguous())
+
+
+@op("aten::_cdist_backward", autogen="_cdist_backward.out")
+def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+    """The gradient of the first vectors of ``cdist``."""
+    ...
+
+
+@_cdist_backward.kernel("CPU", "CUDA", "Meta")
+def cdist_backward_kernel(grad, x1, x2, p, cdist):
+    require_pairs("_cdist_backward", x1, x2)
+    batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
+    shape = (*batch, *x1.shape[-2:])
+    if p == 0 or 0 in (*shape, *x2.shape):
+        return x1.new_zeros(x1.shape)
+    flat = (math.prod(batch),)
+    first, second = (each.expand((*batch, *each.shape[-2:])).reshape((*flat, *each.shape[-2:])) for each in (x1, x2))
+    grads, distances = (
+        each.expand((*batch, *each.shape[-2:])).reshape((*flat, *each.shape[-2:])) for each in (grad, cdist)
+    )
+
+    def gradients(difference: Tensor, rows: slice) -> Tensor:
+        size = rows.stop - rows.start
+        slopes = slope_of(difference, grads.narrow(1, rows.start, size), distances.narrow(1, rows.start, size), p)
+        return slopes.sum([-2])
+
+    found = in_parts(first, second, gradients).view(shape)
+    return found if found.shape == x1.shape else found.sum_to_size(x1.shape)
+
+
+@op("aten::cdist")
+def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None) -> Tensor:
+    """The distances of all pairs of rows of two matrices.
+
+    Args:
+        x1: floating-point numbers (..., P, M).
+        x2: (..., R, M); what stands before broadcasts.
+        p: which norm of differences: 0 and more, inf.
+        compute_mode: of Euclidean distances: 1 from scalar products, which is fast, 2 from differences, which is
+            exact; 0 or None decides by the number of rows.
+
+    Returns:
+        (..., P, R).
+    """
+    require_pairs("cdist", x1, x2)
+    return _cdist_forward(x1, x2, p, compute_mode)
+
+
+# --------------------------------------------------------------------------------------------------------------- pdist
+
+
+def require_floats(name: str, self: Tensor) -> None:
+    """That rows are of floating-point numbers.
+
+    Raises:
+        DTypeError: they are not.
+    """
+    if not self.dtype.is_floating_point:
+        raise DTypeError(f"{name} only supports floating-point dtypes, got: {self.dtype.scalar_type}")
+
+
+@op("aten::pdist")
+def pdist(self: Tensor, p: float = 2) -> Tensor:
+    """The distances of each row of a matrix to all rows behind it."""
+    check(self.ndim == 2, f"pdist only supports 2D tensors, got: {self.ndim}D")
+    require_floats("pdist", self)
+    check(p >= 0, "pdist only supports non-negative p values")
+    return _pdist_forward(self.contiguous(), p)
+
+
+def pairs_of(self: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of all pairs: the first ones, and the second ones."""
+    places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
+    return self.index_select(0, places[0]), self.index_select(0, places[1])
+
+
+@op("aten::_pdist_forward", tags="core", autogen="_pdist_forward.out")
+def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
+    """``pdist`` of contiguous rows."""
+    ...
+
+
+@_pdist_forward.kernel("CPU", "CUDA", "Meta")
+def pdist_forward_kernel(self, p):
+    require_floats("pdist", self)
+    rows, length = self.size(0), self.size(1)
+    if rows <= 1:
+        return self.new_empty((0,))
+    if length == 0:
+        return self.new_zeros((rows * (rows - 1) // 2,))
+    if self.device is cpu and self.dtype in (float32, float64):
+        return pair_distances(self.t().contiguous(), float(p))
+    one, other = pairs_of(self)
+    return linalg_vector_norm(one - other, p, [-1])
+
+
+@lib.op(variants="function", out=True)
+def pair_distances(columns: Tensor, p: float) -> Tensor:
+    """``pdist`` of the rows of a transposed matrix, so that the same element of all rows lies side by side.
+
+    columns: float32 or float64 (length, rows), of two rows or more.
+    """
+    ...
+
+
+@pair_distances.meta
+def pair_distances_meta(ctx, columns, p):
+    check(columns.ndim == 2, "expected the columns of a matrix", got=columns.shape)
+    if columns.dtype not in (float32, float64):
+        raise UnsupportedDTypeError(f"not implemented for '{columns.dtype.scalar_type}'")
+    rows = columns.shape[1]
+    ctx.set_output(0, (rows * (rows - 1) // 2,), like=columns)
+
+
+@pair_distances.out_kernel("CPU")
+def pair_distances_cpu(columns, p, out):
+    rows, start = columns.shape[1], 0
+    for row in range(rows - 1):
+        found = out[start : start + rows - 1 - row]
+        start += len(found)
+        found[:] = 0
+        for column in range(columns.shape[0]):
+            add_distances(columns[column, row], columns[column, row + 1 :], p, found)
+        if p == 2:
+            for pair in range(len(found)):
+                found[pair] = math.sqrt(found[pair])
+        elif p != 0 and p != 1 and p != math.inf:
+            for pair in range(len(found)):
+                found[pair] = found[pair] ** (1 / p)
+
+
+def add_distances(one: float, others: Array, p: float, found: Array) -> None:
+    """Add what one element of a row and those of others contribute."""
+    if p == 2:
+        for pair in range(len(found)):
+            distance = one - others[pair]
+            found[pair] += distance * distance
+    elif p == 1:
+        for pair in range(len(found)):
+            found[pair] += abs(one - others[pair])
+    elif p == 0:
+        for pair in range(len(found)):
+            found[pair] += one != others[pair]
+    elif p == math.inf:
+        for pair in range(len(found)):
+            distance = abs(one - others[pair])
+            if distance > found[pair] or math.isnan(distance):
+                found[pair] = distance
+    else:
+        for pair in range(len(found)):
+            found[pair] += abs(one - others[pair]) ** p
+
+
+@_pdist_forward.derivative("self")
+def pdist_forward_derivative(grad, self, p, result):
+    return _pdist_backward(grad, self, p, result)
+
+
+@op("aten::_pdist_backward", autogen="_pdist_backward.out")
+def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+    """The gradient of the rows of ``pdist``."""
+    ...
+
+
+@_pdist_backward.kernel("CPU", "CUDA", "Meta")
+def pdist_backward_kernel(grad, self, p, pdist):
+    require_floats("_pdist_backward", self)
+    made = self.new_zeros(self.shape)
+    if p == 0 or grad.numel() == 0 or self.size(0) == 0 or self.size(1) == 0:
+        return made
+    check(self.ndim == 2, f"_pdist_backward only supports 2D tensors, got: {self.ndim}D")
+    one, other = pairs_of(self)
+    slopes = slope_of(one - other, grad, pdist, p)
+    places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
+    return made.index_add(0, places[0], slopes).index_add(0, places[1], -slopes)

@@ -1,0 +1,298 @@
+"""Equations with square matrices, and inverses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opdsl.aten.linalg.decompositions import (
+    _linalg_check_errors,
+    by_column,
+    is_vector,
+    raise_failure,
+    require_numbers,
+    require_same_dtype,
+    require_solvable,
+    require_square,
+    store,
+    with_batch,
+    write_each,
+)
+from opdsl.aten.linalg.lu_factors import factor_by_rows, linalg_lu_solve, set_info, set_pivots, solve_by_factors
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.declare import Out, op
+from opdsl.dispatch import is_grad_enabled
+from opdsl.kernels import check, copy_, fill_, write_out
+from opdsl.runtime import Tensor, int32, wrap_dimension
+from opdsl.schema import Alias
+
+# ------------------------------------------------------------------------------------------------------------- solving
+
+
+class Solution(NamedTuple):
+    """A solution, the factors that it was found with, and what LAPACK says of each matrix."""
+
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+class CheckedSolution(NamedTuple):
+    """A solution, and for each matrix 0 unless it is singular."""
+
+    result: Tensor
+    info: Tensor
+
+
+class WrittenSolution(NamedTuple):
+    """``CheckedSolution`` in given tensors."""
+
+    result: Tensor[Alias("a", write=True)]
+    info: Tensor[Alias("b", write=True)]
+
+
+@op("aten::_linalg_solve_ex", out=Out("_linalg_solve_ex.result", args=("result", "LU", "pivots", "info")))
+def _linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
+    """The solution of ``A X = B``, or ``X A = B``.
+
+    Args:
+        A: (..., n, n).
+        B: (..., n, k), (..., k, n) where ``A`` stands to the right, or vectors: (n) or (..., n).
+        left: whether ``A`` stands to the left.
+        check_errors: whether a singular matrix is an error.
+    """
+    ...
+
+
+@_linalg_solve_ex.meta
+def _linalg_solve_ex_meta(ctx, A, B, left, check_errors):
+    name = "linalg.solve"
+    require_numbers(name, A)
+    require_same_dtype(name, A, B)
+    vectors = A.ndim > 0 and is_vector(A, B)
+    right = B.unsqueeze(-1) if vectors else B
+    require_solvable(name, A, right, left)
+    check(
+        left or not vectors,
+        "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+        "linalg.solve is equivalent to B / A.squeeze(-1)",
+    )
+    shape = with_batch(right, A)[0].shape
+    shape = shape[:-1] if vectors else shape
+    ctx.set_output(0, shape, by_column(shape, left), like=B)
+    ctx.set_output(1, A.shape, by_column(A.shape), like=A)
+    set_pivots(ctx, 2, A)
+    set_info(ctx, 3, A)
+
+
+@_linalg_solve_ex.out_kernel("CPU", compiled=False)
+def _linalg_solve_ex_cpu(A, B, left, check_errors, result, LU, pivots, info):
+    factor_by_rows(A, LU, pivots, info)
+    if check_errors:
+        raise_failure(info, "torch.linalg.solve_ex", A.ndim == 2)
+    vectors = is_vector(A, B)
+    out, right = (each.unsqueeze(-1) if vectors else each for each in (result, B))
+    right, factors = with_batch(right, LU)
+    copy_(out, right)
+    solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, False)
+
+
+def solved_adjoint(A: Tensor, LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True) -> Tensor:
+    """The solution with the adjoint of ``A``: by its factors, or so that it has gradients where they are asked for."""
+    if is_grad_enabled():
+        return linalg_solve(A.adjoint(), B, left=left)
+    return linalg_lu_solve(LU, pivots, B, left=left, adjoint=True)
+
+
+@_linalg_solve_ex.derivative("A", "B")
+def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mask):
+    vectors = is_vector(A, B)
+    given, solution = (each.unsqueeze(-1) if vectors else each for each in (grad, result))
+    of_right = solved_adjoint(A, LU, pivots, given, left)
+    of_matrix = None
+    if output_mask[0]:
+        outer = matmul(of_right, solution.adjoint()) if left else matmul(solution.adjoint(), of_right)
+        of_matrix = -outer
+    return of_matrix, of_right.squeeze(-1) if vectors else of_right
+
+
+@op("aten::linalg_solve_ex", python_module="linalg")
+def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> CheckedSolution:
+    """``linalg.solve``, which says of each matrix whether it is singular."""
+    found = _linalg_solve_ex(A, B, left=left, check_errors=check_errors)
+    return CheckedSolution(found[0], found[3])
+
+
+@linalg_solve_ex.out_variant(python_module="linalg")
+def linalg_solve_ex_out(
+    A: Tensor,
+    B: Tensor,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    result: Tensor[Alias("a", write=True)],
+    info: Tensor[Alias("b", write=True)],
+) -> WrittenSolution:
+    """``linalg.solve_ex`` into given tensors."""
+    found = linalg_solve_ex(A, B, left=left, check_errors=check_errors)
+    return WrittenSolution(*write_each("aten::linalg_solve_ex.out", (result, info), found))
+
+
+@op("aten::linalg_solve", python_module="linalg")
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """The solution of ``A X = B``, or ``X A = B``, see ``linalg.solve_ex``.
+
+    Raises:
+        LinearAlgebraError: a matrix is singular.
+    """
+    found = _linalg_solve_ex(A, B, left=left)
+    _linalg_check_errors(found[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
+    return found[0]
+
+
+@linalg_solve.out_variant(python_module="linalg")
+def linalg_solve_out(
+    A: Tensor, B: Tensor, *, left: bool = True, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linalg.solve`` into a given tensor."""
+    return write_out("aten::linalg_solve.out", out, linalg_solve(A, B, left=left))
+
+
+# ------------------------------------------------------------------------------------------------------------ inverses
+
+
+class CheckedInverse(NamedTuple):
+    """An inverse, and for each matrix 0 unless it is singular."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+@op("aten::linalg_inv_ex", python_module="linalg", out=Out("linalg_inv_ex.inverse", args=("inverse", "info")))
+def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> CheckedInverse:
+    """The inverses of matrices, (..., n, n).
+
+    Args:
+        A: the matrices.
+        check_errors: whether a singular one is an error.
+    """
+    ...
+
+
+@linalg_inv_ex.meta
+def linalg_inv_ex_meta(ctx, A, check_errors):
+    require_square("linalg.inv", A)
+    require_numbers("linalg.inv", A)
+    ctx.set_output(0, A.shape, by_column(A.shape), like=A)
+    set_info(ctx, 1, A)
+
+
+linalg_inv_ex.sharding(rows=2)
+
+
+@linalg_inv_ex.out_kernel("CPU", compiled=False)
+def linalg_inv_ex_cpu(A, check_errors, inverse, info):
+    factors = A.new_empty_strided(A.shape, by_column(A.shape))
+    pivots = A.new_empty(A.shape[:-1], dtype=int32)
+    factor_by_rows(A, factors, pivots, info)
+    if check_errors:
+        raise_failure(info, "torch.linalg.inv_ex", A.ndim == 2)
+    fill_(inverse, 0)
+    fill_(inverse.diagonal(0, -2, -1), 1)
+    solve_by_factors(factors, pivots, inverse, True, False)
+
+
+@linalg_inv_ex.derivative("A")
+def linalg_inv_ex_derivative(grad, inverse):
+    turned = inverse.adjoint()
+    return -matmul(turned, matmul(grad, turned))
+
+
+@op("aten::linalg_inv", python_module="linalg")
+def linalg_inv(A: Tensor) -> Tensor:
+    """The inverses of matrices.
+
+    Raises:
+        LinearAlgebraError: one is singular.
+    """
+    inverse, info = linalg_inv_ex(A)
+    _linalg_check_errors(info, "linalg.inv", is_matrix=A.ndim == 2)
+    return inverse
+
+
+@linalg_inv.out_variant(python_module="linalg")
+def linalg_inv_out(A: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``linalg.inv`` into a given tensor."""
+    return write_out("aten::linalg_inv.out", out, linalg_inv(A))
+
+
+@op("aten::inverse", variants="function, method")
+def inverse(self: Tensor) -> Tensor:
+    """Another name of ``linalg.inv``."""
+    return linalg_inv(self)
+
+
+@inverse.out_variant()
+def inverse_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``inverse`` into a given tensor."""
+    return write_out("aten::inverse.out", out, linalg_inv(self))
+
+
+# ---------------------------------------------------------------------------------------- tensors in place of matrices
+
+
+@op("aten::linalg_tensorinv", variants="function", python_module="linalg")
+def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
+    check(ind > 0, "Expected a strictly positive integer for 'ind'")
+    first, last = self.shape[:ind], self.shape[ind:]
+    check(
+        math.prod(first) == math.prod(last),
+        f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+        f"{math.prod(last)} != {math.prod(first)}",
+    )
+    return linalg_inv(self.reshape((math.prod(last), math.prod(first)))).reshape((*last, *first))
+
+
+@linalg_tensorinv.out_variant(variants="function", python_module="linalg")
+def linalg_tensorinv_out(
+    self: Tensor, ind: int = 2, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linalg.tensorinv`` into a given tensor."""
+    return store("aten::linalg_tensorinv.out", out, linalg_tensorinv(self, ind))
+
+
+@op("aten::linalg_tensorsolve", variants="function", python_module="linalg")
+def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = None) -> Tensor:
+    """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
+
+    Args:
+        self: its first dimensions are those of ``other``.
+        other: any.
+        dims: dimensions of ``self`` that are moved to its end first.
+    """
+    moved = self if dims is None else to_end(self, dims)
+    shape = moved.shape[other.ndim :]
+    size = math.prod(other.shape)
+    check(
+        math.prod(shape) == size,
+        "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
+        f"got {math.prod(shape)} != {size}",
+    )
+    return linalg_solve(moved.reshape((size, size)), other.reshape((size,))).reshape(shape)
+
+
+def to_end(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """A tensor with some dimensions moved behind the others."""
+    last = [wrap_dimension(each, self.ndim) for each in dims]
+    return self.permute((*(each for each in range(self.ndim) if each not in last), *last))
+
+
+@linalg_tensorsolve.out_variant(variants="function", python_module="linalg")
+def linalg_tensorsolve_out(
+    self: Tensor, other: Tensor, dims: list[int] | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linalg.tensorsolve`` into a given tensor."""
+    return store("aten::linalg_tensorsolve.out", out, linalg_tensorsolve(self, other, dims))

@@ -1,0 +1,144 @@
+"""Products of several matrices, and exponentials of matrices."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.aten.linalg.decompositions import require_numbers, require_square
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+
+LINALG: dict[str, Any] = {"python_module": "linalg", "variants": "function"}
+"""What most entries of linear algebra say."""
+
+WRITTEN = Out(dispatch=None)
+"""``out=`` of what is written with other operators."""
+
+
+# ------------------------------------------------------------------------------------------------------------ products
+
+
+@op("aten::linalg_matmul", out=WRITTEN, **LINALG)
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    """``matmul``."""
+    return matmul(self, other)
+
+
+@op("aten::linalg_diagonal", **LINALG)
+def linalg_diagonal(A: Tensor[Alias("a")], *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor[Alias("a")]:
+    """A view of diagonals, those of matrices by default."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+@op("aten::linalg_multi_dot", python_module="linalg", out=WRITTEN)
+def linalg_multi_dot(tensors: list[Tensor]) -> Tensor:
+    """The product of several matrices, in the order that takes the fewest multiplications.
+
+    Args:
+        tensors: matrices; the first one and the last one may be vectors.
+    """
+    check(len(tensors) >= 2, f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for index, each in enumerate(tensors):
+        allowed = (1, 2) if index in (0, len(tensors) - 1) else (2,)
+        check(each.ndim in allowed, f"multi_dot(): tensor {index} must be {' or '.join(map(str, allowed))}D")
+    first, *middle, last = tensors
+    chain = [first.unsqueeze(0) if first.ndim == 1 else first, *middle, last.unsqueeze(1) if last.ndim == 1 else last]
+    product = in_best_order(chain)
+    shape = (product.shape[0],) * (first.ndim == 2) + (product.shape[1],) * (last.ndim == 2)
+    return product.view(shape)
+
+
+def in_best_order(chain: Sequence[Tensor]) -> Tensor:
+    """The product of matrices (matrix-chain order, by dynamic programming)."""
+    sizes = [chain[0].shape[0], *(each.shape[1] for each in chain)]
+
+    @functools.cache
+    def best(begin: int, end: int) -> tuple[int, int]:
+        """The cost of a part of the chain, and where it is cut."""
+        if end - begin == 1:
+            return 0, begin
+        return min(
+            (best(begin, at)[0] + best(at, end)[0] + sizes[begin] * sizes[at] * sizes[end], at)
+            for at in range(begin + 1, end)
+        )
+
+    def product(begin: int, end: int) -> Tensor:
+        at = best(begin, end)[1]
+        return chain[begin] if end - begin == 1 else matmul(product(begin, at), product(at, end))
+
+    return product(0, len(chain))
+
+
+@op("aten::chain_matmul", variants="function", out=WRITTEN)
+def chain_matmul(matrices: list[Tensor]) -> Tensor:
+    """The product of several matrices, in the order that takes the fewest multiplications."""
+    check(all(each.ndim == 2 for each in matrices), "chain_matmul(): expected matrices")
+    return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
+
+
+# -------------------------------------------------------------------------------------------------------- exponentials
+
+# Up to this norm the series of 18 terms is exact to rounding, in any precision; larger matrices are halved until then.
+_NORM = 1.09
+_TERMS = 18
+
+
+@op("aten::linalg_matrix_exp", autogen="linalg_matrix_exp.out", **LINALG)
+def linalg_matrix_exp(self: Tensor) -> Tensor:
+    """The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
+    ...
+
+
+@linalg_matrix_exp.kernel("CPU", "CUDA", "Meta")
+def linalg_matrix_exp_kernel(self):
+    require_numbers("linalg.matrix_exp", self)
+    require_square("linalg.matrix_exp", self)
+    if not self.numel() or self.is_meta:
+        return self.clone()
+    largest = abs(self.abs().sum(-2).amax().item())
+    halvings = max(0, math.ceil(math.log2(largest / _NORM))) if 0 < largest < math.inf else 0
+    scaled = self * 2.0**-halvings
+    one = self.new_ones(self.shape[-1:]).diag()
+    # Powers up to the fourth, the series as a polynomial of the fourth (Paterson and Stockmeyer 1973).
+    powers = [one.expand(self.shape), scaled, matmul(scaled, scaled)]
+    powers.append(matmul(powers[2], scaled))
+    fourth = matmul(powers[2], powers[2])
+    found = self.new_zeros(self.shape)
+    for begin in range(_TERMS // 4 * 4, -1, -4):
+        found = matmul(found, fourth)
+        for at in range(begin, min(begin + 4, _TERMS + 1)):
+            found = found + powers[at - begin] * (1 / math.factorial(at))
+    for _ in range(halvings):
+        found = matmul(found, found)
+    return found
+
+
+def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:
+    """The differential of the exponential: the exponential of ``[[A, G], [0, A]]`` has it in its corner."""
+    size = matrix.shape[-1]
+    upper, lower = cat([matrix, direction], -1), cat([matrix.new_zeros(matrix.shape), matrix], -1)
+    return linalg_matrix_exp(cat([upper, lower], -2)).narrow(-2, 0, size).narrow(-1, size, size)
+
+
+@linalg_matrix_exp.derivative("self")
+def linalg_matrix_exp_derivative(grad, self):
+    return of_direction(self.adjoint(), grad)
+
+
+@op("aten::matrix_exp", variants="function, method")
+def matrix_exp(self: Tensor) -> Tensor:
+    """``linalg.matrix_exp``."""
+    return linalg_matrix_exp(self)
+
+
+@op("aten::matrix_exp_backward")
+def matrix_exp_backward(self: Tensor, grad: Tensor) -> Tensor:
+    """The gradient of ``matrix_exp``."""
+    return of_direction(self.adjoint(), grad)

@@ -1,0 +1,362 @@
+"""Matrix products that are added to something: ``beta * self + alpha * (mat1 @ mat2)`` and its kin."""
+
+from __future__ import annotations
+
+from opdsl.aten.linalg.matrix_products import is_turned
+from opdsl.declare import Inplace, op, traceable
+from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, fill_, multiply, resize
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.numbers import convert
+from opdsl.runtime import Category, Tensor, bool_, view_of, views
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+
+def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, message: str) -> None:
+    """That summand and factors have one dtype, and that it holds the numbers.
+
+    Raises:
+        DTypeError: they do not; ``message`` says so.
+        UnsupportedDTypeError: they are bool.
+        NumberError: a number is complex and they are not.
+    """
+    if not self.dtype is first.dtype is second.dtype:
+        raise DTypeError(message)
+    if self.dtype is bool_:
+        raise UnsupportedDTypeError("matrix products are not implemented for 'Bool'. Convert first: x.to(float32).")
+    for number in (beta, alpha):
+        if isinstance(number, complex) and self.dtype.category is not Category.COMPLEX:
+            raise NumberError(f"value cannot be converted to type {self.dtype.name} without overflow: {number}")
+
+
+def add_product(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, out: Tensor) -> None:
+    """Write ``beta * self + alpha * (first @ second)``. What is multiplied by 0 is not read, as in BLAS."""
+    beta, alpha = (_in_dtype(number, out) for number in (beta, alpha))
+    if alpha == 0:
+        fill_(out, 0)
+        if beta != 0:
+            out.add_(self, alpha=beta)
+        return
+    if beta != 0:
+        copy_(out, self)
+    multiply(first, second, out, alpha, beta)
+
+
+def _in_dtype(number: complex, out: Tensor) -> complex:
+    """A number as the kernel's dtype has it: integers lose what is behind the point.
+
+    Raises:
+        NumberError: it has none.
+    """
+    made: complex = convert(number, precision_of(out.dtype))
+    return made
+
+
+# --------------------------------------------------------------------------------------------------------------- addmm
+
+
+@op("aten::addmm", variants="function, method", tags="core", inplace=Inplace(variants="method"), out=True)
+def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    ...
+
+
+@addmm.meta
+def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
+    check(mat1.ndim == 2, f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
+    check(mat2.ndim == 2, f"mat2 must be a matrix, got {mat2.ndim}-D tensor")
+    (rows, inner), (inner2, columns) = mat1.shape, mat2.shape
+    check(inner == inner2, f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {inner2}x{columns})")
+    views.expand(view_of(self), (rows, columns))
+    dtypes = [each.dtype.scalar_type for each in (self, mat2)]
+    if mat1.dtype is not mat2.dtype:
+        dtypes[0] = mat1.dtype.scalar_type
+    message = f"self and mat2 must have the same dtype, but got {dtypes[0]} and {dtypes[1]}"
+    check_sum(self, mat1, mat2, beta, alpha, message)
+    ctx.set_output(0, (rows, columns), like=self)
+
+
+@addmm.out_kernel("CPU", "CUDA", compiled=False)
+def addmm_kernel(self, mat1, mat2, beta, alpha, out):
+    add_product(self, mat1, mat2, beta, alpha, out)
+
+
+addmm.sharding("ij,iK,Kj->ij")
+
+
+def scaled(gradient: Tensor, factor: complex) -> Tensor:
+    """A gradient times the conjugate of a number."""
+    return gradient if factor == 1 else gradient * factor.conjugate()
+
+
+@addmm.derivative("self")
+def addmm_derivative(grad, beta):
+    return scaled(grad, beta)
+
+
+@addmm.derivative("mat1")
+def addmm_mat1_derivative(grad, mat1, mat2, alpha):
+    if is_turned(mat1.shape, mat1.strides):
+        return scaled(mat2.mm(grad.adjoint()).adjoint(), alpha)
+    return scaled(grad.mm(mat2.adjoint()), alpha)
+
+
+@addmm.derivative("mat2")
+def addmm_mat2_derivative(grad, mat1, mat2, alpha):
+    if is_turned(mat2.shape, mat2.strides):
+        return scaled(grad.adjoint().mm(mat1).adjoint(), alpha)
+    return scaled(mat1.adjoint().mm(grad), alpha)
+
+
+# ------------------------------------------------------------------------------------------------------------- baddbmm
+
+
+@op("aten::baddbmm", variants="function, method", inplace=Inplace(variants="method"), out=True)
+def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    ...
+
+
+@baddbmm.meta
+def baddbmm_meta(ctx, self, batch1, batch2, beta, alpha):
+    shape = batched_shape(batch1, batch2)
+    views.expand(view_of(self), shape)
+    dtypes = ", ".join(
+        f"{name}: {each.dtype.schema_name}" for name, each in (("input", self), ("batch1", batch1), ("batch2", batch2))
+    )
+    check_sum(self, batch1, batch2, beta, alpha, f"Input dtypes must be the same, got: {dtypes}")
+    ctx.set_output(0, shape, like=self)
+
+
+def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
+    """The shape of the products of two batches of matrices.
+
+    Raises:
+        ShapeError: they cannot be multiplied.
+    """
+    check(first.ndim == 3, "batch1 must be a 3D tensor", got=first.shape)
+    check(second.ndim == 3, "batch2 must be a 3D tensor", got=second.shape)
+    (batch, rows, inner), (batch2, inner2, columns) = first.shape, second.shape
+    check(
+        (batch, inner) == (batch2, inner2),
+        f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] "
+        f"but got: [{batch2}, {inner2}].",
+    )
+    return batch, rows, columns
+
+
+baddbmm.sharding("bij,biK,bKj->bij")
+
+
+@baddbmm.out_kernel("CPU", "CUDA", compiled=False)
+def baddbmm_kernel(self, batch1, batch2, beta, alpha, out):
+    add_product(self, batch1, batch2, beta, alpha, out)
+
+
+baddbmm.derivative("self")(addmm_derivative)
+
+
+@baddbmm.derivative("batch1")
+def baddbmm_batch1_derivative(grad, batch2, alpha):
+    return scaled(grad.bmm(batch2.adjoint()), alpha)
+
+
+@baddbmm.derivative("batch2")
+def baddbmm_batch2_derivative(grad, batch1, alpha):
+    return scaled(batch1.adjoint().bmm(grad), alpha)
+
+
+# -------------------------------------------------------------------------------------------------------------- addbmm
+
+
+@op("aten::addbmm", variants="function, method")
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+    ...
+
+
+def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
+    """Two matrices whose product is the sum of the products of a batch."""
+    batch, rows, columns = batched_shape(batch1, batch2)
+    inner = batch * batch1.shape[2]
+    return batch1.transpose(0, 1).reshape((rows, inner)), batch2.reshape((inner, columns))
+
+
+@addbmm.kernel("CPU", "CUDA", "Meta")
+@traceable
+def addbmm_kernel(self, batch1, batch2, beta, alpha):
+    return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
+
+
+addbmm.derivative("self")(addmm_derivative)
+
+
+@addbmm.derivative("batch1")
+def addbmm_batch1_derivative(grad, batch1, batch2, alpha):
+    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
+
+
+@addbmm.derivative("batch2")
+def addbmm_batch2_derivative(grad, batch1, alpha):
+    return scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
+
+
+def become_sum(out: Tensor, value: Tensor) -> Tensor:
+    """Write a result, whose shape the tensor takes on without a warning, in place too, as PyTorch's kernel has it.
+
+    Raises:
+        DTypeError: it has another dtype.
+    """
+    if out.dtype is not value.dtype:
+        raise DTypeError(
+            f"expected out to have dtype {value.dtype.scalar_type}, but got {out.dtype.scalar_type} instead"
+        )
+    if out.shape != value.shape:
+        resize(out, value.shape)
+    return copy_(out, value)
+
+
+@addbmm.inplace_variant(variants="method")
+def addbmm_(
+    self: Tensor[Alias("a", write=True)], batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Tensor[Alias("a", write=True)]:
+    """``addbmm`` into ``self``."""
+    ...
+
+
+@addbmm_.kernel("CPU", "CUDA", "Meta")
+def addbmm_inplace_kernel(self, batch1, batch2, beta, alpha):
+    return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
+
+
+addbmm_.derivative("self")(addmm_derivative)
+
+
+@addbmm_.derivative("batch1")
+def addbmm_batch1_inplace_derivative(grad, batch1, batch2, alpha):
+    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
+
+
+@addbmm_.derivative("batch2")
+def addbmm_batch2_inplace_derivative(grad, batch1, alpha):
+    return scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
+
+
+@addbmm.out_variant()
+def addbmm_out(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``addbmm`` into a given tensor."""
+    ...
+
+
+@addbmm_out.kernel("CPU", "CUDA", "Meta")
+def addbmm_out_kernel(self, batch1, batch2, beta, alpha, out):
+    return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
+
+
+# --------------------------------------------------------------------------------------------------------------- addmv
+
+
+@op("aten::addmv", variants="function, method", inplace=Inplace(variants="function, method"), out=True)
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    ...
+
+
+@addmv.meta
+def addmv_meta(ctx, self, mat, vec, beta, alpha):
+    check(
+        mat.ndim == 2 and vec.ndim == 1 and self.ndim <= 1,
+        f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}",
+    )
+    (rows, inner), given = mat.shape, self.geometry.numel
+    check(
+        inner == vec.shape[0] and given in (rows, 1),
+        f"size mismatch, got input ({given}), mat ({rows}x{inner}), vec ({vec.shape[0]})",
+    )
+    dtypes = [each.dtype.scalar_type for each in (self, mat, vec)]
+    message = f"addmv input tensors must have the same dtype, but got {dtypes[0]}, {dtypes[1]}, and {dtypes[2]}"
+    check_sum(self, mat, vec, beta, alpha, message)
+    ctx.set_output(0, (rows,), like=vec)
+
+
+addmv.sharding("i,iK,K->i")
+
+
+@addmv.out_kernel("CPU", "CUDA", compiled=False)
+def addmv_kernel(self, mat, vec, beta, alpha, out):
+    add_product(self, mat, vec, beta, alpha, out)
+
+
+addmv.derivative("self")(addmm_derivative)
+
+
+@addmv.derivative("mat")
+def addmv_mat_derivative(grad, vec, alpha):
+    return scaled(grad.unsqueeze(1) * vec.conj(), alpha)
+
+
+@addmv.derivative("vec")
+def addmv_vec_derivative(grad, mat, alpha):
+    return scaled(mat.adjoint().mv(grad), alpha)
+
+
+# ------------------------------------------------------------------------------------------------------------------ mv
+
+
+@op("aten::mv", variants="function, method")
+def mv(self: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    ...
+
+
+mv.sharding("ik,k->i")
+
+
+def check_vector_product(self: Tensor, vec: Tensor) -> None:
+    """That a matrix and a vector can be multiplied.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+    """
+    check(
+        self.ndim == 2 and vec.ndim == 1,
+        f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}",
+    )
+
+
+@mv.kernel("CompositeExplicitAutograd")
+@traceable
+def mv_kernel(self, vec):
+    check_vector_product(self, vec)
+    return addmv(vec.new_empty((self.shape[0],)), self, vec, beta=0)
+
+
+@mv.derivative("self")
+def mv_derivative(grad, vec):
+    return grad.unsqueeze(1) * vec.conj()
+
+
+@mv.derivative("vec")
+def mv_vec_derivative(grad, self):
+    return self.adjoint().mv(grad)
+
+
+@mv.out_variant()
+def mv_out(self: Tensor, vec: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``mv`` into a given tensor."""
+    ...
+
+
+@mv_out.kernel("CompositeExplicitAutograd")
+def mv_out_kernel(self, vec, out):
+    check_vector_product(self, vec)
+    return addmv.variants["out"](vec.new_empty((self.shape[0],)), self, vec, beta=0, out=out)

@@ -1,0 +1,133 @@
+"""The factors Q and R of matrices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from opdsl.aten.create.triangles import keep, upper_scalar_function
+from opdsl.aten.linalg.decompositions import Array, by_column, require_matrix, require_numbers, stack, write_each
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Out, op
+from opdsl.kernels import check, copy_, step
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+from opdsl.schema.spelling import spelled
+
+MODES = ("reduced", "complete", "r")
+
+
+class Orthogonal(NamedTuple):
+    """A matrix with orthonormal columns, and an upper triangle."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class WrittenOrthogonal(NamedTuple):
+    """``Orthogonal`` in given tensors."""
+
+    Q: Tensor[Alias("a", write=True)]
+    R: Tensor[Alias("b", write=True)]
+
+
+@op("aten::linalg_qr", variants="function", python_module="linalg", out=Out(args=("Q", "R")))
+def linalg_qr(A: Tensor, mode: str = spelled("reduced", "'reduced'")) -> Orthogonal:
+    """The factors of matrices: ``A = Q @ R``.
+
+    Args:
+        A: (..., m, n).
+        mode: "reduced": Q has min(m, n) columns; "complete": m; "r": it is empty.
+    """
+    ...
+
+
+@linalg_qr.meta
+def linalg_qr_meta(ctx, A, mode):
+    require_matrix("linalg.qr", A)
+    require_numbers("linalg.qr", A)
+    check(
+        mode in MODES,
+        f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'",
+    )
+    *batch, m, n = A.shape
+    columns = m if mode == "complete" else min(m, n)
+    shape = (0,) if mode == "r" else (*batch, m, columns)
+    ctx.set_output(0, shape, by_column(shape), like=A)
+    shape = (*batch, columns, n)
+    ctx.set_output(1, shape, by_column(shape), like=A)
+
+
+linalg_qr.sharding(rows=2)
+
+
+@linalg_qr.out_kernel("CPU", compiled=False)
+def linalg_qr_cpu(A, mode, Q, R):
+    factored = A.new_empty_strided(A.shape, by_column(A.shape))
+    copy_(factored, A)
+    factor_by_reflections(factored, Q if mode != "r" else None)
+    keep(factored.narrow(-2, 0, R.shape[-2]), upper_scalar_function, 0, R)
+
+
+@step
+def factor_by_reflections(matrices: Array, Q: Array | None) -> None:
+    """Write the triangular factors of matrices in place of these, and the first columns of the orthogonal ones."""
+    from opdsl.backends.cpu import lapack
+
+    factors = stack(matrices)
+    m, n = factors.shape[1:]
+    tau = numpy.empty((len(factors), min(m, n)), factors.dtype)
+    lapack.geqrf(factors, tau)
+    if Q is not None:
+        reflectors = stack(Q)
+        if tau.size:
+            shared = min(n, reflectors.shape[2])
+            reflectors[:, :, :shared] = factors[:, :, :shared]
+            lapack.orgqr(reflectors, tau)  # which makes the columns beyond the factors' itself
+        else:
+            reflectors[...] = numpy.eye(*reflectors.shape[1:])
+
+
+@linalg_qr.derivative("A")
+def linalg_qr_derivative(grads, Q, R, mode):
+    """``linalg_qr_backward`` in FunctionsManual.cpp."""
+    check(
+        mode != "r",
+        "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+        "mode='reduced') if you are going to differentiate through linalg.qr.",
+    )
+    m, n = Q.shape[-2], R.shape[-1]
+    check(
+        mode == "reduced" or m <= n,
+        "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.",
+    )
+    of_q, of_r = grads
+    inner = matmul(of_r, R.adjoint()) - matmul(Q.adjoint(), of_q)
+    if m >= n:
+        upper = inner.triu()
+        diagonal = upper.diagonal(0, -2, -1)
+        kept = (diagonal + diagonal.conj()) * 0.5
+        symmetric = (upper + upper.adjoint()).diagonal_scatter(kept, 0, -2, -1)
+        return linalg_solve_triangular(R.adjoint(), matmul(Q, symmetric) + of_q, upper=False, left=False)
+    skew = (inner.adjoint() - inner).tril()
+    skew = skew.diagonal_scatter(skew.diagonal(0, -2, -1) * 0.5, 0, -2, -1)
+    first = linalg_solve_triangular(R.narrow(-1, 0, m).adjoint(), matmul(Q, skew), upper=False, left=False)
+    rest = first.new_zeros((*first.shape[:-1], n - m))
+    return cat([first, rest], -1) + matmul(Q, of_r)
+
+
+@op("aten::qr", variants="method, function")
+def qr(self: Tensor, some: bool = True) -> Orthogonal:
+    """An older name of ``linalg.qr``."""
+    return Orthogonal(*linalg_qr(self, "reduced" if some else "complete"))
+
+
+@qr.out_variant("qr.Q")
+def qr_out(
+    self: Tensor, some: bool = True, *, Q: Tensor[Alias("a", write=True)], R: Tensor[Alias("b", write=True)]
+) -> WrittenOrthogonal:
+    """``qr`` into given tensors."""
+    return WrittenOrthogonal(*write_each("aten::qr.Q", (Q, R), qr(self, some)))

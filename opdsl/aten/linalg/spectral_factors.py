@@ -1,0 +1,286 @@
+"""Eigenvalues and vectors of Hermitian matrices, singular values and vectors of all."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from opdsl.aten.linalg.decompositions import (
+    Array,
+    by_column,
+    raise_failure,
+    require_matrix,
+    require_numbers,
+    require_square,
+    stack,
+    write_each,
+)
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import Out, op
+from opdsl.kernels import check, copy_, step, write_out
+from opdsl.runtime import Tensor, contiguous_strides, int32
+from opdsl.schema import Alias
+
+
+def quotient(over: Tensor, values: Tensor) -> Tensor:
+    """Elements divided by the differences of values, the column's less the row's; 0 where there is none.
+
+    PyTorch divides by 0 there. The directions of vectors with equal values are nobody's to tell, but sums of the
+    values have gradients.
+
+    Args:
+        over: (..., n, n).
+        values: (..., n).
+    """
+    gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
+    return over * where(gaps == 0, 0.0, 1 / where(gaps == 0, 1.0, gaps))
+
+
+# ---------------------------------------------------------------------------------------------------------------- eigh
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues, the smallest first, and vectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class WrittenSpectrum(NamedTuple):
+    """``Spectrum`` in given tensors."""
+
+    eigenvalues: Tensor[Alias("a", write=True)]
+    eigenvectors: Tensor[Alias("b", write=True)]
+
+
+@op("aten::_linalg_eigh", out=Out("_linalg_eigh.eigenvalues", args=("eigenvalues", "eigenvectors")))
+def _linalg_eigh(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> Spectrum:
+    """The eigenvalues and vectors of Hermitian matrices.
+
+    Args:
+        A: (..., n, n), of which one triangle is read.
+        UPLO: which one: "L" or "U".
+        compute_v: whether vectors are asked for; otherwise they are empty.
+    """
+    ...
+
+
+@_linalg_eigh.meta
+def _linalg_eigh_meta(ctx, A, UPLO, compute_v):
+    require_square("linalg.eigh", A)
+    require_numbers("linalg.eigh", A)
+    check(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    ctx.set_output(0, A.shape[:-1], contiguous_strides(A.shape[:-1]), like=A, dtype=A.dtype.to_real())
+    shape = A.shape if compute_v else (0,)
+    ctx.set_output(1, shape, by_column(shape), like=A)
+
+
+_linalg_eigh.sharding(rows=2)
+
+
+@_linalg_eigh.out_kernel("CPU", compiled=False)
+def _linalg_eigh_cpu(A, UPLO, compute_v, eigenvalues, eigenvectors):
+    vectors = eigenvectors if compute_v else A.new_empty_strided(A.shape, by_column(A.shape))
+    copy_(vectors, A)
+    info = A.new_zeros(A.shape[:-2], dtype=int32)
+    diagonalise("V" if compute_v else "N", UPLO.upper(), vectors, eigenvalues, info)
+    raise_failure(info, "linalg.eigh", A.ndim == 2)
+
+
+@step
+def diagonalise(job: str, triangle: str, matrices: Array, values: Array, info: Array) -> None:
+    """Write the eigenvalues of Hermitian matrices, in place of these their vectors, and what LAPACK says of each."""
+    from opdsl.backends.cpu import lapack
+
+    stack(info, 0)[...] = lapack.syevd(job, triangle, stack(matrices), stack(values, 1))
+
+
+@_linalg_eigh.derivative("A")
+def _linalg_eigh_derivative(grads, eigenvalues, eigenvectors, compute_v):
+    """``V (diag(gL) + skew(V^H gV) / E) V^H`` (``linalg_eig_backward``)."""
+    check(compute_v, "linalg_eigh_backward: gradients need eigenvectors: pass compute_v=True")
+    turned = eigenvectors.adjoint()
+    inner = matmul(turned, grads[1])
+    inner = quotient(0.5 * (inner - inner.adjoint()), eigenvalues)
+    inner = inner.diagonal_scatter(grads[0].to(inner.dtype), 0, -2, -1)
+    return matmul(eigenvectors, matmul(inner, turned))
+
+
+@op("aten::linalg_eigh", python_module="linalg")
+def linalg_eigh(self: Tensor, UPLO: str = "L") -> Spectrum:
+    """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
+    return Spectrum(*_linalg_eigh(self, UPLO, True))
+
+
+@linalg_eigh.out_variant("linalg_eigh.eigvals", python_module="linalg")
+def linalg_eigh_out(
+    self: Tensor,
+    UPLO: str = "L",
+    *,
+    eigvals: Tensor[Alias("a", write=True)],
+    eigvecs: Tensor[Alias("b", write=True)],
+) -> WrittenSpectrum:
+    """``linalg.eigh`` into given tensors."""
+    return WrittenSpectrum(*write_each("aten::linalg_eigh.eigvals", (eigvals, eigvecs), linalg_eigh(self, UPLO)))
+
+
+@op("aten::linalg_eigvalsh", python_module="linalg")
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of Hermitian matrices, the smallest first."""
+    return _linalg_eigh(self, UPLO, self.requires_grad)[0]
+
+
+@linalg_eigvalsh.out_variant(python_module="linalg")
+def linalg_eigvalsh_out(
+    self: Tensor, UPLO: str = "L", *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linalg.eigvalsh`` into a given tensor."""
+    return write_out("aten::linalg_eigvalsh.out", out, _linalg_eigh(self, UPLO, False)[0])
+
+
+# ----------------------------------------------------------------------------------------------------------------- svd
+
+
+class Singular(NamedTuple):
+    """Left singular vectors as columns, values, the largest first, and right vectors' conjugates as rows."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+class WrittenSingular(NamedTuple):
+    """``Singular`` in given tensors."""
+
+    U: Tensor[Alias("a", write=True)]
+    S: Tensor[Alias("b", write=True)]
+    Vh: Tensor[Alias("c", write=True)]
+
+
+@op("aten::_linalg_svd", variants="function", out=Out("_linalg_svd.U", args=("U", "S", "Vh")))
+def _linalg_svd(
+    A: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
+) -> Singular:
+    """The singular values and vectors of matrices.
+
+    Args:
+        A: (..., m, n).
+        full_matrices: whether all left and right vectors are asked for, or as many as there are values.
+        compute_uv: whether vectors are asked for; otherwise they are empty.
+        driver: None: it is a choice of CUDA's.
+    """
+    ...
+
+
+@_linalg_svd.meta
+def _linalg_svd_meta(ctx, A, full_matrices, compute_uv, driver):
+    require_matrix("linalg.svd", A)
+    require_numbers("linalg.svd", A)
+    check(driver is None, "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs.")
+    *batch, m, n = A.shape
+    least = min(m, n)
+    left, right = ((m, n) if full_matrices else (least, least)) if compute_uv else (0, 0)
+    shapes = ((*batch, m, left), (*batch, right, n)) if compute_uv else ((0,), (0,))
+    ctx.set_output(0, shapes[0], by_column(shapes[0]), like=A)
+    values = (*batch, least)
+    ctx.set_output(1, values, contiguous_strides(values), like=A, dtype=A.dtype.to_real())
+    ctx.set_output(2, shapes[1], by_column(shapes[1]), like=A)
+
+
+_linalg_svd.sharding(rows=2)
+
+
+@_linalg_svd.out_kernel("CPU", compiled=False)
+def _linalg_svd_cpu(A, full_matrices, compute_uv, driver, U, S, Vh):
+    info = A.new_zeros(A.shape[:-2], dtype=int32)
+    overwritten = A.new_empty_strided(A.shape, by_column(A.shape))
+    copy_(overwritten, A)
+    left, right = (U, Vh) if compute_uv else (None, None)
+    decompose("A" if full_matrices else "S", overwritten, left, S, right, info)
+    raise_failure(info, "linalg.svd", A.ndim == 2)
+
+
+@step
+def decompose(job: str, matrices: Array, left: Array | None, values: Array, right: Array | None, info: Array) -> None:
+    """Write the singular values of matrices, their vectors where these are asked for, and what LAPACK says of each.
+
+    Args:
+        job: which vectors: "A" for all, "S" for the first.
+        matrices: are overwritten.
+    """
+    from opdsl.backends.cpu import lapack
+
+    vectors = [None if each is None else stack(each) for each in (left, right)]
+    if matrices.size:
+        job = "N" if left is None else job
+        whole = stack(matrices)
+        whole[~numpy.isfinite(whole).all((1, 2))] = numpy.nan  # infinite ones may keep LAPACK busy for ever
+        stack(info, 0)[...] = lapack.gesdd(job, stack(matrices), vectors[0], stack(values, 1), vectors[1])
+        return
+    for each in vectors:
+        if each is not None:
+            each[...] = numpy.eye(*each.shape[1:])
+
+
+@_linalg_svd.derivative("A")
+def _linalg_svd_derivative(grads, U, S, Vh, full_matrices, compute_uv):
+    """``svd_backward`` in FunctionsManual.cpp; vectors beyond the singular values have no gradients."""
+    check(compute_uv, "svd_backward: gradients need singular vectors: pass compute_uv=True")
+    least = S.shape[-1]
+    if full_matrices:
+        U, Vh = U.narrow(-1, 0, least), Vh.narrow(-2, 0, least)
+        grads = grads[0].narrow(-1, 0, least), grads[1], grads[2].narrow(-2, 0, least)
+    of_left, of_values, of_right = grads
+    m, n = U.shape[-2], Vh.shape[-1]
+    left, right = matmul(U.adjoint(), of_left), matmul(Vh, of_right.adjoint())
+    left, right = left - left.adjoint(), right - right.adjoint()
+    rows, columns = S.unsqueeze(-1), S.unsqueeze(-2)
+    inner = quotient(left * columns + rows * right, S * S)
+    diagonal = of_values.to(inner.dtype)
+    if U.is_complex():
+        diagonal = diagonal + left.diagonal(0, -2, -1) / (2 * S)
+    inner = inner.diagonal_scatter(diagonal, 0, -2, -1)
+    if m > n:
+        scaled = of_left / columns
+        return matmul(matmul(U, inner) + scaled - matmul(U, matmul(U.adjoint(), scaled)), Vh)
+    if m < n:
+        scaled = of_right / rows
+        return matmul(U, matmul(inner, Vh) + scaled - matmul(matmul(scaled, Vh.adjoint()), Vh))
+    return matmul(U, matmul(inner, Vh))
+
+
+@op("aten::linalg_svd", variants="function", python_module="linalg")
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Singular:
+    """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
+    return Singular(*_linalg_svd(A, full_matrices, True, driver=driver))
+
+
+@linalg_svd.out_variant("linalg_svd.U", variants="function", python_module="linalg")
+def linalg_svd_out(
+    A: Tensor,
+    full_matrices: bool = True,
+    *,
+    driver: str | None = None,
+    U: Tensor[Alias("a", write=True)],
+    S: Tensor[Alias("b", write=True)],
+    Vh: Tensor[Alias("c", write=True)],
+) -> WrittenSingular:
+    """``linalg.svd`` into given tensors."""
+    found = linalg_svd(A, full_matrices, driver=driver)
+    return WrittenSingular(*write_each("aten::linalg_svd.U", (U, S, Vh), found))
+
+
+@op("aten::linalg_svdvals", variants="function", python_module="linalg")
+def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values of matrices, the largest first."""
+    return _linalg_svd(A, False, A.requires_grad, driver=driver)[1]
+
+
+@linalg_svdvals.out_variant(variants="function", python_module="linalg")
+def linalg_svdvals_out(
+    A: Tensor, *, driver: str | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linalg.svdvals`` into a given tensor."""
+    return write_out("aten::linalg_svdvals.out", out, _linalg_svd(A, False, False, driver=driver)[1])

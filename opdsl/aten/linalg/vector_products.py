@@ -1,0 +1,232 @@
+"""Products of vectors, and ``linear``."""
+
+from __future__ import annotations
+
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.matrix_sums import addmm
+from opdsl.aten.pointwise.arithmetic import mul
+from opdsl.declare import op, traceable
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, resize_output, write_out
+from opdsl.runtime import Tensor, bool_
+from opdsl.schema import Alias
+
+# --------------------------------------------------------------------------------------------------------- dot and vdot
+
+
+def check_vectors(self: Tensor, other: Tensor) -> None:
+    """That two vectors have a scalar product (``dot_check``).
+
+    Raises:
+        ShapeError, DTypeError: they do not.
+    """
+    check(self.ndim == other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
+    if self.dtype is not other.dtype:
+        raise DTypeError(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{self.dtype.scalar_type} and {other.dtype.scalar_type}"
+        )
+    sizes = self.shape[0], other.shape[0]
+    check(
+        sizes[0] == sizes[1],
+        f"inconsistent tensor size, expected tensor [{sizes[0]}] and src [{sizes[1]}] to have the same number of "
+        f"elements, but got {sizes[0]} and {sizes[1]} elements respectively",
+    )
+    if self.dtype is bool_:
+        raise UnsupportedDTypeError("\"dot\" not implemented for 'Bool'. Convert to a number type first: x.to(int64).")
+
+
+def scalar_product(self: Tensor, other: Tensor) -> Tensor:
+    """The sum of the products of elements."""
+    return self.unsqueeze(0).mm(other.unsqueeze(1)).reshape(())
+
+
+def write_product(out: Tensor, self: Tensor, product: Tensor) -> Tensor:
+    """A scalar product into a given tensor, of the vectors' dtype.
+
+    Raises:
+        DTypeError: it has another.
+    """
+    if out.dtype is not self.dtype:
+        raise DTypeError(f"result dtype {out.dtype.scalar_type} does not match input dtype {self.dtype.scalar_type}")
+    resize_output(out, ())
+    return copy_(out, product)
+
+
+@op("aten::dot", variants="function, method")
+def dot(self: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+    ...
+
+
+dot.sharding("i,i->")
+
+
+@dot.kernel("CPU", "CUDA", "Meta")
+@traceable
+def dot_kernel(self, tensor):
+    check_vectors(self, tensor)
+    return scalar_product(self, tensor)
+
+
+@dot.derivative("self")
+def dot_derivative(grad, tensor):
+    return grad * tensor.conj()
+
+
+@dot.derivative("tensor")
+def dot_tensor_derivative(grad, self):
+    return grad * self.conj()
+
+
+@dot.out_variant()
+def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``dot`` into a given tensor."""
+    ...
+
+
+@dot_out.kernel("CompositeExplicitAutograd")
+def dot_out_kernel(self, tensor, out):
+    return write_product(out, self, dot(self, tensor))
+
+
+@op("aten::vdot", variants="function, method")
+def vdot(self: Tensor, other: Tensor) -> Tensor:
+    """The scalar product of two vectors, the first of them conjugated."""
+    ...
+
+
+vdot.sharding("i,i->")
+
+
+@vdot.kernel("CPU", "CUDA", "Meta")
+@traceable
+def vdot_kernel(self, other):
+    check_vectors(self, other)
+    return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
+
+
+@vdot.derivative("self")
+def vdot_derivative(grad, other):
+    return grad.conj() * other
+
+
+@vdot.derivative("other")
+def vdot_other_derivative(grad, self):
+    return grad * self
+
+
+@vdot.out_variant()
+def vdot_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``vdot`` into a given tensor."""
+    ...
+
+
+@vdot_out.kernel("CompositeExplicitAutograd")
+def vdot_out_kernel(self, other, out):
+    return write_product(out, self, vdot(self, other))
+
+
+# ------------------------------------------------------------------------------------------------------ outer and inner
+
+
+def column(self: Tensor, vec2: Tensor) -> Tensor:
+    """The first factor of an outer product as a column.
+
+    Raises:
+        ShapeError: one of the two is no vector.
+    """
+    for name, each in (("self", self), ("vec2", vec2)):
+        check(each.ndim == 1, f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
+    return self.reshape((self.shape[0], 1))
+
+
+@op("aten::outer", variants="function, method")
+@traceable
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    """The products of each element of one vector with each of another."""
+    return column(self, vec2) * vec2
+
+
+outer.sharding("i,j->ij")
+
+
+@outer.out_variant()
+def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``outer`` into a given tensor."""
+    return mul.variants["out"](column(self, vec2), vec2, out=out)
+
+
+@op("aten::ger", variants="function, method")
+@traceable
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    """An older name of ``outer``."""
+    return outer(self, vec2)
+
+
+@ger.out_variant()
+def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``ger`` into a given tensor."""
+    return outer.variants["out"](self, vec2, out=out)
+
+
+@op("aten::inner", variants="function, method")
+@traceable
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+    if self.ndim == 0 or other.ndim == 0:
+        return self * other
+    size = self.shape[-1]
+    check(
+        size == other.shape[-1],
+        "inner() the last dimension must match on both input tensors but got shapes "
+        f"{list(self.shape)} and {list(other.shape)}",
+    )
+    check(self.dtype is other.dtype, "both inputs should have same dtype")
+    kept = (*self.shape[:-1], *other.shape[:-1])
+    rows, others = (each.reshape((each.numel() // size if size else 0, size)) for each in (self, other))
+    if not size:
+        return self.new_zeros(kept)
+    return rows.mm(others.t()).reshape(kept)
+
+
+@inner.out_variant()
+def inner_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``inner`` into a given tensor."""
+    if self.ndim == 0 or other.ndim == 0:
+        return mul.variants["out"](self, other, out=out)
+    return write_out("aten::inner.out", out, inner(self, other))
+
+
+# -------------------------------------------------------------------------------------------------------------- linear
+
+
+@op("aten::linear", python_module="nn")
+@traceable
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``."""
+    check(
+        input.ndim != 0 and weight.ndim != 0,
+        f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D",
+    )
+    if input.ndim == 2 and bias is not None:
+        return addmm(bias, input, weight.t())
+    product = matmul(input, weight.t())
+    return product if bias is None else product + bias
+
+
+@linear.out_variant(python_module="nn")
+def linear_out(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linear`` into a given tensor."""
+    ...
+
+
+@linear_out.kernel("CompositeExplicitAutograd")
+def linear_out_kernel(input, weight, bias, out):
+    if input.ndim == 1 and weight.ndim == 2:
+        # PyTorch multiplies a matrix of one row, and gives the output its shape for the while.
+        write_out("aten::linear.out", out, linear(input.unsqueeze(0), weight, bias))
+        return out.squeeze_(0)
+    return write_out("aten::linear.out", out, linear(input, weight, bias))

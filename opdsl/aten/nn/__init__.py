@@ -1,0 +1,1 @@
+"""Neural networks: activations, normalisation, convolution, pooling, attention, losses."""

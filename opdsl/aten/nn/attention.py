@@ -1,0 +1,445 @@
+"""Attention: weights made of products of queries and keys, and the mean of values by them.
+
+The fused kernel goes over tiles: blocks of queries by blocks of keys. Of each query it keeps the largest score so far
+and the sum of weights (online softmax, Milakov and Gimelshein 2018; Dao et al. 2022), so that no matrix of all scores
+is ever made, and memory is linear in the lengths. Products are those of the backend.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from opdsl.aten.create.like_factories import empty_like
+from opdsl.aten.linalg.matrix_products import bmm, matmul
+from opdsl.aten.nn.dropout import dropout
+from opdsl.aten.nn.normalization import _softmax_backward_data, softmax
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Library, op
+from opdsl.dispatch import is_grad_enabled
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, copy_
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import DType, Tensor, bool_, cpu
+
+lib = Library("opdsl")
+
+_TWO_MASKS = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+
+# Rows and columns of a tile, and how many scores of all heads it may hold: more than that leave the second cache.
+_ROWS, _COLUMNS = 128, 512
+_SCORES = 1 << 19
+
+
+# -------------------------------------------------------------------------------------------------------- safe softmax
+
+
+@op("aten::_safe_softmax")
+def _safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """``softmax``, and zeros where all elements are -inf."""
+    ...
+
+
+@_safe_softmax.kernel("CompositeExplicitAutograd")
+def _safe_softmax_kernel(self, dim, dtype):
+    return where((self == -math.inf).all(dim, True), 0.0, softmax(self, dim, dtype))
+
+
+@_safe_softmax.derivative("self")
+def _safe_softmax_derivative(grad, result, dim, self):
+    return _softmax_backward_data(grad, result, dim, self.dtype)
+
+
+# --------------------------------------------------------------------------------------------------------------- tiles
+
+
+@lib.op(variants="function")
+def weights_below(scores: Tensor, most: Tensor) -> Tensor:
+    """``exp(scores - most)``; 0 where all scores of a row are -inf, and so the largest of them is."""
+    ...
+
+
+@weights_below.pointwise
+def weights_below_scalar(scores, most):
+    return math.exp(scores - most) if scores > -math.inf else 0.0
+
+
+@lib.op(variants="function")
+def score_gradient(weights: Tensor, grad: Tensor, through: Tensor, scale: float) -> Tensor:
+    """``weights * (grad - through) * scale``: from the gradient of weights to that of scores."""
+    ...
+
+
+@score_gradient.pointwise
+def score_gradient_scalar(weights, grad, through, scale):
+    return weights * (grad - through) * scale
+
+
+class Attention(NamedTuple):
+    """Queries, keys and values, the heads of all samples one after another: (heads, length, size).
+
+    mask: what is added to scores, (heads or 1, queries or 1, keys or 1); None for nothing.
+    is_causal: whether a query sees keys up to its own position alone.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    is_causal: bool
+    scale: float
+
+    def parts(self) -> Iterator[Attention]:
+        """The same of so many heads that the scores of a tile stay in the second cache."""
+        step = max(1, _SCORES // (_ROWS * min(_COLUMNS, max(1, self.key.shape[1]))))
+        for at in range(0, self.query.shape[0], step):
+            heads = slice(at, at + step)
+            mask = self.mask if self.mask is None or self.mask.shape[0] == 1 else self.mask[heads]
+            query, key, value = (each[heads] for each in (self.query, self.key, self.value))
+            yield Attention(query, key, value, mask, self.is_causal, self.scale)
+
+    def rows(self) -> Iterator[slice]:
+        """Blocks of queries."""
+        length = self.query.shape[1]
+        return (slice(at, min(at + _ROWS, length)) for at in range(0, length, _ROWS))
+
+    def columns(self, rows: slice) -> Iterator[slice]:
+        """Blocks of the keys that a block of queries sees."""
+        seen = min(self.key.shape[1], rows.stop) if self.is_causal else self.key.shape[1]
+        return (slice(at, min(at + _COLUMNS, seen)) for at in range(0, seen, _COLUMNS))
+
+    def scores(self, query: Tensor, rows: slice, columns: slice) -> Tensor:
+        """Of a tile, from the scaled queries of its rows."""
+        found = bmm(query, wide(self.key[:, columns]).transpose(1, 2))
+        if self.mask is not None:
+            found = found + wide(of_block(self.mask, rows, columns))
+        if self.is_causal and columns.stop > rows.start:
+            unseen = found.new_ones(found.shape[1:], dtype=bool_).triu(rows.start - columns.start + 1)
+            found = found.masked_fill_(unseen, -math.inf)
+        return found
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """In the dtype that is computed in."""
+    return tensor.to(precision_of(tensor.dtype))
+
+
+def of_block(mask: Tensor, rows: slice, columns: slice) -> Tensor:
+    """What a tile sees of a mask, which may have one row, or column, for all."""
+    if mask.shape[1] > 1:
+        mask = mask[:, rows]
+    return mask[:, :, columns] if mask.shape[2] > 1 else mask
+
+
+def attention_of(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float | None
+) -> Attention:
+    """The call of a fused kernel.
+
+    Raises:
+        ShapeError, DTypeError: the tensors do not fit.
+    """
+    check(all(each.ndim == 4 for each in (query, key, value)), "flash attention: expected tensors of 4 dimensions")
+    check(
+        query.shape[3] == key.shape[3] == value.shape[3],
+        "scaled_dot_product_attention_flash_attention: Q/K/V should have the same head size",
+    )
+    if not query.dtype.is_floating_point or not query.dtype is key.dtype is value.dtype:
+        raise DTypeError("scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16")
+    heads = query.shape[0] * query.shape[1]
+    mask = attn_mask
+    if mask is not None:
+        if mask.dtype is bool_:
+            mask = where(mask, query.new_zeros(()), -math.inf)
+        while mask.ndim < 4:
+            mask = mask.unsqueeze(0)
+        rows, columns = mask.shape[2:]
+        is_one = mask.shape[0] == mask.shape[1] == 1
+        mask = mask.view((1, rows, columns)) if is_one else mask.expand((*query.shape[:2], rows, columns)).flatten(0, 1)
+    query, key, value = (each.reshape((heads, *each.shape[2:])) for each in (query, key, value))
+    return Attention(query, key, value, mask, is_causal, 1 / math.sqrt(query.shape[2]) if scale is None else scale)
+
+
+def empty_heads(query: Tensor, length: int) -> Tensor:
+    """A new tensor shaped as queries, keys or values of so many positions are, whose heads lie inside of positions."""
+    batch, heads, _, size = query.shape
+    return query.new_empty((batch, length, heads, size)).transpose(1, 2)
+
+
+class Attended(NamedTuple):
+    """The means of values, and of each query the logarithm of its sum of weights: (batch, heads, length)."""
+
+    output: Tensor
+    logsumexp: Tensor
+
+
+class AttentionGradients(NamedTuple):
+    """Of queries, keys and values."""
+
+    grad_query: Tensor
+    grad_key: Tensor
+    grad_value: Tensor
+
+
+# ------------------------------------------------------------------------------------------------------- fused kernels
+
+
+@op("aten::_scaled_dot_product_flash_attention_for_cpu", tags="nondeterministic_seeded")
+def _scaled_dot_product_flash_attention_for_cpu(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Attended:
+    """Attention by tiles, and the logarithms of the sums of weights.
+
+    Args:
+        query, key, value: (batch, heads, length, size).
+        dropout_p: 0.
+        is_causal: whether a query sees keys up to its own position alone.
+        attn_mask: what is added to scores, or which of them count.
+        scale: of scores; by default 1 / the root of the size.
+    """
+    ...
+
+
+@_scaled_dot_product_flash_attention_for_cpu.kernel("CPU", "Meta")
+def _flash_attention_kernel(query, key, value, dropout_p, is_causal, attn_mask, scale):
+    check(dropout_p == 0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+    call = attention_of(query, key, value, attn_mask, is_causal, scale)
+    batch, heads, length, _ = query.shape
+    output = empty_like(query)
+    sums = query.new_empty((batch, length, heads), dtype=precision_of(query.dtype)).transpose(1, 2)
+    if query.device is cpu:
+        found = [attended(each) for each in call.parts()]
+        copy_(output, cat([each.output for each in found]).view(output.shape))
+        copy_(sums, cat([each.logsumexp for each in found]).view(sums.shape))
+    return Attended(output, sums)
+
+
+def attended(call: Attention) -> Attended:
+    """A part of a call, tile by tile."""
+    output, sums = wide(call.query).new_zeros(call.query.shape), wide(call.query).new_zeros(call.query.shape[:2])
+    for rows in call.rows() if call.key.numel() else ():
+        scaled = wide(call.query[:, rows]) * call.scale
+        most = scaled.new_full((*scaled.shape[:2], 1), -math.inf)
+        total, mean = most.new_zeros(most.shape), scaled.new_zeros(scaled.shape)
+        for columns in call.columns(rows):
+            scores = call.scores(scaled, rows, columns)
+            largest = scores.amax(-1, True).maximum(most)
+            weights, kept = weights_below(scores, largest), weights_below(most, largest)
+            total = total.mul_(kept).add_(weights.sum(-1, True))
+            mean = mean.mul_(kept).add_(bmm(weights, wide(call.value[:, columns])))
+            most = largest
+        copy_(output[:, rows], mean / where(total == 0, 1.0, total))
+        copy_(sums[:, rows], (most + total.log()).squeeze(2))
+    return Attended(output, sums)
+
+
+@_scaled_dot_product_flash_attention_for_cpu.derivative("query", "key", "value", output_differentiability=(True, False))
+def _flash_attention_derivative(
+    grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale, output_mask
+):
+    if is_grad_enabled():
+        return _composite_gradients(grad, query, key, value, attn_mask, is_causal, scale)
+    return _scaled_dot_product_flash_attention_for_cpu_backward(
+        grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
+    )
+
+
+def _composite_gradients(
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+) -> AttentionGradients:
+    """The gradients by operators that can be differentiated again."""
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    weights = _safe_softmax(masked_scores(query * factor, key, attn_mask, is_causal), -1)
+    of_weights = matmul(grad, value.transpose(-2, -1))
+    of_scores = weights * (of_weights - (of_weights * weights).sum(-1, True)) * factor
+    of_key, of_value = (matmul(each.transpose(-2, -1), other) for each, other in ((of_scores, query), (weights, grad)))
+    return AttentionGradients(matmul(of_scores, key), of_key, of_value)
+
+
+@op("aten::_scaled_dot_product_flash_attention_for_cpu_backward", device_check="NoCheck", variants="function")
+def _scaled_dot_product_flash_attention_for_cpu_backward(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> AttentionGradients:
+    """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
+    ...
+
+
+@_scaled_dot_product_flash_attention_for_cpu_backward.kernel("CPU", "Meta")
+def _flash_attention_backward_kernel(
+    grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+):
+    call = attention_of(query, key, value, attn_mask, is_causal, scale)
+    made = AttentionGradients(*(empty_heads(query, each.shape[2]) for each in (query, key, value)))
+    if query.device is cpu:
+        flat = [each.reshape((-1, *each.shape[2:])) for each in (grad_out, out, logsumexp)]
+        found, at = [], 0
+        for part in call.parts():
+            count = part.query.shape[0]
+            found.append(gradients_of(part, *(each[at : at + count] for each in flat)))
+            at += count
+        for target, parts in zip(made, zip(*found, strict=True), strict=True):
+            copy_(target, cat(parts).view(target.shape))
+    return made
+
+
+def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tensor) -> AttentionGradients:
+    """Those of a part of a call, tile by tile."""
+    made = AttentionGradients(*(wide(each).new_zeros(each.shape) for each in (call.query, call.key, call.value)))
+    for rows in call.rows():
+        query, grad = wide(call.query[:, rows]), wide(grad_out[:, rows])
+        through = (grad * wide(out[:, rows])).sum(-1, True)
+        for columns in call.columns(rows):
+            weights = weights_below(call.scores(query * call.scale, rows, columns), logsumexp[:, rows].unsqueeze(2))
+            of_weights = bmm(grad, wide(call.value[:, columns]).transpose(1, 2))
+            of_scores = score_gradient(weights, of_weights, through, call.scale)
+            made.grad_value[:, columns].add_(bmm(weights.transpose(1, 2), grad))
+            made.grad_key[:, columns].add_(bmm(of_scores.transpose(1, 2), query))
+            made.grad_query[:, rows].add_(bmm(of_scores, wide(call.key[:, columns])))
+    return made
+
+
+# ----------------------------------------------------------------------------------------------------------- attention
+
+
+def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor:
+    """The products of queries and keys, those that do not count as -inf.
+
+    Raises:
+        ShapeError: there are two masks.
+    """
+    scores = matmul(query, key.transpose(-2, -1))
+    if is_causal:
+        check(attn_mask is None, _TWO_MASKS)
+        attn_mask = scores.new_ones(scores.shape[-2:], dtype=bool_).tril()
+    if attn_mask is None:
+        return scores
+    return where(attn_mask, scores, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
+
+
+@op("aten::_scaled_dot_product_attention_math", variants="function", tags="nondeterministic_seeded")
+def _scaled_dot_product_attention_math(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    dropout_mask: Tensor | None = None,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Attention by whole matrices: the means of values, and the weights.
+
+    Args:
+        query, key, value, attn_mask, is_causal, scale, enable_gqa: see ``scaled_dot_product_attention``.
+        dropout_p: the share of weights that are dropped.
+        dropout_mask: which of them stay, if that is known.
+    """
+    dtype = query.dtype
+    key, value = for_groups(query, key, value, enable_gqa)
+    query, key, value = (wide(each) for each in (query, key, value))
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    root = math.sqrt(abs(factor))
+    # Both are scaled, so that products stay in range.
+    weights = _safe_softmax(masked_scores(query * math.copysign(root, factor), key * root, attn_mask, is_causal), -1)
+    if dropout_p and dropout_mask is not None:
+        weights, value = where(dropout_mask, weights, 0.0), value * (1 / (1 - dropout_p))
+    elif dropout_p:
+        weights = dropout(weights, dropout_p, True)
+    return matmul(weights, value).to(dtype), weights.to(dtype)
+
+
+def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> tuple[Tensor, Tensor]:
+    """Keys and values, those of a group of heads repeated for each of them.
+
+    Raises:
+        ShapeError: the heads of queries are no multiple of the others.
+    """
+    if not enable_gqa:
+        return key, value
+    heads = query.shape[-3]
+    check(
+        heads % key.shape[-3] == heads % value.shape[-3] == 0,
+        "Number of heads in key and value must divide the number of heads in query",
+    )
+    one, other = (each.repeat_interleave(heads // each.shape[-3], -3) for each in (key, value))
+    return one, other
+
+
+@op(
+    "aten::scaled_dot_product_attention",
+    python_module="nn",
+    variants="function",
+    tags="nondeterministic_seeded",
+    autogen="scaled_dot_product_attention.out",
+)
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """The means of values, weighted by the softmax of the products of queries and keys.
+
+    Args:
+        query, key, value: (..., heads, length, size).
+        attn_mask: what is added to scores, or which of them count.
+        dropout_p: the share of weights that are dropped.
+        is_causal: whether a query sees keys up to its own position alone.
+        scale: of scores; by default 1 / the root of the size.
+        enable_gqa: whether keys and values may have fewer heads, each for a group of those of queries.
+    """
+    check(attn_mask is None or not is_causal, _TWO_MASKS)
+    if is_fused(query, key, value, attn_mask, dropout_p):
+        keys, values = for_groups(query, key, value, enable_gqa)
+        if keys.shape[:2] == values.shape[:2] == query.shape[:2] and keys.shape[2] == values.shape[2]:
+            return _scaled_dot_product_flash_attention_for_cpu(
+                query, keys, values, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+            )[0]
+    return _scaled_dot_product_attention_math(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )[0]
+
+
+def is_fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
+    """Whether the fused kernel takes a call."""
+    tensors = (query, key, value)
+    return (
+        all(each.device is cpu and each.ndim == 4 and each.numel() > 0 for each in tensors)
+        and query.dtype.is_floating_point
+        and query.dtype is key.dtype is value.dtype
+        and query.shape[3] == key.shape[3] == value.shape[3]
+        and dropout_p == 0
+        and (attn_mask is None or not attn_mask.requires_grad)
+    )

@@ -1,0 +1,515 @@
+"""Normalisation of channels over a batch (batch norm) and over a sample (instance norm), and its derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from opdsl.aten.create.factories import empty, zeros
+from opdsl.aten.nn.normalization import (
+    require_floating,
+    second_gradients,
+    statistics_dtype,
+)
+from opdsl.aten.reduce.variances import var_mean_correction
+from opdsl.declare import Library, Out, op
+from opdsl.dispatch import is_grad_enabled
+from opdsl.errors import DimensionError, DTypeError, ShapeError
+from opdsl.kernels import check
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.primitives.copying import copy_elements
+from opdsl.runtime import DType, Tensor, float64, uint8
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Bools
+
+lib = Library("opdsl")
+
+
+# ---------------------------------------------------------------------------------------------------- batch statistics
+
+
+class Statistics(NamedTuple):
+    """Of each channel, in the shape in which they broadcast to the input: the mean, and 1 / the deviation."""
+
+    mean: Tensor
+    rstd: Tensor
+
+
+def others(input: Tensor) -> list[int]:
+    """The dimensions besides the channels."""
+    return [0, *range(2, input.ndim)]
+
+
+def by_channel(values: Tensor, ndim: int) -> Tensor:
+    """One value for each channel, in the shape in which they broadcast to an input."""
+    return values.view((-1, *(1,) * (ndim - 2)))
+
+
+def check_channels(input: Tensor) -> None:
+    """That there are channels.
+
+    Raises:
+        DimensionError: the tensor is a vector or a number.
+    """
+    if input.ndim < 2:
+        raise DimensionError(
+            f"Dimension out of range: the channels are dimension 1 of the input, but its shape is {list(input.shape)}"
+        )
+
+
+def parameter_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
+    """The dtype of statistics: that of the parameters.
+
+    Raises:
+        UnsupportedDTypeError: the input is not of floating numbers. DTypeError: the dtypes do not fit.
+    """
+    require_floating("batch_norm", input)
+    return statistics_dtype(input, *parameters)
+
+
+def statistics_of(input: Tensor, eps: float) -> Statistics:
+    """Of the elements that a batch has."""
+    variance, mean = var_mean_correction(input.to(precision_of(input.dtype)), others(input), correction=0, keepdim=True)
+    return Statistics(mean, (variance + eps).rsqrt())
+
+
+def running_statistics(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, eps: float
+) -> Statistics:
+    """Those that were collected before.
+
+    Raises:
+        ShapeError: there are none.
+    """
+    if running_mean is None or running_var is None:
+        raise ShapeError("running_mean and running_var must be defined in evaluation mode")
+    wide = precision_of(running_mean.dtype)
+    mean, variance = (by_channel(each.to(wide), input.ndim) for each in (running_mean, running_var))
+    return Statistics(mean, (variance + eps).rsqrt())
+
+
+@lib.op(variants="function")
+def scaled_and_shifted(input: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """``input * scale + shift``, all broadcast to the input."""
+    ...
+
+
+@scaled_and_shifted.pointwise
+def scaled_and_shifted_scalar(input, scale, shift):
+    return input * scale + shift
+
+
+@lib.op(variants="function")
+def centred_product(grad: Tensor, input: Tensor, mean: Tensor) -> Tensor:
+    """``grad * (input - mean)``, all broadcast to the input."""
+    ...
+
+
+@centred_product.pointwise
+def centred_product_scalar(grad, input, mean):
+    return grad * (input - mean)
+
+
+@lib.op(variants="function")
+def gradient_through_statistics(
+    grad: Tensor, input: Tensor, mean: Tensor, scale: Tensor, slope: Tensor, shift: Tensor
+) -> Tensor:
+    """``grad * scale - (input - mean) * slope - shift``, all broadcast to the input."""
+    ...
+
+
+@gradient_through_statistics.pointwise
+def gradient_through_statistics_scalar(grad, input, mean, scale, slope, shift):
+    return grad * scale - (input - mean) * slope - shift
+
+
+def normalized(input: Tensor, statistics: Statistics, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """The input with these statistics brought to 0 and 1, times ``weight`` plus ``bias``, in its own memory format."""
+    mean, scale = statistics
+    if weight is not None:
+        scale = scale * by_channel(weight.to(scale.dtype), input.ndim)
+    shift = -mean * scale
+    if bias is not None:
+        shift = shift + by_channel(bias.to(shift.dtype), input.ndim)
+    made = scaled_and_shifted(input, scale, shift).to(input.dtype)
+    return made.contiguous(memory_format=input.geometry.suggested_memory_format())
+
+
+def update_running(
+    input: Tensor, statistics: tuple[Tensor, Tensor], running: tuple[Tensor | None, Tensor | None], momentum: float
+) -> None:
+    """Move running means and variances towards those of a batch, of which the variance is unbiased.
+
+    statistics: the mean and the biased variance of each channel.
+
+    Raises:
+        ShapeError: there is not one running number for each channel.
+    """
+    channels = input.shape[1]
+    for name, each in zip(("running_mean", "running_var"), running, strict=True):
+        check(
+            each is None or each.shape == (channels,),
+            f"{name} should contain {channels} elements, but has shape {None if each is None else list(each.shape)}",
+        )
+    count = input.numel() // input.shape[1]
+    unbiased = count / (count - 1) if count > 1 else math.inf
+    for kept, found, factor in zip(running, statistics, (1.0, unbiased), strict=True):
+        if kept is not None:
+            moved = found.view((-1,)) * (momentum * factor) + kept * (1 - momentum)
+            # Not a write of this operator's schema: what others have saved of it stays as good as it was.
+            copy_elements(kept, moved)
+
+
+def require_elements(input: Tensor) -> None:
+    """That a batch has statistics.
+
+    Raises:
+        ShapeError: it is empty.
+    """
+    check(
+        input.numel() > 0,
+        f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}",
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- batch norm
+
+
+def batch_normalized(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The kernel of all batch norms: the result, and the mean and 1 / deviation of each channel, none in evaluation.
+
+    Raises:
+        DimensionError, ShapeError: the shapes do not fit.
+        UnsupportedDTypeError, DTypeError: the dtypes do not.
+    """
+    check_channels(input)
+    dtype = parameter_dtype(input, weight, bias)
+    for each in (running_mean, running_var):
+        if each is not None and each.dtype is not dtype:
+            raise DTypeError(f"expected scalar type {dtype.scalar_type} but found {each.dtype.scalar_type}")
+    if not training:
+        statistics = running_statistics(input, running_mean, running_var, eps)
+        none = empty((0,), dtype=dtype, device=input.device)
+        return normalized(input, statistics, weight, bias), none, none.clone()
+    require_elements(input)
+    wide = input.to(precision_of(input.dtype))
+    variance, mean = var_mean_correction(wide, others(input), correction=0, keepdim=True)
+    statistics = Statistics(mean, (variance + eps).rsqrt())
+    result = normalized(input, statistics, weight, bias)
+    update_running(input, (mean, variance), (running_mean, running_var), momentum)
+    return result, statistics.mean.view((-1,)).to(dtype), statistics.rstd.view((-1,)).to(dtype)
+
+
+def channel_gradients(
+    grad: Tensor, input: Tensor, weight: Tensor | None, statistics: Statistics, training: bool, mask: tuple[bool, ...]
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias that the mask asks for, from the statistics that were used.
+
+    training: whether these are the input's own, and so depend on it.
+    """
+    dims, (mean, rstd) = others(input), statistics
+    wide = precision_of(input.dtype)
+    weighted = centred_product(grad, input, mean).sum(dims, True) * rstd
+    total = grad.to(wide).sum(dims, True)
+    found = None
+    if mask[0]:
+        factor = rstd if weight is None else rstd * by_channel(weight.to(wide), input.ndim)
+        if training:
+            share = factor / (input.numel() // max(input.size(1), 1))
+            found = gradient_through_statistics(grad, input, mean, factor, share * rstd * weighted, share * total)
+        else:
+            found = grad * factor
+        found = found.to(input.dtype)
+    kept = input.dtype if weight is None else weight.dtype
+    to_weight, to_bias = (
+        each.view((-1,)).to(kept) if wanted else None for each, wanted in zip((weighted, total), mask[1:], strict=True)
+    )
+    return found, to_weight, to_bias
+
+
+def used_statistics(
+    input: Tensor,
+    running: tuple[Tensor | None, Tensor | None],
+    saved: tuple[Tensor | None, Tensor | None],
+    training: bool,
+    eps: float,
+) -> Statistics:
+    """The statistics that a forward pass used, of which it has saved the input's own."""
+    if not training:
+        mean, variance = running
+        return running_statistics(input, mean, variance, eps)
+    if is_grad_enabled():  # the saved ones have no history
+        return statistics_of(input, eps)
+    mean, rstd = saved
+    if mean is None or rstd is None:
+        raise ShapeError("save_mean and save_invstd must be defined in training mode")
+    wide = precision_of(input.dtype)
+    return Statistics(by_channel(mean.to(wide), input.ndim), by_channel(rstd.to(wide), input.ndim))
+
+
+@op("aten::native_batch_norm", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True))
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+    Args:
+        input: (batch, channels, ...).
+        weight, bias: of each channel.
+        running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
+            otherwise they are what is used.
+        training: whether the batch's own statistics are used.
+        momentum: see above.
+        eps: what is added to variances.
+
+    Returns:
+        The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+    """
+    ...
+
+
+@native_batch_norm.kernel("CPU", "CUDA", "Meta")
+def native_batch_norm_kernel(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+@native_batch_norm.derivative("input", "weight", "bias")
+def native_batch_norm_derivative(
+    grad, input, weight, running_mean, running_var, training, eps, result1, result2, output_mask
+):
+    running, saved = (running_mean, running_var), (result1, result2)
+    if is_grad_enabled():
+        statistics = used_statistics(input, running, saved, training, eps)
+        return channel_gradients(grad, input, weight, statistics, training, output_mask)
+    return native_batch_norm_backward(grad, input, weight, *running, *saved, training, eps, output_mask)
+
+
+@op("aten::native_batch_norm_backward", autogen="native_batch_norm_backward.out")
+def native_batch_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Bools[3],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for."""
+    ...
+
+
+@native_batch_norm_backward.kernel("CPU", "CUDA", "Meta")
+def native_batch_norm_backward_kernel(
+    grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+):
+    require_floating("batch_norm_backward", input)
+    running, saved = (running_mean, running_var), (save_mean, save_invstd)
+    statistics = used_statistics(input, running, saved, train, eps)
+    found, to_weight, to_bias = channel_gradients(grad_out, input, weight, statistics, train, output_mask)
+    if found is not None:
+        found = found.contiguous(memory_format=input.geometry.suggested_memory_format())
+    return found, to_weight, to_bias
+
+
+@native_batch_norm_backward.derivative("grad_out", "input", "weight")
+def native_batch_norm_backward_derivative(
+    grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps
+):
+    mean, rstd = used_statistics(input, (running_mean, running_var), (save_mean, save_invstd), train, eps)
+    scale = None if weight is None else by_channel(weight, input.ndim)
+    given = (grads[0], *(None if each is None else by_channel(each, input.ndim) for each in grads[1:]))
+    of_grad_out, of_input, of_scale = second_gradients(
+        given, grad_out, input, scale, mean, rstd, others(input), training=train
+    )
+    return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
+
+
+@op("aten::_native_batch_norm_legit", tags="core", autogen="_native_batch_norm_legit_functional")
+def _native_batch_norm_legit(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor[Alias("a", write=True)],
+    running_var: Tensor[Alias("b", write=True)],
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``native_batch_norm``, whose schema says that it writes the running statistics."""
+    ...
+
+
+_native_batch_norm_legit.kernel("CPU", "CUDA", "Meta")(native_batch_norm_kernel)
+_native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
+
+
+@_native_batch_norm_legit.overload(
+    "no_stats", tags="core", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=())
+)
+def _native_batch_norm_legit_no_stats(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` without running statistics."""
+    ...
+
+
+@_native_batch_norm_legit_no_stats.kernel("CPU", "CUDA", "Meta")
+def _native_batch_norm_legit_no_stats_kernel(input, weight, bias, training, momentum, eps):
+    return batch_normalized(input, weight, bias, None, None, training, momentum, eps)
+
+
+@_native_batch_norm_legit_no_stats.derivative("input", "weight", "bias")
+def _native_batch_norm_legit_no_stats_derivative(grad, input, weight, training, eps, result1, result2, output_mask):
+    return native_batch_norm_derivative(grad, input, weight, None, None, training, eps, result1, result2, output_mask)
+
+
+@op("aten::_native_batch_norm_legit_no_training", tags="core", autogen="_native_batch_norm_legit_no_training.out")
+def _native_batch_norm_legit_no_training(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` with the running statistics."""
+    ...
+
+
+@_native_batch_norm_legit_no_training.kernel("CompositeExplicitAutograd")
+def _native_batch_norm_legit_no_training_kernel(input, weight, bias, running_mean, running_var, momentum, eps):
+    return batch_normalized(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+@_native_batch_norm_legit_no_training.derivative("input", "weight", "bias")
+def _native_batch_norm_legit_no_training_derivative(
+    grad, input, weight, running_mean, running_var, eps, result1, result2, output_mask
+):
+    return native_batch_norm_derivative(
+        grad, input, weight, running_mean, running_var, False, eps, result1, result2, output_mask
+    )
+
+
+@op("aten::batch_norm_update_stats", autogen="batch_norm_update_stats.out")
+def batch_norm_update_stats(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """The mean and the biased variance of each channel, towards which running ones are moved."""
+    ...
+
+
+@batch_norm_update_stats.kernel("CPU", "CUDA", "Meta")
+def batch_norm_update_stats_kernel(input, running_mean, running_var, momentum):
+    check_channels(input)
+    dtype = parameter_dtype(input, running_mean, running_var)
+    require_elements(input)
+    wide = input.to(precision_of(input.dtype))
+    variance, mean = var_mean_correction(wide, others(input), correction=0, keepdim=True)
+    update_running(input, (mean, variance), (running_mean, running_var), momentum)
+    return mean.view((-1,)).to(dtype), variance.view((-1,)).to(dtype)
+
+
+@op("aten::_batch_norm_impl_index", tags="maybe_aliasing_or_mutating")
+def _batch_norm_impl_index(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
+    channels = input.shape[1] if input.ndim > 1 else 0
+    reserve = empty((0,), dtype=uint8, device=input.device)
+    if input.numel() == 0:
+        result = input.clone()
+        result = result if weight is None else result * weight[0]
+        result = result if bias is None else result + bias[0]
+        none = zeros((channels,), dtype=float64, device=input.device)
+        return result, none, none.clone(), reserve, 0
+    for name, each in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
+        check(
+            each is not None or training or not name.startswith("running"),
+            f"{name} must be defined in evaluation mode",
+        )
+        check(
+            each is None or each.numel() == channels,
+            f"{name} should contain {channels} elements not {0 if each is None else each.numel()}",
+        )
+    made = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return *made, reserve, 0
+
+
+@op("aten::batch_norm", tags="maybe_aliasing_or_mutating")
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
+    values = (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+    return _batch_norm_impl_index(*values)[0]
+
+
+@op("aten::instance_norm")
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
+    check(
+        use_input_stats or (running_mean is not None and running_var is not None),
+        "Expected running_mean and running_var to be defined when use_input_stats is false",
+    )
+    check_channels(input)
+    batch, channels = input.shape[:2]
+    scale, shift, mean, variance = (
+        None if each is None else each.repeat((batch,)) for each in (weight, bias, running_mean, running_var)
+    )
+    samples = input.contiguous().view((1, batch * channels, *input.shape[2:]))
+    result = batch_norm(samples, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
+    for kept, moved in ((running_mean, mean), (running_var, variance)):
+        if kept is not None and moved is not None:
+            copy_elements(kept, moved.view((batch, channels)).mean(0))
+    return result.view(input.shape)

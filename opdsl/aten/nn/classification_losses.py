@@ -1,0 +1,512 @@
+"""The negative logarithm of the probability of a class, and the cross entropy.
+
+The rules are those of ATen/native/LossNLL.cpp and LossNLL2d.cpp. One kernel serves vectors, rows and images: the
+classes stand in a dimension of their own, and what is no class of an element counts nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.aten._shared.index_tensors import outside
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.aten.nn.losses import reduced
+from opdsl.aten.nn.normalization import log_softmax
+from opdsl.declare import Library, Out, op, traceable
+from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_
+from opdsl.runtime import Category, Tensor, int64, uint8
+from opdsl.schema.vocabulary import Reduction, SymInt
+
+lib = Library("opdsl")
+
+
+class Loss(NamedTuple):
+    """What ``nll_loss_forward`` returns: the loss, and the sum of the weights of what it is the mean of."""
+
+    output: Tensor
+    total_weight: Tensor
+
+
+# ----------------------------------------------------------------------------------------------------- what is checked
+
+
+def check_vectors(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """That there is a class for each row of ``self``.
+
+    Raises:
+        ShapeError, OptionError, DTypeError: there is not.
+    """
+    check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
+    check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
+    if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
+        raise OptionError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+    fits = self.ndim == 1 or (target.ndim == 1 and self.shape[0] == target.shape[0])
+    check(fits, f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+    classes = self.shape[-1]
+    check(
+        weight is None or (weight.ndim == 1 and weight.shape[0] == classes),
+        f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+        f"shape: {None if weight is None else list(weight.shape)}",
+    )
+    check_dtypes(self, target, weight)
+
+
+def check_images(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """That there is a class for each place of each image.
+
+    Raises:
+        ShapeError, DTypeError: there is not.
+    """
+    check(
+        target.ndim == 3,
+        f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}",
+    )
+    check(
+        self.ndim == 4,
+        f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}",
+    )
+    check(
+        weight is None or weight.numel() == self.shape[1],
+        "weight tensor should be defined either for all or no classes",
+    )
+    fits = (self.shape[0], *self.shape[2:]) == target.shape
+    check(fits, f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
+    check_dtypes(self, target, weight)
+
+
+def check_dtypes(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """That probabilities are numbers, and classes positions.
+
+    Raises:
+        DTypeError, UnsupportedDTypeError: they are not.
+    """
+    if self.dtype.category is not Category.FLOAT:
+        raise UnsupportedDTypeError(f"\"nll_loss_out_frame\" not implemented for '{self.dtype.scalar_type}'")
+    if target.dtype not in (int64, uint8):
+        raise DTypeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}")
+    if weight is not None and weight.dtype is not self.dtype:
+        raise DTypeError(f"expected scalar type {self.dtype.scalar_type} but found {weight.dtype.scalar_type}")
+
+
+# ----------------------------------------------------------------------------------------------------- what is computed
+
+
+class Classes(NamedTuple):
+    """The classes of elements, with a dimension of size 1 where ``self`` has its classes.
+
+    places: positions among the classes, 0 where there is none.
+    weights: of each, 0 where there is none.
+    """
+
+    places: Tensor
+    weights: Tensor
+
+
+@lib.op(variants="function")
+def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
+    """The classes, 0 where there is none; all of them are looked at.
+
+    target: int64. classes: how many there are. ignore_index: the class that is none.
+    """
+    ...
+
+
+@class_places.kernel("CPU", "CUDA", "Meta")
+def class_places_kernel(target, classes, ignore_index):
+    places = target.where(target != ignore_index, 0)
+    wrong = outside(places, classes)
+    if wrong is not None:
+        raise PositionError(f"Target {wrong} is out of bounds.")
+    return places
+
+
+@lib.op(variants="function")
+def class_loss(taken: Tensor, weight: Tensor) -> Tensor:
+    """The loss of an element from what its class has and its weight; 0 where that is 0, whatever is taken."""
+    ...
+
+
+@class_loss.pointwise
+def class_loss_scalar(taken, weight):
+    return -(taken * weight) if weight != 0 else 0
+
+
+def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Classes:
+    """What the loss of each element depends on.
+
+    Raises:
+        PositionError: there is no such class.
+    """
+    dim = min(1, self.ndim - 1)
+    given = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
+    places, counts = class_places(given, self.shape[dim], ignore_index), given != ignore_index
+    if weight is None:
+        return Classes(places, counts.to(self.dtype))
+    weights = weight.reshape((-1,)).index_select(0, places.reshape((-1,))).view(places.shape)
+    return Classes(places, weights.where(counts, 0))
+
+
+def loss_of(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Loss:
+    """The loss and what it is the mean of."""
+    dim = min(1, self.ndim - 1)
+    places, weights = classes_of(self, target, weight, ignore_index)
+    losses = class_loss(self.gather(dim, places), weights)
+    total = weights.sum()
+    if reduction in (Reduction.Mean, Reduction.Sum) or self.ndim == 1:
+        loss = losses.sum()
+        return Loss(loss / total if reduction == Reduction.Mean else loss, total)
+    return Loss(losses.reshape(target.shape), self.new_zeros(()))
+
+
+def write_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
+) -> None:
+    """Write the loss and what it is the mean of."""
+    found = loss_of(self, target, weight, reduction, ignore_index)
+    copy_(output, found.output)
+    copy_(total_weight, found.total_weight)
+
+
+def gradient_of(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    """The gradient: of each element that of its class alone."""
+    dim = min(1, self.ndim - 1)
+    places, weights = classes_of(self, target, weight, ignore_index)
+    given = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
+    if reduction == Reduction.Mean:
+        given = given / total_weight
+    slopes = (-(weights * given)).where(weights != 0, 0)
+    return zeros_like(self).scatter_(dim, places, slopes)
+
+
+def write_gradient(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
+) -> None:
+    """Write the gradient."""
+    copy_(grad_input, gradient_of(grad_output, self, target, weight, reduction, ignore_index, total_weight))
+
+
+def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Tensor) -> None:
+    """That the gradient has the shape of the loss.
+
+    Raises:
+        ShapeError: it has not.
+    """
+    check(
+        total_weight.numel() == 1,
+        f"expected total_weight to be a single element tensor, got: {list(total_weight.shape)} "
+        f"({total_weight.numel()} elements)",
+    )
+    if shape:
+        fits = grad_output.shape == shape
+        check(fits, f"Expected a tensor of dimension {len(shape)} and size {list(shape)}", got=grad_output.shape)
+    else:
+        check(
+            grad_output.ndim <= 1 and grad_output.numel() == 1,
+            f"Expected a single element grad_output tensor, but got: {list(grad_output.shape)}",
+        )
+
+
+# ------------------------------------------------------------------------------------------------- vectors and rows
+
+
+@op(
+    "aten::nll_loss_forward",
+    python_module="nn",
+    out=Out("nll_loss_forward.output", args=("output", "total_weight"), named=False),
+)
+def nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt) -> Loss:
+    """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+    ...
+
+
+@nll_loss_forward.meta
+def nll_loss_forward_meta(ctx, self, target, weight, reduction, ignore_index):
+    check_vectors(self, target, weight)
+    is_reduced = self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum)
+    ctx.set_output(0, () if is_reduced else (self.shape[0],), like=self)
+    ctx.set_output(1, (), like=self)
+
+
+nll_loss_forward.out_kernel("CPU", "CUDA", compiled=False)(write_loss)
+
+
+@op("aten::nll_loss_backward", python_module="nn", out=Out("nll_loss_backward.grad_input", args=("grad_input",)))
+def nll_loss_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: SymInt,
+    total_weight: Tensor,
+) -> Tensor:
+    """The gradient of ``nll_loss_forward``."""
+    ...
+
+
+@nll_loss_backward.meta
+def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    check_vectors(self, target, weight)
+    is_reduced = self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum)
+    check_gradient(grad_output, () if is_reduced else (self.shape[0],), total_weight)
+    ctx.set_output(0, self.shape, like=self)
+
+
+nll_loss_backward.out_kernel("CPU", "CUDA", compiled=False)(write_gradient)
+
+
+@nll_loss_forward.derivative("self")
+def nll_loss_forward_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
+    return nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@nll_loss_backward.derivative("grad_output")
+def nll_loss_backward_derivative(grad, target, weight, reduction, ignore_index):
+    return nll_loss(grad, target, weight, reduction, ignore_index)
+
+
+@nll_loss_backward.derivative("self")
+def nll_loss_backward_self_derivative(grad):
+    return zeros_like(grad)
+
+
+@op("aten::nll_loss", python_module="nn")
+@traceable
+def nll_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+    ignore_index: SymInt = -100,
+) -> Tensor:
+    """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+    return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+# ------------------------------------------------------------------------------------------------------------- images
+
+
+@op(
+    "aten::nll_loss2d_forward",
+    structured=False,
+    python_module="nn",
+    out=Out("nll_loss2d_forward.output", args=("output", "total_weight"), named=False, explicit=True),
+)
+def nll_loss2d_forward(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt
+) -> Loss:
+    """``nll_loss_forward`` of every place of images."""
+    ...
+
+
+@nll_loss2d_forward.meta
+def nll_loss2d_forward_meta(ctx, self, target, weight, reduction, ignore_index):
+    check_images(self, target, weight)
+    is_reduced = reduction in (Reduction.Mean, Reduction.Sum)
+    ctx.set_output(0, () if is_reduced else target.shape, like=self)
+    ctx.set_output(1, (), like=self)
+
+
+nll_loss2d_forward.out_kernel("CPU", "CUDA", compiled=False)(write_loss)
+
+
+@op(
+    "aten::nll_loss2d_backward",
+    structured=False,
+    python_module="nn",
+    out=Out("nll_loss2d_backward.grad_input", args=("grad_input",), explicit=True),
+)
+def nll_loss2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: SymInt,
+    total_weight: Tensor,
+) -> Tensor:
+    """The gradient of ``nll_loss2d_forward``."""
+    ...
+
+
+@nll_loss2d_backward.meta
+def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    check_images(self, target, weight)
+    is_reduced = reduction in (Reduction.Mean, Reduction.Sum)
+    check_gradient(grad_output, () if is_reduced else target.shape, total_weight)
+    ctx.set_output(0, self.shape, like=self)
+
+
+nll_loss2d_backward.out_kernel("CPU", "CUDA", compiled=False)(write_gradient)
+
+
+@nll_loss2d_forward.derivative("self")
+def nll_loss2d_forward_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
+    return nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@nll_loss2d_backward.derivative("grad_output")
+def nll_loss2d_backward_derivative(grad, target, weight, reduction, ignore_index):
+    return nll_loss2d(grad, target, weight, reduction, ignore_index)
+
+
+@nll_loss2d_backward.derivative("self")
+def nll_loss2d_backward_self_derivative(grad):
+    return zeros_like(grad)
+
+
+@op("aten::nll_loss2d", python_module="nn")
+@traceable
+def nll_loss2d(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+    ignore_index: SymInt = -100,
+) -> Tensor:
+    """``nll_loss`` of every place of images."""
+    return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+# ------------------------------------------------------------------------------------------------------ any dimensions
+
+
+@op("aten::nll_loss_nd", python_module="nn")
+@traceable
+def nll_loss_nd(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+    ignore_index: SymInt = -100,
+) -> Tensor:
+    """``nll_loss`` with any number of dimensions behind the classes."""
+    if self.ndim < 1:
+        raise OptionError(f"Expected 1 or more dimensions (got {self.ndim})")
+    if self.ndim != 1 and self.shape[:1] != target.shape[:1]:
+        raise OptionError(
+            f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({(*target.shape, 0)[0]})."
+        )
+    if self.ndim <= 2:
+        return nll_loss(self, target, weight, reduction, ignore_index)
+    if self.ndim == 4:
+        return nll_loss2d(self, target, weight, reduction, ignore_index)
+    wanted = (self.shape[0], *self.shape[2:])
+    if target.shape != wanted:
+        raise ShapeError(f"Expected target size {list(wanted)}, got {list(target.shape)}")
+    flat = self.reshape((*self.shape[:2], 1, -1 if self.numel() else 0))
+    places = target.reshape((target.shape[0], 1, -1 if target.numel() else 0))
+    loss = nll_loss2d(flat, places, weight, reduction, ignore_index)
+    return loss if reduction in (Reduction.Mean, Reduction.Sum) else loss.view(wanted)
+
+
+@op("aten::cross_entropy_loss", python_module="nn")
+@traceable
+def cross_entropy_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+    ignore_index: SymInt = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
+    dim = min(1, self.ndim - 1)
+    logarithms = log_softmax(self, dim, self.dtype)
+    if self.shape == target.shape:
+        if not target.dtype.is_floating_point:
+            raise DTypeError(
+                f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_type}"
+            )
+        check(ignore_index < 0, "ignore_index is not supported for floating point target")
+        return probability_loss(logarithms, target, weight, reduction, label_smoothing)
+    if label_smoothing > 0:
+        return smoothed_loss(logarithms, target, weight, reduction, ignore_index, label_smoothing)
+    return nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
+
+
+def standing(weight: Tensor, logarithms: Tensor, dim: int) -> Tensor:
+    """The weights of classes, as many dimensions as ``logarithms`` has."""
+    return weight.view(tuple(weight.numel() if each == dim else 1 for each in range(logarithms.ndim)))
+
+
+def check_smoothing(label_smoothing: float) -> None:
+    """That smoothing takes a share of a probability.
+
+    Raises:
+        ShapeError: it does not.
+    """
+    inside = 0 <= label_smoothing <= 1
+    check(inside, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+
+
+def probability_loss(
+    logarithms: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float
+) -> Tensor:
+    """``cross_entropy_loss_prob_target``."""
+    dim = min(1, logarithms.ndim - 1)
+    classes = logarithms.size(dim)
+    check(
+        weight is None or (weight.ndim == 1 and weight.numel() == classes),
+        f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+        f"weight tensor of shape: {None if weight is None else list(weight.shape)}",
+    )
+    if label_smoothing > 0:
+        check_smoothing(label_smoothing)
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    products = logarithms * target
+    if weight is not None:
+        products = products * standing(weight, logarithms, dim)
+    if reduction == Reduction.Mean:
+        return -products.sum() / (logarithms.numel() // classes if classes else 0)
+    return -products.sum() if reduction == Reduction.Sum else -products.sum([dim])
+
+
+def smoothed_loss(
+    logarithms: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
+) -> Tensor:
+    """``cross_entropy_loss_label_smoothing``."""
+    check_smoothing(label_smoothing)
+    dim = min(1, logarithms.ndim - 1)
+    classes = logarithms.size(dim)
+    exact = nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
+    weighted = logarithms if weight is None else logarithms * standing(weight, logarithms, dim)
+    is_ignored = target == ignore_index
+    smooth = -weighted.sum([dim]).masked_fill(is_ignored, 0)
+    if reduction == Reduction.Mean:
+        if weight is None:
+            smooth = smooth.sum() / is_ignored.logical_not().sum()
+        else:
+            places = target.masked_fill(is_ignored, 0).flatten()
+            counted = weight.gather(0, places).masked_fill(is_ignored.flatten(), 0)
+            smooth = smooth.sum() / counted.sum()
+    else:
+        smooth = reduced(smooth, reduction)
+    return (1 - label_smoothing) * exact + smooth * (label_smoothing / classes)

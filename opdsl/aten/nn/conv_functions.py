@@ -1,0 +1,361 @@
+"""Convolutions of signals, images and volumes, with or without a batch; and the columns that they multiply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.aten.nn.convolution import columns_of, convolution
+from opdsl.aten.nn.sliding import Sliding, as_sizes, collect, counts_of, lengths_of, spread
+from opdsl.aten.shape.view_scatters import constant_pad_nd
+from opdsl.declare import Out, op
+from opdsl.errors import UnsupportedDTypeError
+from opdsl.kernels import check, copy_
+from opdsl.runtime import Category, Tensor
+from opdsl.schema.vocabulary import Ints, SymInt, SymInts
+
+Sizes = int | Sequence[int]
+
+
+def batched(operator: str, input: Tensor, dims: int) -> tuple[Tensor, bool]:
+    """An input with a batch, and whether it had one (``batchify``).
+
+    Raises:
+        ShapeError: it has other dimensions.
+    """
+    check(
+        input.ndim in (dims + 1, dims + 2),
+        f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {operator}, but got input of size: "
+        f"{list(input.shape)}",
+    )
+    return (input, True) if input.ndim == dims + 2 else (input.unsqueeze(0), False)
+
+
+def convolved(
+    operator: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    output_padding: Sizes | None = None,
+) -> Tensor:
+    """A convolution with or without a batch; with an ``output_padding`` a transposed one."""
+    whole, has_batch = batched(operator, input, dims)
+    transposed = output_padding is not None
+    extra = as_sizes(0 if output_padding is None else output_padding)
+    step, margin, gap = (as_sizes(each) for each in (stride, padding, dilation))
+    result = convolution(whole, weight, bias, step, margin, gap, transposed, extra, groups)
+    return result if has_batch else result.squeeze(0)
+
+
+def padded_by_name(
+    operator: str,
+    dims: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: str,
+    dilation: Sizes,
+    groups: int,
+) -> Tensor:
+    """A convolution with or without a batch, whose padding has a name."""
+    whole, has_batch = batched(operator, input, dims)
+    sizes = [as_sizes(each) for each in (stride, dilation)]
+    result = _convolution_mode(whole, weight, bias, sizes[0], padding, sizes[1], groups)
+    return result if has_batch else result.squeeze(0)
+
+
+@op("aten::_convolution_mode")
+def _convolution_mode(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: str,
+    dilation: list[SymInt],
+    groups: SymInt,
+) -> Tensor:
+    """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    check(padding in ("valid", "same"), f"Invalid padding string: '{padding}'")
+    dims = weight.ndim - 2
+    none = (0,) * max(dims, 1)
+    if padding == "valid":
+        return convolution(input, weight, bias, stride, none, dilation, False, none, groups)
+    check(all(each == 1 for each in stride), "padding='same' is not supported for strided convolutions")
+    check(
+        input.ndim == weight.ndim and dims > 0 and len(dilation) in (1, dims),
+        f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, and "
+        f"dilation of one or {dims} values, but got input of size {list(input.shape)} and dilation {list(dilation)}",
+    )
+    totals = [each * (size - 1) for each, size in zip(spread(dilation, dims), weight.shape[2:], strict=True)]
+    odd = [total % 2 for total in totals]
+    if any(odd):  # one element more behind than before
+        pad = [number for each in reversed(odd) for number in (0, each)]
+        input = constant_pad_nd(input, pad)
+    return convolution(input, weight, bias, stride, [total // 2 for total in totals], dilation, False, none, groups)
+
+
+# -------------------------------------------------------------------------------------------------------------- 1d
+
+
+@op("aten::conv1d")
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[1] = 1,
+    padding: SymInts[1] = 0,
+    dilation: SymInts[1] = 1,
+    groups: SymInt = 1,
+) -> Tensor:
+    """A convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
+    return convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@conv1d.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
+def conv1d_padding(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[1] = 1,
+    padding: str = "valid",
+    dilation: SymInts[1] = 1,
+    groups: SymInt = 1,
+) -> Tensor:
+    """``conv1d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    return padded_by_name("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@op("aten::conv_transpose1d")
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[1] = 1,
+    padding: SymInts[1] = 0,
+    output_padding: SymInts[1] = 0,
+    groups: SymInt = 1,
+    dilation: SymInts[1] = 1,
+) -> Tensor:
+    """A transposed convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
+    return convolved("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+# -------------------------------------------------------------------------------------------------------------- 2d
+
+
+@op("aten::conv2d")
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[2] = 1,
+    padding: SymInts[2] = 0,
+    dilation: SymInts[2] = 1,
+    groups: SymInt = 1,
+) -> Tensor:
+    """A convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
+    return convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@conv2d.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
+def conv2d_padding(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[2] = 1,
+    padding: str = "valid",
+    dilation: SymInts[2] = 1,
+    groups: SymInt = 1,
+) -> Tensor:
+    """``conv2d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    return padded_by_name("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@op("aten::conv_transpose2d.input")
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[2] = 1,
+    padding: SymInts[2] = 0,
+    output_padding: SymInts[2] = 0,
+    groups: SymInt = 1,
+    dilation: SymInts[2] = 1,
+) -> Tensor:
+    """A transposed convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
+    return convolved("conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+# -------------------------------------------------------------------------------------------------------------- 3d
+
+
+@op("aten::conv3d")
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[3] = 1,
+    padding: SymInts[3] = 0,
+    dilation: SymInts[3] = 1,
+    groups: SymInt = 1,
+) -> Tensor:
+    """A convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+    return convolved("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@conv3d.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
+def conv3d_padding(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[3] = 1,
+    padding: str = "valid",
+    dilation: SymInts[3] = 1,
+    groups: SymInt = 1,
+) -> Tensor:
+    """``conv3d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    return padded_by_name("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+@op("aten::conv_transpose3d.input")
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: SymInts[3] = 1,
+    padding: SymInts[3] = 0,
+    output_padding: SymInts[3] = 0,
+    groups: SymInt = 1,
+    dilation: SymInts[3] = 1,
+) -> Tensor:
+    """A transposed convolution of volumes, (channels, depth, height, width), or batches; see ``convolution``."""
+    return convolved("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+# ------------------------------------------------------------------------------------------------------------- columns
+
+
+def columns_over(
+    operator: str, sizes: Sequence[int], kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> tuple[Sliding, Sliding]:
+    """The windows over an image.
+
+    Raises:
+        ShapeError: there is none, or the parameters are not two numbers each.
+    """
+    check(len(sizes) == 2, f"{operator}: it is expected output_size equals to 2, but got size {len(sizes)}")
+    named = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    lists = {name: spread(values, 2) for name, values in named.items()}
+    for name, values in lists.items():
+        check(len(values) == 2, f"{operator}: it is expected {name} equals to 2 numbers, but got {list(values)}")
+        least = 0 if name == "padding" else 1
+        check(min(values) >= least, f"{operator}: {name} should be at least {least}, but got {list(values)}")
+    made = []
+    for size, length, gap, pad, step in zip(sizes, *lists.values(), strict=True):
+        count = (size + 2 * pad - gap * (length - 1) - 1) // step + 1
+        check(
+            count >= 1,
+            f"{operator}: given {list(sizes)} and kernel_size={kernel_size}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, there are {count} windows along a dimension, but there must be at least one",
+        )
+        made.append(Sliding(size, count, length, -pad, step, gap))
+    return made[0], made[1]
+
+
+def require_inexact_or_bool(operator: str, self: Tensor) -> None:
+    """Refuses integers, for which PyTorch has no kernels.
+
+    Raises:
+        UnsupportedDTypeError: they are some.
+    """
+    if self.dtype.category is Category.INT:
+        raise UnsupportedDTypeError(
+            f"\"{operator}_out_cpu\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+@op("aten::im2col", python_module="nn", structured=False, out=Out(explicit=True))
+def im2col(self: Tensor, kernel_size: Ints[2], dilation: Ints[2], padding: Ints[2], stride: Ints[2]) -> Tensor:
+    """What windows show of images, a column each: (batch, channels * elements, windows)."""
+    ...
+
+
+@im2col.meta
+def im2col_meta(ctx, self, kernel_size, dilation, padding, stride):
+    check(
+        self.ndim in (3, 4) and 0 not in self.shape[self.ndim - 3 :],
+        "im2col: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+        f"input, but got: {list(self.shape)}",
+    )
+    windows = columns_over("im2col", self.shape[-2:], kernel_size, dilation, padding, stride)
+    require_inexact_or_bool("im2col", self)
+    (first, second), (height, width) = counts_of(windows), lengths_of(windows)
+    ctx.set_output(0, (*self.shape[:-3], self.shape[-3] * height * width, first * second), like=self)
+
+
+@im2col.out_kernel("CPU", "CUDA", compiled=False)
+def im2col_cpu(self, kernel_size, dilation, padding, stride, out):
+    windows = columns_over("im2col", self.shape[-2:], kernel_size, dilation, padding, stride)
+    whole = self if self.ndim == 4 else self.unsqueeze(0)
+    copy_(out, columns_of(whole, windows, 1).view(out.shape))
+
+
+@im2col.derivative("self")
+def im2col_derivative(grad, self, kernel_size, dilation, padding, stride):
+    return col2im(grad, self.shape[-2:], kernel_size, dilation, padding, stride)
+
+
+@op("aten::col2im", python_module="nn", tags="core", structured=False, out=Out(explicit=True, tags=()))
+def col2im(
+    self: Tensor,
+    output_size: SymInts[2],
+    kernel_size: Ints[2],
+    dilation: Ints[2],
+    padding: Ints[2],
+    stride: Ints[2],
+) -> Tensor:
+    """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
+    ...
+
+
+@col2im.meta
+def col2im_meta(ctx, self, output_size, kernel_size, dilation, padding, stride):
+    check(
+        self.ndim in (2, 3) and 0 not in self.shape[self.ndim - 2 :],
+        "col2im: Expected 2D or 3D (batch mode) tensor with possibly 0 batch size and non-zero dimensions for input, "
+        f"but got: {list(self.shape)}",
+    )
+    windows = columns_over("col2im", output_size, kernel_size, dilation, padding, stride)
+    (first, second), (height, width) = counts_of(windows), lengths_of(windows)
+    rows, columns = self.shape[-2:]
+    check(
+        rows % (height * width) == 0,
+        f"col2im: Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+        f"input.size(1)={rows} and kernel_size={(height, width)}",
+    )
+    check(
+        columns == first * second,
+        f"col2im: Given output_size={output_size}, expected size of input's dimension 2 to match the calculated "
+        f"number of sliding blocks {first} * {second} = {first * second}, but got {columns}",
+    )
+    require_inexact_or_bool("col2im", self)
+    ctx.set_output(0, (*self.shape[:-2], rows // (height * width), *output_size), like=self)
+
+
+@col2im.out_kernel("CPU", "CUDA", compiled=False)
+def col2im_cpu(self, output_size, kernel_size, dilation, padding, stride, out):
+    windows = columns_over("col2im", output_size, kernel_size, dilation, padding, stride)
+    shape = (*out.shape[:-2], *lengths_of(windows), *counts_of(windows))
+    lead = range(out.ndim - 2)
+    n = len(lead)
+    collect(out, self.reshape(shape).permute((*lead, n + 2, n + 3, n, n + 1)), windows)
+
+
+@col2im.derivative("self")
+def col2im_derivative(grad, kernel_size, dilation, padding, stride):
+    return im2col(grad, kernel_size, dilation, padding, stride)

@@ -1,0 +1,87 @@
+"""Rows of a table, by their numbers."""
+
+from __future__ import annotations
+
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import op, traceable
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, int32, int64
+from opdsl.schema.vocabulary import SymInt
+
+
+def check_indices(operator: str, argument: int, indices: Tensor) -> None:
+    """That rows are numbered by int32 or int64.
+
+    Raises:
+        DTypeError: they are not.
+    """
+    if indices.dtype not in (int32, int64):
+        raise DTypeError(
+            f"Expected tensor for argument #{argument} 'indices' to have one of the following scalar types: Long, Int; "
+            f"but got {indices.dtype.scalar_type} instead (while checking arguments for {operator})"
+        )
+
+
+@op("aten::embedding", tags="core", autogen="embedding.out")
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: SymInt = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of ``weight`` with the numbers ``indices``; the other arguments say what the gradient is."""
+    ...
+
+
+@embedding.kernel("CompositeExplicitAutograd")
+@traceable
+def embedding_kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+    check(weight.ndim == 2, "'weight' must be 2-D")
+    check_indices("embedding", 1, indices)
+    rows = weight.index_select(0, indices.reshape((indices.numel(),)))
+    return rows.view((*indices.shape, weight.shape[1]))
+
+
+@embedding.derivative("weight")
+def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq):
+    if scale_grad_by_freq:
+        return embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)
+    # The forward pass has found all indices within the table, so that no elements decide what is done.
+    numbers, grads = indices.reshape((indices.numel(),)), grad.reshape((indices.numel(), weight.shape[1]))
+    if padding_idx >= 0:
+        grads = where((numbers != padding_idx).unsqueeze(1), grads, 0)
+    return grad.new_zeros(weight.shape).index_add_(0, numbers, grads)
+
+
+@op("aten::embedding_dense_backward", tags="core", autogen="embedding_dense_backward.out")
+def embedding_dense_backward(
+    grad_output: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool
+) -> Tensor:
+    """The gradient of ``embedding``'s table; rows that are padding, or that the table has not, get none."""
+    ...
+
+
+@embedding_dense_backward.kernel("CPU", "CUDA")
+def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    check_indices("embedding_backward", 2, indices)
+    numbers = indices.reshape((indices.numel(),)).to(int64)
+    grads = grad_output.reshape((numbers.shape[0], grad_output.size(-1)))
+    counted = ((numbers >= 0) * (numbers < num_weights) * (numbers != padding_idx)).nonzero().squeeze(1)
+    if counted.shape[0] < numbers.shape[0]:
+        numbers, grads = numbers.index_select(0, counted), grads.index_select(0, counted)
+    if scale_grad_by_freq:
+        grads = grads / frequencies(numbers, numbers.new_ones(numbers.shape), num_weights).to(grads.dtype)
+    return grad_output.new_zeros((num_weights, grads.shape[1])).index_add_(0, numbers, grads)
+
+
+@embedding_dense_backward.derivative("grad_output")
+def embedding_dense_backward_derivative(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
+    counted = (indices >= 0) * (indices < num_weights) * (indices != padding_idx)
+    numbers = where(counted, indices, 0).reshape((-1,))
+    rows = grad.index_select(0, numbers)
+    if scale_grad_by_freq:
+        rows = rows / frequencies(numbers, counted.reshape((-1,)).to(numbers.dtype), num_weights)
+    return where(counted.unsqueeze(-1), rows.view((*indices.shape, grad.shape[-1])), 0)
+
+
+def frequencies(numbers: Tensor, counts: Tensor, num_weights: int) -> Tensor:
+    """How often each of several numbers occurs among them, as a column; ``counts`` has what each occurrence counts."""
+    return numbers.new_zeros((num_weights,)).index_add(0, numbers, counts).index_select(0, numbers).unsqueeze(1)

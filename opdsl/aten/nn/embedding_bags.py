@@ -1,0 +1,363 @@
+"""Sums, means and maxima over bags of rows of a table."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.index.bucketization import searchsorted
+from opdsl.aten.nn.embedding import frequencies
+from opdsl.aten.nn.normalization import require_floating
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import op
+from opdsl.dispatch import is_grad_enabled
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, float32, int32, int64
+from opdsl.schema.vocabulary import SymInt
+
+SUM, MEAN, MAX = range(3)
+
+
+def bag_of_each(indices: Tensor, offsets: Tensor) -> Tensor:
+    """Which bag each index lies in, from where bags begin."""
+    positions = arange(indices.shape[0], dtype=offsets.dtype, device=indices.device)
+    return searchsorted(offsets, positions, right=True) - 1
+
+
+def counts_in(bags: Tensor, counted: Tensor, count: int) -> Tensor:
+    """How many indices of each bag are counted."""
+    return bags.new_zeros((count,)).index_add(0, bags, counted.to(bags.dtype))
+
+
+def bagged(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What ``_embedding_bag`` gives.
+
+    Raises:
+        ShapeError, DTypeError: the tensors do not fit.
+    """
+    require_floating("embedding_bag", weight)
+    check(indices.ndim == 1, f"input has to be a 1D Tensor, but got Tensor of dimension {indices.ndim}")
+    check(offsets.ndim == 1 and offsets.shape[0] >= 1, "offsets should have at least 1 element")
+    for each in (indices, offsets):
+        if each.dtype not in (int32, int64):
+            raise DTypeError(f"expected indices and offsets to be Long or Int, but got {each.dtype.scalar_type}")
+    check(
+        per_sample_weights is None or mode == SUM,
+        "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
+    )
+    count = offsets.shape[0] - include_last_offset
+    numbers, begins = indices.to(int64), offsets.to(int64)[:count]
+    bags = bag_of_each(numbers, begins)
+    counted = numbers != padding_idx
+    sizes = counts_in(bags, counted, count)
+    rows = weight.index_select(0, numbers)
+    largest = sizes
+    if mode == MAX:
+        found, largest = largest_of_bags(where(counted.unsqueeze(1), rows, -math.inf), numbers, bags, sizes)
+    else:
+        rows = rows.to(float32) if weight.dtype.itemsize == 2 else rows  # sums of 16 bits would lose small terms
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.unsqueeze(1)
+        found = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
+        if mode == MEAN:
+            found = found / sizes.clamp(min=1).unsqueeze(1).to(found.dtype)
+        else:  # which nothing asks for then
+            sizes, largest = zeros_like(sizes), zeros_like(sizes)
+        found = found.to(weight.dtype)
+    bags, sizes, largest = (each.to(indices.dtype) for each in (bags, sizes, largest.clone()))
+    return found, bags, sizes, largest
+
+
+def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest elements of bags, and the numbers of the rows that they are of; 0 for a bag of nothing."""
+    places = bags.unsqueeze(1).expand(rows.shape)
+    shape = (sizes.shape[0], rows.shape[1])
+    found = rows.new_full(shape, -math.inf).scatter_reduce(0, places, rows, "amax")
+    # The first row that has the largest element.
+    positions = arange(rows.shape[0], device=rows.device).unsqueeze(1).expand(rows.shape)
+    candidates = where(rows == found.gather(0, places), positions, rows.shape[0])
+    first = sizes.new_full(shape, rows.shape[0]).scatter_reduce(0, places, candidates, "amin")
+    is_empty = (sizes == 0).unsqueeze(1)
+    at = where(is_empty, 0, first).reshape((-1,))
+    owners = numbers.index_select(0, at).view(shape) if rows.shape[0] else first
+    return where(is_empty, 0.0, found), where(is_empty, 0, owners)
+
+
+def table_gradient(
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
+) -> Tensor:
+    """The gradient of the table, by operators that can be differentiated again."""
+    require_floating("embedding_bag_backward", grad)
+    whole = grad.new_zeros((num_weights, grad.shape[1]))
+    if mode == MAX:
+        return whole.scatter_add(0, maximum_indices.to(int64), where((bag_size > 0).unsqueeze(1), grad, 0.0))
+    numbers, counted = indices.to(int64), indices != padding_idx
+    if mode == MEAN:
+        grad = grad / bag_size.clamp(min=1).unsqueeze(1).to(grad.dtype)
+    rows = grad.index_select(0, offset2bag.to(int64))
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if scale_grad_by_freq:
+        rows = rows / frequencies(numbers, numbers.new_ones(numbers.shape), num_weights).to(rows.dtype)
+    return whole.index_add(0, numbers, where(counted.unsqueeze(1), rows, 0.0))
+
+
+def weight_gradient(grad: Tensor, weight: Tensor, indices: Tensor, offset2bag: Tensor, padding_idx: int) -> Tensor:
+    """The gradient of what rows are multiplied by, by operators that can be differentiated again."""
+    rows = grad.index_select(0, offset2bag.to(int64)) * weight.index_select(0, indices.to(int64))
+    return where(indices != padding_idx, rows.sum(1), 0.0)
+
+
+# ----------------------------------------------------------------------------------------------------------- operators
+
+
+@op("aten::_embedding_bag", tags="core", autogen="_embedding_bag.out")
+def _embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums, means or maxima over bags of rows of a table.
+
+    Args:
+        weight: the table.
+        indices: the numbers of rows, those of one bag after those of another.
+        offsets: where each bag begins.
+        scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+        mode: 0 for sums, 1 for means, 2 for maxima.
+        sparse: what PyTorch's gradient is; ours is a whole table.
+        per_sample_weights: what rows are multiplied by.
+        include_last_offset: whether the last offset is the end of the last bag.
+        padding_idx: the number of a row that does not count.
+
+    Returns:
+        The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+    """
+    ...
+
+
+@_embedding_bag.kernel("CPU", "CUDA", "Meta")
+def _embedding_bag_kernel(
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq,
+    mode,
+    sparse,
+    per_sample_weights,
+    include_last_offset,
+    padding_idx,
+):
+    return bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+
+
+@_embedding_bag.derivative("weight", output_differentiability=(True, False, False, False))
+def _embedding_bag_derivative(
+    grad,
+    weight,
+    indices,
+    result1,
+    result2,
+    result3,
+    scale_grad_by_freq,
+    mode,
+    sparse,
+    per_sample_weights,
+    offsets,
+    padding_idx,
+):
+    rest = (weight.shape[0], scale_grad_by_freq, mode)
+    if is_grad_enabled():
+        return table_gradient(grad, indices, result1, result2, result3, *rest, per_sample_weights, padding_idx)
+    return _embedding_bag_backward(
+        grad, indices, offsets, result1, result2, result3, *rest, sparse, per_sample_weights, padding_idx
+    )
+
+
+@_embedding_bag.derivative("per_sample_weights", output_differentiability=(True, False, False, False))
+def _embedding_bag_weights_derivative(grad, weight, indices, offsets, result1, mode, padding_idx):
+    if is_grad_enabled():
+        return weight_gradient(grad, weight, indices, result1, padding_idx)
+    return _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, result1, mode, padding_idx)
+
+
+@op("aten::_embedding_bag_forward_only", autogen="_embedding_bag_forward_only.out")
+def _embedding_bag_forward_only(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``_embedding_bag`` where no gradient will be asked for."""
+    ...
+
+
+_embedding_bag_forward_only.kernel("CPU", "CUDA", "Meta")(_embedding_bag_kernel)
+
+
+@op("aten::embedding_bag")
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """See ``_embedding_bag``."""
+    return _embedding_bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
+    )
+
+
+@embedding_bag.overload("padding_idx")
+def embedding_bag_with_padding(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""
+    number = -1
+    if padding_idx is not None:
+        check(
+            -weight.shape[0] <= padding_idx < weight.shape[0],
+            f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through "
+            f"{weight.shape[0] - 1}, but got {padding_idx}",
+        )
+        number = padding_idx % weight.shape[0]
+    return _embedding_bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, number
+    )
+
+
+@op("aten::_embedding_bag_backward")
+def _embedding_bag_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: SymInt,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
+    ...
+
+
+@_embedding_bag_backward.kernel("CPU", "CUDA", "Meta")
+def _embedding_bag_backward_kernel(
+    grad,
+    indices,
+    offsets,
+    offset2bag,
+    bag_size,
+    maximum_indices,
+    num_weights,
+    scale_grad_by_freq,
+    mode,
+    sparse,
+    per_sample_weights,
+    padding_idx,
+):
+    if not offset2bag.numel():  # PyTorch leaves it out for sums
+        offset2bag = bag_of_each(indices, offsets)
+    return _embedding_bag_dense_backward(
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
+    )
+
+
+@op("aten::_embedding_bag_dense_backward", autogen="_embedding_bag_dense_backward.out")
+def _embedding_bag_dense_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: SymInt,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The gradient of ``_embedding_bag``'s table."""
+    ...
+
+
+_embedding_bag_dense_backward.kernel("CPU", "CUDA", "Meta")(table_gradient)
+
+
+@op(
+    "aten::_embedding_bag_per_sample_weights_backward",
+    autogen="_embedding_bag_per_sample_weights_backward.out",
+)
+def _embedding_bag_per_sample_weights_backward(
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    mode: int,
+    padding_idx: int = -1,
+) -> Tensor:
+    """The gradient of what ``_embedding_bag`` multiplies rows by."""
+    ...
+
+
+@_embedding_bag_per_sample_weights_backward.kernel("CPU", "CUDA", "Meta")
+def _embedding_bag_per_sample_weights_backward_kernel(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
+    require_floating("embedding_bag_backward", grad)
+    check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")
+    bags = offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
+    return weight_gradient(grad, weight, indices, bags, padding_idx)

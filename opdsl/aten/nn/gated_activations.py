@@ -1,0 +1,349 @@
+"""Activation functions of more than an element: gated ones, and those whose slope is learned or drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten._shared.checks import real
+from opdsl.aten.create.like_factories import empty_like, ones_like, zeros_like
+from opdsl.aten.nn.activation_gradients import leaky_relu_backward
+from opdsl.aten.nn.activations import leaky_relu
+from opdsl.aten.pointwise.arithmetic import mul
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Out, op
+from opdsl.errors import UnsupportedDTypeError
+from opdsl.kernels import check, write_out
+from opdsl.runtime import Generator, Tensor, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+NN: dict[str, Any] = {"python_module": "nn"}
+
+# ----------------------------------------------------------------------------------------------------------------- glu
+
+
+def halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """What is gated, and what opens the gates.
+
+    Raises:
+        ShapeError: the dimension has no halves.
+        UnsupportedDTypeError: the numbers are not floating-point.
+    """
+    check(self.ndim > 0, "glu does not support 0-dimensional tensors")
+    at = wrap_dimension(dim, self.ndim)
+    size = self.shape[at]
+    check(size % 2 == 0, f"Halving dimension must be even, but dimension {at} is size {size}")
+    return self.narrow(at, 0, size // 2), self.narrow(at, size // 2, size // 2)
+
+
+def require_floating(name: str, self: Tensor) -> None:
+    """That a tensor has floating-point numbers."""
+    if not self.dtype.is_floating_point:
+        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{self.dtype.scalar_type}'")
+
+
+@op(
+    "aten::glu",
+    **NN,
+    device_check="NoCheck",
+    structured_inherits="TensorIteratorBase",
+    out=Out(device_check="ExactSame"),
+)
+def glu(self: Tensor, dim: int = -1) -> Tensor:
+    """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
+    ...
+
+
+@glu.meta
+def glu_meta(ctx, self, dim):
+    first, _ = halves(self, dim)
+    require_floating("glu_cpu", self)
+    ctx.set_output(0, first.shape, like=self)
+
+
+@glu.out_kernel("CPU", "CUDA", compiled=False)
+def glu_out_kernel(self, dim, out):
+    first, second = halves(self, dim)
+    mul.variants["out"](first, second.sigmoid(), out=out)
+
+
+@glu.derivative("self")
+def glu_derivative(grad, self, dim):
+    return glu_backward(grad, self, dim)
+
+
+@op("aten::glu_backward", **NN)
+def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradient of ``glu``."""
+    ...
+
+
+@glu_backward.kernel("CPU", "CUDA", "Meta")
+def glu_backward_kernel(grad_output, self, dim):
+    first, second = halves(self, dim)
+    require_floating("glu_backward_cpu", self)
+    gate = second.sigmoid()
+    return cat([grad_output * gate, grad_output * first * gate * (1 - gate)], wrap_dimension(dim, self.ndim))
+
+
+@glu_backward.out_variant("glu_backward.grad_input", **NN)
+def glu_backward_out(
+    grad_output: Tensor, self: Tensor, dim: int, *, grad_input: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``glu_backward`` into a given tensor."""
+    ...
+
+
+@glu_backward_out.kernel("CPU", "CUDA", "Meta")
+def glu_backward_out_kernel(grad_output, self, dim, grad_input):
+    return write_out("aten::glu_backward.grad_input", grad_input, glu_backward_kernel(grad_output, self, dim))
+
+
+@glu_backward.derivative("grad_output")
+def glu_backward_grad_derivative(grad, self, dim):
+    """The gradient is linear in ``grad_output``: what comes back is summed with the same factors."""
+    (first, second), (to_first, to_second) = halves(self, dim), halves(grad, dim)
+    gate = second.sigmoid()
+    return to_first * gate + to_second * first * gate * (1 - gate)
+
+
+@glu_backward.derivative("self")
+def glu_backward_derivative(grad, grad_output, self, dim):
+    (first, second), (to_first, to_second) = halves(self, dim), halves(grad, dim)
+    gate = second.sigmoid()
+    slope = gate * (1 - gate)
+    back_first = grad_output * to_second * slope
+    back_second = grad_output * slope * (to_first + to_second * first * (1 - 2 * gate))
+    return cat([back_first, back_second], wrap_dimension(dim, self.ndim))
+
+
+@op("aten::glu_jvp", **NN, autogen="glu_jvp.out")
+def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+    """How ``glu`` changes with its argument."""
+    ...
+
+
+@glu_jvp.kernel("CPU", "CUDA", "Meta")
+def glu_jvp_kernel(glu, x, dx, dim):
+    (_, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
+    gate = second.sigmoid()
+    return gate * change + change_of_second * (glu - gate * glu)
+
+
+@op("aten::glu_backward_jvp", **NN, autogen="glu_backward_jvp.out")
+def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+    """How ``glu_backward`` changes with its arguments."""
+    ...
+
+
+@glu_backward_jvp.kernel("CPU", "CUDA", "Meta")
+def glu_backward_jvp_kernel(grad_x, grad_glu, x, dgrad_glu, dx, dim):
+    (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
+    gate = second.sigmoid()
+    slope = gate * (1 - gate)
+    to_first = dgrad_glu * gate + grad_glu * slope * change_of_second
+    curved = grad_glu * first * slope * (1 - 2 * gate) * change_of_second
+    to_second = dgrad_glu * first * slope + grad_glu * change * slope + curved
+    return cat([to_first, to_second], wrap_dimension(dim, x.ndim))
+
+
+# --------------------------------------------------------------------------------------------------------------- prelu
+
+
+@op("aten::prelu", variants="function, method", autogen="prelu.out")
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """``self``, times a learned weight where it is negative: one for all, or one for each channel (He et al., 2015)."""
+    check(
+        self.dtype is weight.dtype,
+        f"prelu: Type promoting not supported. Got {self.dtype.scalar_type} and {weight.dtype.scalar_type}",
+    )
+    if weight.numel() != 1:
+        check(self.ndim > 0, "Not allow zero-dim input tensor.")
+        channels = self.shape[1] if self.ndim > 1 else 1
+        check(
+            channels == weight.numel(),
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+            f"channel size = {channels}.",
+        )
+    check(
+        weight.ndim <= 1,
+        f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}",
+    )
+    if weight.ndim != self.ndim:
+        weight = weight.reshape([weight.numel() if at == 1 else 1 for at in range(self.ndim)])
+    return _prelu_kernel(self, weight)
+
+
+@op("aten::_prelu_kernel", device_check="ExactSame", tags=(), structured=False)
+def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
+    """``self``, times ``weight`` where it is not positive."""
+    ...
+
+
+@_prelu_kernel.derivative("self", "weight")
+def prelu_kernel_derivative(grad, self, weight):
+    return _prelu_kernel_backward(grad, self, weight)
+
+
+@_prelu_kernel.pointwise(dtypes="floating")
+def prelu_scalar_function(self, weight):
+    return self if self > 0 else weight * self
+
+
+@op("aten::_prelu_kernel_backward", device_check="ExactSame", tags=(), structured=False)
+def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
+    ...
+
+
+@_prelu_kernel_backward.pointwise(dtypes="floating")
+def prelu_backward_scalar_function(grad_output, self, weight):
+    positive = self > 0
+    return grad_output if positive else weight * grad_output, 0.0 if positive else self * grad_output
+
+
+# --------------------------------------------------------------------------------------------------------------- rrelu
+
+RRELU: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "ExactSame", **NN}
+
+
+def check_bounds(lower: complex, upper: complex) -> None:
+    """That the slopes are drawn from an interval."""
+    check(real(lower) <= real(upper), "Lower bound should be less than or equal to the upper bound")
+
+
+def mean_slope(lower: Any, upper: Any) -> float:
+    """What stands for the slope when nothing is learned."""
+    return (real(lower) + real(upper)) / 2
+
+
+def drawn(self: Tensor, noise: Tensor, lower: Any, upper: Any, generator: Generator | None) -> Tensor:
+    """``noise`` becomes the slopes: drawn ones where ``self`` is not positive, 1 elsewhere."""
+    slopes = empty_like(self).uniform_(real(lower), real(upper), generator=generator)
+    return noise.copy_(where(self <= 0, slopes, ones_like(self)))
+
+
+@op("aten::rrelu_with_noise", autogen="rrelu_with_noise_functional", **RRELU)
+def rrelu_with_noise(
+    self: Tensor,
+    noise: Tensor[Alias("b", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
+    ...
+
+
+@rrelu_with_noise.kernel("CPU", "CUDA", "Meta")
+def rrelu_with_noise_kernel(self, noise, lower, upper, training, generator):
+    check_bounds(lower, upper)
+    require_floating("rrelu_with_noise_out_cpu", self)
+    if training:
+        return self * drawn(self, noise, lower, upper, generator)
+    return leaky_relu(self, mean_slope(lower, upper))
+
+
+@rrelu_with_noise.derivative("self")
+def rrelu_with_noise_derivative(grad, self, noise, lower, upper, training):
+    return rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)
+
+
+@rrelu_with_noise.out_variant(**RRELU)
+def rrelu_with_noise_out(
+    self: Tensor,
+    noise: Tensor[Alias("b", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``rrelu_with_noise`` into a given tensor."""
+    ...
+
+
+@rrelu_with_noise_out.kernel("CPU", "CUDA", "Meta")
+def rrelu_with_noise_out_kernel(self, noise, lower, upper, training, generator, out):
+    slopes = noise.clone()
+    found = rrelu_with_noise_kernel(self, slopes, lower, upper, training, generator)
+    written = write_out("aten::rrelu_with_noise.out", out, found)
+    noise.copy_(slopes)  # nothing is, where the output does not fit
+    return written
+
+
+@rrelu_with_noise.inplace_variant(**RRELU)
+def rrelu_with_noise_(
+    self: Tensor[Alias("a", write=True)],
+    noise: Tensor[Alias("b", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """``rrelu_with_noise`` in place."""
+    ...
+
+
+@rrelu_with_noise_.kernel("CPU", "CUDA", "Meta")
+def rrelu_with_noise_in_place(self, noise, lower, upper, training, generator):
+    return self.copy_(rrelu_with_noise_kernel(self, noise, lower, upper, training, generator))
+
+
+@rrelu_with_noise_.derivative("self")
+def rrelu_with_noise_in_place_derivative(grad, result, noise, lower, upper, training):
+    return rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)
+
+
+@op("aten::rrelu_with_noise_backward", **NN, autogen="rrelu_with_noise_backward.out")
+def rrelu_with_noise_backward(
+    grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, self_is_result: bool
+) -> Tensor:
+    """The gradient of ``rrelu_with_noise``."""
+    ...
+
+
+@rrelu_with_noise_backward.kernel("CompositeExplicitAutograd")
+def rrelu_with_noise_backward_kernel(grad_output, self, noise, lower, upper, training, self_is_result):
+    if training and real(upper) - real(lower) > 1e-6:
+        return grad_output * noise
+    return leaky_relu_backward(grad_output, self, mean_slope(lower, upper), self_is_result)
+
+
+@rrelu_with_noise_backward.derivative("grad_output")
+def rrelu_with_noise_backward_derivative(grad, self, noise, lower, upper, training):
+    return rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)
+
+
+@rrelu_with_noise_backward.derivative("self")
+def rrelu_with_noise_backward_self_derivative(grad):
+    return zeros_like(grad)
+
+
+@op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"), device_check="NoCheck")
+def rrelu(
+    self: Tensor,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
+    check_bounds(lower, upper)
+    return rrelu_with_noise(self, empty_like(self), lower, upper, training, generator)
+
+
+@op("aten::rrelu_", tags="nondeterministic_seeded", device_check="NoCheck")
+def rrelu_(
+    self: Tensor[Alias("a", write=True)],
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """``rrelu`` in place."""
+    check_bounds(lower, upper)
+    return rrelu_with_noise_(self, empty_like(self), lower, upper, training, generator)

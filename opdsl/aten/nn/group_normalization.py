@@ -1,0 +1,223 @@
+"""Normalisation of groups of channels (group norm), and its derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.aten.nn.batch_normalization import Statistics, check_channels, scaled_and_shifted
+from opdsl.aten.nn.normalization import layer_norm_input_gradient, require_floating, statistics_dtype
+from opdsl.aten.reduce.variances import var_mean_correction
+from opdsl.declare import op, traceable
+from opdsl.dispatch import is_grad_enabled
+from opdsl.kernels import check
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import DType, Tensor
+from opdsl.schema.vocabulary import Bools, SymInt
+
+
+def in_groups(tensor: Tensor, batch: int, channels: int, size: int, group: int) -> Tensor:
+    """(batch, groups, channels of a group, the elements of one)."""
+    return tensor.contiguous().view((batch, group, channels // group, size))
+
+
+def of_groups(values: Tensor, group: int, dtype: DType) -> Tensor:
+    """One value for each channel, as it broadcasts to ``in_groups``."""
+    return values.to(dtype).contiguous().view((group, -1, 1))
+
+
+def group_statistics(rows: Tensor, eps: float) -> Statistics:
+    """Of the groups of ``in_groups``."""
+    variance, mean = var_mean_correction(rows.to(precision_of(rows.dtype)), [2, 3], correction=0, keepdim=True)
+    return Statistics(mean, (variance + eps).rsqrt())
+
+
+def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, channels: int, group: int) -> None:
+    """That channels can be divided into groups (``check_group_norm_inputs``).
+
+    Raises:
+        ShapeError: they cannot, or there is not one parameter for each.
+    """
+    check(group > 0, f"Expected num groups to be greater than 0, got {group}")
+    check(
+        channels % group == 0,
+        "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+        f"{list(input.shape)} and num_groups={group}",
+    )
+    for name, each in (("weight", weight), ("bias", bias)):
+        check(
+            each is None or (each.ndim == 1 and each.numel() == channels),
+            f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+            f"shape {None if each is None else list(each.shape)} and input of shape {list(input.shape)}",
+        )
+
+
+@op("aten::native_group_norm", tags="core", out=True)
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: SymInt,
+    C: SymInt,
+    HxW: SymInt,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+    Args:
+        input: (N, C, ...).
+        weight, bias: of each channel.
+        N, C, HxW: the batch, the channels, and the elements of one.
+        group: how many groups there are.
+        eps: what is added to variances.
+
+    Returns:
+        The result; the mean and 1 / deviation of each group, (N, group).
+    """
+    ...
+
+
+def group_normalized(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The kernel of group norm."""
+    check_groups(input, weight, bias, C, group)
+    layout = input.geometry.suggested_memory_format()
+    check(
+        input.is_contiguous(memory_format=layout), "Expected X.is_contiguous(memory_format) to be true, but got false."
+    )
+    require_floating("GroupNormKernelImpl", input)
+    dtype = statistics_dtype(input, weight, bias)
+    check(input.numel() == N * C * HxW, f"Expected {N} x {C} x {HxW} elements, but got shape {list(input.shape)}")
+    rows = in_groups(input, N, C, HxW, group)
+    mean, rstd = group_statistics(rows, eps)
+    scale = rstd if weight is None else rstd * of_groups(weight, group, rstd.dtype)
+    shift = -mean * scale
+    if bias is not None:
+        shift = shift + of_groups(bias, group, shift.dtype)
+    result = scaled_and_shifted(rows, scale, shift).to(input.dtype)
+    made = result.view(input.shape).contiguous(memory_format=layout)
+    return made, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
+
+
+@native_group_norm.kernel("CPU", "CUDA", "Meta")
+@traceable
+def native_group_norm_kernel(input, weight, bias, N, C, HxW, group, eps):
+    return group_normalized(input, weight, bias, N, C, HxW, group, eps)
+
+
+native_group_norm.kernel("CompositeExplicitAutograd")(native_group_norm_kernel)
+
+
+def through_statistics(rows: Tensor, statistics: Statistics, grads: Sequence[Tensor]) -> Tensor:
+    """The part of the gradient of ``in_groups`` that came to the mean and to 1 / the deviation."""
+    mean, rstd = statistics
+    to_mean, to_rstd = (each.view(mean.shape).to(mean.dtype) / (rows.shape[2] * rows.shape[3]) for each in grads)
+    slope = to_rstd * rstd * rstd * rstd
+    return scaled_and_shifted(rows, -slope, to_mean + mean * slope)
+
+
+@native_group_norm.derivative("input", "weight", "bias")
+def native_group_norm_derivative(grads, input, weight, N, C, HxW, group, eps, result1, result2, output_mask):
+    wide = precision_of(input.dtype)
+    rows = in_groups(input, N, C, HxW, group).to(wide)
+    if is_grad_enabled():  # the saved ones have no history
+        statistics = group_statistics(rows, eps)
+        found, to_weight, to_bias = group_gradients(
+            grads[0], input, statistics, weight, (N, C, HxW, group), output_mask
+        )
+    else:
+        statistics = Statistics(*(each.view((N, group, 1, 1)).to(wide) for each in (result1, result2)))
+        layout = input.geometry.suggested_memory_format()
+        grad, dense = (each.contiguous(memory_format=layout) for each in (grads[0], input))
+        found, to_weight, to_bias = native_group_norm_backward(
+            grad, dense, result1, result2, weight, N, C, HxW, group, output_mask
+        )
+    if output_mask[0]:
+        found = found + through_statistics(rows, statistics, grads[1:]).view(input.shape).to(input.dtype)
+    return found, to_weight, to_bias
+
+
+def group_gradients(
+    grad: Tensor,
+    input: Tensor,
+    statistics: Statistics,
+    weight: Tensor | None,
+    sizes: tuple[int, int, int, int],
+    mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and bias that the mask asks for, in operators that have derivatives."""
+    wide, dims = precision_of(input.dtype), [2, 3]
+    rows, grads = (in_groups(each, *sizes).to(wide) for each in (input, grad))
+    standardized = (rows - statistics.mean) * statistics.rstd
+    scaled = grads if weight is None else grads * of_groups(weight, sizes[3], wide)
+    found = None
+    if mask[0]:
+        along = standardized * (scaled * standardized).mean(dims, True)
+        made = statistics.rstd * (scaled - scaled.mean(dims, True) - along)
+        found = made.view(input.shape).to(input.dtype)
+    to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, mask[1:])
+    return found, to_weight, to_bias
+
+
+def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask: Sequence[bool]) -> tuple[Any, Any]:
+    """The gradients of weight and bias that the mask asks for, in the dtype of ``like``."""
+    return (
+        (standardized * grads).sum([0, 3]).view((-1,)).to(like.dtype) if mask[0] else None,
+        grads.sum([0, 3]).view((-1,)).to(like.dtype) if mask[1] else None,
+    )
+
+
+@op("aten::native_group_norm_backward", tags="core", autogen="native_group_norm_backward.out")
+def native_group_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: SymInt,
+    C: SymInt,
+    HxW: SymInt,
+    group: int,
+    output_mask: Bools[3],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
+    ...
+
+
+@native_group_norm_backward.kernel("CPU", "CUDA", "Meta")
+def native_group_norm_backward_kernel(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+    check_groups(input, weight, None, C, group)
+    layout = input.geometry.suggested_memory_format()
+    wide = precision_of(input.dtype)
+    grads, rows = (in_groups(each, N, C, HxW, group).to(wide) for each in (grad_out, input))
+    means, deviations = (each.view((N, group, 1, 1)).to(wide) for each in (mean, rstd))
+    found: Any = None  # for what is not asked for
+    if output_mask[0]:
+        scaled = grads if weight is None else grads * of_groups(weight, group, wide)
+        made = layer_norm_input_gradient(scaled, rows, means, deviations, None, 2)
+        found = made.view(input.shape).to(input.dtype).contiguous(memory_format=layout)
+    standardized = (rows - means) * deviations
+    to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, output_mask[1:])
+    return found, to_weight, to_bias
+
+
+@op("aten::group_norm")
+@traceable
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    check_channels(input)
+    batch, channels = input.shape[:2]
+    check_groups(input, weight, bias, channels, num_groups)
+    size = math.prod(input.shape[2:])
+    dense = input.contiguous(memory_format=input.geometry.suggested_memory_format())
+    return native_group_norm(dense, weight, bias, batch, channels, size, num_groups, eps)[0]

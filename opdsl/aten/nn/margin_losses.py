@@ -1,0 +1,304 @@
+"""Losses by how far the scores of right classes stand above those of wrong ones.
+
+The rules are those of ATen/native/LossMultiMargin.cpp and LossMultiLabelMargin.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.aten.create.ranges import arange_end
+from opdsl.aten.nn.losses import reduced
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import MetaContext, check, copy_, range_of
+from opdsl.runtime import Tensor, float32, float64, int64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Reduction, Scalar
+
+
+def check_scores(name: str, self: Tensor) -> tuple[int, int]:
+    """How many rows of scores there are, and of how many classes.
+
+    Raises:
+        ShapeError, UnsupportedDTypeError: they are no scores.
+    """
+    check(
+        self.ndim <= 2 and (self.ndim == 0 or self.shape[-1] != 0),
+        f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}",
+    )
+    if self.dtype not in (float32, float64):
+        raise UnsupportedDTypeError(
+            f"\"{name}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+    return self.shape[0] if self.ndim == 2 else 1, self.shape[-1] if self.ndim else 1
+
+
+def require_long(target: Tensor) -> None:
+    """That classes are int64.
+
+    Raises:
+        DTypeError: they are not.
+    """
+    if target.dtype is not int64:
+        raise DTypeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
+
+
+def check_classes(target: Tensor, least: int, classes: int) -> None:
+    """That every element is a class, or -1 where that is allowed.
+
+    Raises:
+        ShapeError: one is not.
+    """
+    found = None if target.is_meta else range_of(target)
+    check(found is None or (found[0] >= least and found[1] < classes), "target out of range")
+
+
+# ---------------------------------------------------------------------------------------------------- multi_margin_loss
+
+
+def multi_margin_meta(self: Tensor, target: Tensor, p: Scalar, weight: Tensor | None, name: str) -> tuple[int, int]:
+    """What the shape functions of the loss and of its gradient have in common."""
+    rows, classes = check_scores(name, self)
+    check(p in (1, 2), "only p == 1 and p == 2 supported")
+    check(
+        target.ndim <= 1 and target.numel() == rows,
+        f"inconsistent target size, expected {rows} but got {list(target.shape)}",
+    )
+    check(
+        weight is None or (weight.ndim <= 1 and weight.numel() == classes),
+        f"inconsistent weight size, expected {classes} but got {list(weight.shape) if weight is not None else None}",
+    )
+    require_long(target)
+    return rows, classes
+
+
+class Excess(NamedTuple):
+    """By how much scores of wrong classes come too near: (rows, classes).
+
+    excess: the margin less the lead, 0 where that is negative and of the right class.
+    target: the right classes, a column.
+    factor: what each row counts.
+    """
+
+    excess: Tensor
+    target: Tensor
+    factor: Tensor | float
+
+
+def excess_of(self: Tensor, target: Tensor, margin: complex, weight: Tensor | None) -> Excess:
+    """By how much scores of wrong classes come too near to the right one."""
+    classes = self.shape[-1] if self.ndim else 1
+    scores, places = self.reshape((-1, classes)), target.reshape((-1, 1))
+    check_classes(target, 0, classes)
+    excess = (margin - scores.gather(1, places) + scores).clamp_min(0)
+    is_right = places == arange_end(classes, device=self.device)
+    factor = 1.0 if weight is None else weight.reshape((-1,)).index_select(0, places.reshape((-1,))).unsqueeze(1)
+    return Excess(excess.masked_fill(is_right, 0), places, factor)
+
+
+@op("aten::multi_margin_loss", python_module="nn", structured=False, out=Out(explicit=True))
+def multi_margin_loss(
+    self: Tensor,
+    target: Tensor,
+    p: Scalar = 1,
+    margin: Scalar = 1,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
+    """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
+    ...
+
+
+@multi_margin_loss.meta
+def multi_margin_loss_meta(ctx, self, target, p, margin, weight, reduction):
+    rows, _ = multi_margin_meta(self, target, p, weight, "multi_margin_loss")
+    shape = (rows,) if reduction not in (Reduction.Mean, Reduction.Sum) and target.ndim else ()
+    ctx.set_output(0, shape, like=self)
+
+
+@multi_margin_loss.out_kernel("CPU", "CUDA", compiled=False)
+def multi_margin_loss_cpu(self, target, p, margin, weight, reduction, out):
+    if self.numel() == 0:
+        return
+    found = excess_of(self, target, margin, weight)
+    losses = (found.excess.pow(p) * found.factor).sum([1]) / found.excess.shape[1]
+    copy_(out, reduced(losses, reduction).reshape(out.shape))
+
+
+@op(
+    "aten::multi_margin_loss_backward",
+    python_module="nn",
+    structured=False,
+    out=Out("multi_margin_loss_backward.grad_input", args=("grad_input",), explicit=True),
+)
+def multi_margin_loss_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None = None,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
+    """The gradient of ``multi_margin_loss``."""
+    ...
+
+
+@multi_margin_loss_backward.meta
+def multi_margin_loss_backward_meta(ctx, grad_output, self, target, p, margin, weight, reduction):
+    multi_margin_meta(self, target, p, weight, "multi_margin_loss_backward")
+    ctx.set_output(0, self.shape, like=self)
+
+
+@multi_margin_loss_backward.out_kernel("CPU", "CUDA", compiled=False)
+def multi_margin_loss_backward_cpu(grad_output, self, target, p, margin, weight, reduction, grad_input):
+    if self.numel() == 0:
+        return
+    found = excess_of(self, target, margin, weight)
+    rows, classes = found.excess.shape
+    slopes = (found.excess > 0).to(self.dtype) if p == 1 else found.excess * 2
+    slopes = slopes * found.factor * grad_output.reshape((-1, 1)) / (classes * (rows if reduction == 1 else 1))
+    slopes = slopes.scatter(1, found.target, -slopes.sum([1], True))
+    copy_(grad_input, slopes.reshape(self.shape))
+
+
+@multi_margin_loss.derivative("self")
+def multi_margin_loss_derivative(grad, self, target, p, margin, weight, reduction):
+    return multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)
+
+
+# ----------------------------------------------------------------------------------------------- multilabel_margin_loss
+
+
+class Marked(NamedTuple):
+    """What ``multilabel_margin_loss_forward`` returns: the loss, and 1 at the right classes."""
+
+    output: Tensor
+    is_target: Tensor
+
+
+def check_labels(name: str, self: Tensor, target: Tensor) -> int:
+    """How many rows of scores there are, each with a row of classes.
+
+    Raises:
+        ShapeError, DTypeError, UnsupportedDTypeError: there is none for one.
+    """
+    rows, classes = check_scores(name, self)
+    fits = target.shape == (rows, classes) if self.ndim == 2 else target.ndim <= 1 and target.numel() == classes
+    check(fits, f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    require_long(target)
+    return rows
+
+
+class Labels(NamedTuple):
+    """The right classes of each row, those before the first -1.
+
+    places: (rows, classes), 0 where there is none. counts: where there is one. is_target: 1 at each, 0 elsewhere.
+    excess: (rows, right class, class): 1 less the lead over wrong classes, 0 where that is negative.
+    """
+
+    places: Tensor
+    counts: Tensor
+    is_target: Tensor
+    excess: Tensor
+
+
+def labels_of(self: Tensor, target: Tensor) -> Labels:
+    """The right classes, and by how much wrong ones come too near."""
+    classes = self.shape[-1] if self.ndim else 1
+    scores, target = self.reshape((-1, classes)), target.reshape((-1, classes))
+    check_classes(target, -1, classes)
+    counts = (target >= 0).to(int64).cumprod(1)
+    places = target * counts
+    is_target = (scores.new_zeros(scores.shape).scatter_add(1, places, counts.to(self.dtype)) > 0).to(self.dtype)
+    excess = (1 - scores.gather(1, places).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
+    return Labels(places, counts, is_target, excess * counts.unsqueeze(2) * (1 - is_target).unsqueeze(1))
+
+
+@op(
+    "aten::multilabel_margin_loss_forward",
+    python_module="nn",
+    structured=False,
+    out=Out("multilabel_margin_loss_forward.output", args=("output", "is_target"), named=False, explicit=True),
+)
+def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> Marked:
+    """``multilabel_margin_loss``, and where the right classes are."""
+    ...
+
+
+@multilabel_margin_loss_forward.meta
+def multilabel_margin_loss_forward_meta(ctx: MetaContext, self, target, reduction):
+    rows = check_labels("multilabel_margin_loss_forward_out_frame", self, target)
+    is_single = reduction in (Reduction.Mean, Reduction.Sum) or target.ndim <= 1
+    ctx.set_output(0, () if is_single else (rows,), like=self)
+    ctx.set_output(1, target.shape, like=self)
+
+
+@multilabel_margin_loss_forward.out_kernel("CPU", "CUDA", compiled=False)
+def multilabel_margin_loss_forward_cpu(self, target, reduction, output, is_target):
+    if self.numel() == 0:
+        return
+    found = labels_of(self, target)
+    losses = found.excess.sum([1, 2]) / found.excess.shape[2]
+    copy_(output, reduced(losses, reduction).reshape(output.shape))
+    copy_(is_target, found.is_target.reshape(target.shape))
+
+
+@op(
+    "aten::multilabel_margin_loss_backward",
+    python_module="nn",
+    structured=False,
+    out=Out("multilabel_margin_loss_backward.grad_input", args=("grad_input",), explicit=True),
+)
+def multilabel_margin_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    """The gradient of ``multilabel_margin_loss_forward``."""
+    ...
+
+
+@multilabel_margin_loss_backward.meta
+def multilabel_margin_loss_backward_meta(ctx, grad_output, self, target, reduction, is_target):
+    check_labels("multilabel_margin_loss_backward_out_frame", self, target)
+    check(
+        is_target.shape == target.shape,
+        f"inconsistent is_target size: {list(is_target.shape)} for target of size: {list(target.shape)}",
+    )
+    ctx.set_output(0, self.shape, like=self)
+
+
+@multilabel_margin_loss_backward.out_kernel("CPU", "CUDA", compiled=False)
+def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, is_target, grad_input):
+    if self.numel() == 0:
+        return
+    found = labels_of(self, target)
+    rows, classes = found.places.shape
+    nearer = (found.excess > 0).to(self.dtype)
+    slopes = nearer.sum([1]).scatter_add(1, found.places, -nearer.sum([2]))
+    share = grad_output.reshape((-1, 1)) / (classes * (rows if reduction == 1 else 1))
+    copy_(grad_input, (slopes * share).reshape(self.shape))
+
+
+@multilabel_margin_loss_forward.derivative("self")
+def multilabel_margin_loss_forward_derivative(grad, self, target, reduction, is_target):
+    return multilabel_margin_loss_backward(grad, self, target, reduction, is_target)
+
+
+@op("aten::multilabel_margin_loss", python_module="nn")
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+    """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
+
+    target: int64, the right classes of each row, with -1 behind the last.
+    """
+    return multilabel_margin_loss_forward(self, target, reduction)[0]
+
+
+@multilabel_margin_loss.out_variant(python_module="nn")
+def multilabel_margin_loss_out(
+    self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``multilabel_margin_loss`` into a given tensor."""
+    is_target = self.new_empty((0,))
+    run = multilabel_margin_loss_forward.variants["out"]
+    return run(self, target, reduction, out=(out, is_target))[0]

@@ -1,0 +1,446 @@
+"""Softmax, layer normalisation and their derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.declare import Library, Out, op
+from opdsl.dispatch import is_grad_enabled
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
+from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Bools, SymInt
+
+# ------------------------------------------------------------------------------------------------------------- softmax
+
+
+def require_floating(operator: str, tensor: Tensor) -> None:
+    """Refuses integers, bools and complex numbers, for which PyTorch has no kernels.
+
+    Raises:
+        UnsupportedDTypeError: the dtype is one of them.
+    """
+    if tensor.dtype.category is not Category.FLOAT:
+        raise UnsupportedDTypeError(
+            f"\"{operator}\" not implemented for '{tensor.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def softmax_meta(ctx, self, dim, half_to_float):
+    dimension = wrap_dimension(dim, self.ndim)
+    require_floating("softmax", self)
+    check(not half_to_float, "softmax with half to float conversion is not supported on CPU")
+    ctx.set_output(0, self.shape, like=self)
+    return (dimension,) if self.ndim else ()
+
+
+def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
+    check(
+        grad_output.shape == output.shape,
+        f"Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but "
+        f"{list(grad_output.shape)} does not equal {list(output.shape)} "
+        "(while checking arguments for softmax_backward)",
+    )
+    dimension = wrap_dimension(dim, grad_output.ndim)
+    require_floating("softmax_backward", grad_output)
+    if output.dtype is not grad_output.dtype:
+        raise DTypeError(f"expected scalar type {grad_output.dtype.scalar_type} but found {output.dtype.scalar_type}")
+    halves = grad_output.dtype is float32 and input_dtype is float16
+    ctx.set_output(0, grad_output.shape, like=grad_output, dtype=float16 if halves else grad_output.dtype)
+    return (dimension,) if grad_output.ndim else ()
+
+
+@op("aten::_softmax", tags="core", out=True)
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+    ...
+
+
+_softmax.meta(softmax_meta)
+
+
+@_softmax.row(promote="floating")
+def softmax_row(self):
+    exponential = math.exp(self - row_max(self))
+    return exponential / row_sum(exponential)
+
+
+@_softmax.derivative("self")
+def softmax_derivative(grad, result, dim, self):
+    return _softmax_backward_data(grad, result, dim, self.dtype)
+
+
+@op("aten::_softmax_backward_data", out=Out(args=("grad_input",)))
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of ``softmax``'s input, from that of its output and the output."""
+    ...
+
+
+_softmax_backward_data.meta(softmax_backward_meta)
+
+
+@_softmax_backward_data.row(promote="floating")
+def softmax_backward_row(grad_output, output):
+    return (grad_output - row_sum(grad_output * output)) * output
+
+
+@_softmax_backward_data.derivative("grad_output")
+def softmax_backward_derivative(grad, output, dim, input_dtype):
+    return _softmax_backward_data(grad.to(output.dtype), output, dim, input_dtype)
+
+
+@_softmax_backward_data.derivative("output")
+def softmax_backward_output_derivative(grad, grad_output, output, dim):
+    grad = grad.to(output.dtype)
+    along = grad_output * grad - (output * grad_output).sum([dim], True) * grad
+    return along - grad_output * (output * grad).sum([dim], True)
+
+
+@op("aten::_log_softmax", tags="core", out=True)
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """The logarithm of ``softmax``."""
+    ...
+
+
+_log_softmax.meta(softmax_meta)
+
+
+@_log_softmax.row(promote="floating")
+def log_softmax_row(self):
+    shifted = self - row_max(self)
+    return shifted - math.log(row_sum(math.exp(shifted)))
+
+
+@_log_softmax.derivative("self")
+def log_softmax_derivative(grad, result, dim, self):
+    return _log_softmax_backward_data(grad, result, dim, self.dtype)
+
+
+@op("aten::_log_softmax_backward_data", out=True)
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+    ...
+
+
+_log_softmax_backward_data.meta(softmax_backward_meta)
+
+
+@_log_softmax_backward_data.row(promote="floating")
+def log_softmax_backward_row(grad_output, output):
+    return grad_output - math.exp(output) * row_sum(grad_output)
+
+
+@_log_softmax_backward_data.derivative("grad_output")
+def log_softmax_backward_derivative(grad, output, dim):
+    grad = grad.to(output.dtype)
+    return grad - (grad * output.exp()).sum([dim], True)
+
+
+@_log_softmax_backward_data.derivative("output")
+def log_softmax_backward_output_derivative(grad, grad_output, output, dim):
+    return -(grad_output.sum([dim], True) * output.exp() * grad.to(output.dtype))
+
+
+@op("aten::softmax.int", variants="function, method")
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+    return _softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+@softmax.out_variant("softmax.int_out")
+def softmax_out(
+    self: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``softmax`` into a given tensor."""
+    ...
+
+
+@softmax_out.kernel("CompositeExplicitAutograd")
+def softmax_out_kernel(self, dim, dtype, out):
+    return _softmax.variants["out"](self if dtype is None else self.to(dtype), dim, False, out=out)
+
+
+@op("aten::log_softmax.int", variants="function, method")
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+    return _log_softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+@log_softmax.out_variant("log_softmax.int_out")
+def log_softmax_out(
+    self: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``log_softmax`` into a given tensor."""
+    ...
+
+
+@log_softmax_out.kernel("CompositeExplicitAutograd")
+def log_softmax_out_kernel(self, dim, dtype, out):
+    return _log_softmax.variants["out"](self if dtype is None else self.to(dtype), dim, False, out=out)
+
+
+# ------------------------------------------------------------------------------------------------- layer normalisation
+
+
+def normalized_dims(input: Tensor, normalized_shape: tuple[int, ...], **parameters: Tensor | None) -> range:
+    """The dimensions that are normalised together: the last ones, whose shape is given (``_check_layer_norm_inputs``).
+
+    Raises:
+        ShapeError: the shapes do not fit.
+    """
+    check(
+        normalized_shape,
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        "normalized_shape = []",
+    )
+    for name, tensor in parameters.items():
+        if tensor is not None:
+            check(
+                tensor.shape == normalized_shape,
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(tensor.shape)} and normalized_shape = {list(normalized_shape)}",
+            )
+    begin = input.ndim - len(normalized_shape)
+    wanted = ", ".join(map(str, ("*", *normalized_shape)))
+    check(
+        begin >= 0 and input.shape[begin:] == normalized_shape,
+        f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{wanted}], but got input of "
+        f"size {list(input.shape)}",
+    )
+    return range(begin, input.ndim)
+
+
+def statistics_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
+    """The dtype of mean and rstd: the input's, or float32 for a 16-bit input with float32 parameters.
+
+    Raises:
+        DTypeError: the dtypes do not fit.
+    """
+    given = [each.dtype for each in parameters if each is not None]
+    if all(dtype is input.dtype for dtype in given):
+        return input.dtype
+    if input.dtype not in (float16, bfloat16):
+        other = next(dtype for dtype in given if dtype is not input.dtype)
+        raise DTypeError(f"expected scalar type {input.dtype.scalar_type} but found {other.scalar_type}")
+    if any(dtype is not float32 for dtype in given):
+        raise DTypeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    return float32
+
+
+@op("aten::native_layer_norm", tags="core", out=True, structured=False)
+def native_layer_norm(
+    input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
+    ...
+
+
+@native_layer_norm.meta
+def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias, eps):
+    dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
+    require_floating("LayerNormKernelImpl", input)
+    dtype = statistics_dtype(input, weight, bias)
+    rows = (*input.shape[: dims.start], *(1 for _ in dims))
+    ctx.set_output(0, input.shape, like=input)
+    ctx.set_output(1, rows, like=input, dtype=dtype)
+    ctx.set_output(2, rows, like=input, dtype=dtype)
+    return dims
+
+
+@native_layer_norm.row(promote="floating")
+def native_layer_norm_row(input, eps, weight=1.0, bias=0.0):
+    mean = row_mean(input)
+    deviation = input - mean
+    rstd = 1.0 / math.sqrt(row_mean(deviation * deviation) + eps)
+    return deviation * rstd * weight + bias, mean, rstd
+
+
+@native_layer_norm.kernel("CompositeExplicitAutograd")
+def native_layer_norm_kernel(input, normalized_shape, weight, bias, eps):
+    dims = list(normalized_dims(input, normalized_shape, weight=weight, bias=bias))
+    mean = input.mean(dims, True)
+    deviation = input - mean
+    rstd = ((deviation * deviation).mean(dims, True) + eps).rsqrt()
+    result = deviation * rstd
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias, mean, rstd
+
+
+@native_layer_norm.derivative("input", "weight", "bias")
+def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, result1, result2, output_mask):
+    dims = list(range(input.ndim - len(normalized_shape), input.ndim))
+    mean, rstd = result1, result2
+    if is_grad_enabled():  # the saved ones have no history
+        mean = input.to(mean.dtype).mean(dims, True)
+        rstd = ((input - mean) * (input - mean)).mean(dims, True).add(eps).rsqrt()
+    standardized = (input - mean) * rstd
+    scaled = grad if weight is None else grad * weight
+    found = None
+    if output_mask[0]:
+        along = standardized * (scaled * standardized).mean(dims, True)
+        found = rstd * (scaled - scaled.mean(dims, True) - along)
+    return found, grad * standardized if output_mask[1] else None, grad
+
+
+lib = Library("opdsl")
+
+
+@lib.op(variants="function")
+def layer_norm_input_gradient(
+    grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, dims: int
+) -> Tensor:
+    """The gradient of ``layer_norm``'s input.
+
+    mean, rstd: as ``native_layer_norm`` gives them, of size 1 in the last ``dims`` dimensions.
+    """
+    ...
+
+
+@layer_norm_input_gradient.meta
+def layer_norm_input_gradient_meta(ctx, grad_out, input, mean, rstd, weight, dims):
+    ctx.set_output(0, input.shape, like=input)
+    return range(input.ndim - dims, input.ndim)
+
+
+@layer_norm_input_gradient.row(promote="floating")
+def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
+    normalized = (input - mean) * rstd
+    scaled = grad_out * weight
+    return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd
+
+
+@op("aten::native_layer_norm_backward", tags="core", autogen="native_layer_norm_backward.out")
+def native_layer_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: list[SymInt],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: Bools[3],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
+    ...
+
+
+@native_layer_norm_backward.kernel("CPU", "CUDA", "Meta")
+def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+    dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
+    rows = list(range(dims.start))
+    wide = precision_of(input.dtype)
+    grads: list[Any] = [None, None, None]  # None for what is not asked for
+    if output_mask[0]:
+        grads[0] = layer_norm_input_gradient(grad_out, input, mean, rstd, weight, len(dims))
+    if output_mask[1]:
+        normalized = (input.to(wide) - mean.to(wide)) * rstd.to(wide)
+        kept = input.dtype if weight is None else weight.dtype
+        grads[1] = sum_of_rows(normalized * grad_out.to(wide), rows).to(kept)
+    if output_mask[2]:
+        grads[2] = sum_of_rows(grad_out.to(wide), rows).to(input.dtype if bias is None else bias.dtype)
+    return grads[0], grads[1], grads[2]
+
+
+@native_layer_norm_backward.derivative("grad_out", "input", "weight", "bias")
+def native_layer_norm_backward_derivative(grads, grad_out, input, normalized_shape, mean, rstd, weight):
+    dims = list(range(input.ndim - len(normalized_shape), input.ndim))
+    if is_grad_enabled():  # the saved ones have no history
+        mean = input.mean(dims, True)
+        variance = ((input - mean) * (input - mean)).mean(dims, True)
+        rstd = (variance + ((rstd * rstd).reciprocal() - variance).detach()).rsqrt()
+    of_grad, of_input, of_weight = second_gradients(grads, grad_out, input, weight, mean, rstd, dims)
+    return of_grad, of_input, of_weight, None
+
+
+def second_gradients(
+    grads: tuple[Tensor | None, ...],
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    dims: list[int],
+    *,
+    training: bool = True,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The gradients of a normalisation's gradients, by its incoming gradient, input and weight, all of input's shape.
+
+    Args:
+        grads: of the gradients of input, weight and bias; None for undefined ones.
+        weight, mean, rstd: of shapes that broadcast to the input's.
+        dims: those that are normalised together.
+        training: whether mean and deviation are functions of the input.
+    """
+    of_input, of_weight, of_bias = (zeros_like(input) if each is None else each for each in grads)
+    normalized = (input - mean) * rstd
+    scaled = grad_out if weight is None else grad_out * weight
+
+    def back(tensor: Tensor) -> Tensor:
+        if not training:
+            return rstd * tensor
+        return rstd * (tensor - tensor.mean(dims, True) - normalized * (tensor * normalized).mean(dims, True))
+
+    through = back(of_input)
+    found = grad_out * of_weight
+    if training:
+        crossed = of_input * (scaled * normalized).mean(dims, True) + scaled * (of_input * normalized).mean(dims, True)
+        found = back(found - rstd * crossed) - rstd * normalized * (of_input * back(scaled)).mean(dims, True)
+    else:
+        found = back(found)
+    of_scale = None if weight is None else grad_out * through
+    through = through if weight is None else through * weight
+    return through + of_weight * normalized + of_bias, found, of_scale
+
+
+def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:
+    """The sum along dimensions; without any, the tensor itself."""
+    return tensor.sum(dims) if dims else tensor
+
+
+@op("aten::layer_norm")
+def layer_norm(
+    input: Tensor,
+    normalized_shape: list[SymInt],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+# ------------------------------------------------------------------------------------------------------------ rms_norm
+
+
+@op("aten::_fused_rms_norm")
+def _fused_rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+    dims = normalized_dims(input, tuple(normalized_shape), weight=weight)
+    if input.dtype.category < Category.FLOAT:
+        raise UnsupportedDTypeError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'.")
+    wide = input.to(precision_of(input.dtype))
+    least = float(numpy.finfo(wide.dtype.name).eps) if eps is None else eps
+    inverse = ((wide * wide).mean(list(dims), True) + least).rsqrt()
+    result = wide * inverse
+    if weight is not None:
+        result = result * weight
+    return result.to(input.dtype).contiguous(), inverse
+
+
+@op("aten::rms_norm")
+def rms_norm(
+    input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The last dimensions divided by the root of their mean square, times ``weight``."""
+    return _fused_rms_norm(input, normalized_shape, weight, eps)[0]

@@ -1,0 +1,292 @@
+"""Margins around tensors that repeat what is inside: mirrored, replicated or wrapped around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.view_scatters import constant_pad_nd
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
+from opdsl.kernels import check
+from opdsl.runtime import Category, MemoryFormat, Tensor, bool_
+from opdsl.schema.vocabulary import Size, SymInt, SymIntList
+
+Shape = tuple[int, ...]
+Pad = tuple[int, ...]
+
+MODES = ("reflect", "replicate", "circular", "constant")
+"""The numbers that ``_pad_enum`` takes (``padding_mode`` in ATen/PadNd.h)."""
+
+
+def margins_of(ndim: int, pad: Pad) -> dict[int, tuple[int, int]]:
+    """The margins of each dimension; ``pad`` has them from the last dimension on, before and after."""
+    return {ndim - 1 - index // 2: (pad[index], pad[index + 1]) for index in range(0, len(pad), 2)}
+
+
+# ------------------------------------------------------------------------------------------ what every padding checks
+
+
+def check_padded_input(self: Tensor, dims: int, pad: Pad) -> None:
+    """That a tensor has the dimensions that are padded, channels and perhaps a batch (``check_valid_input``).
+
+    Raises:
+        ShapeError: it has not, or the margins are not two for each dimension.
+    """
+    check(len(pad) == 2 * dims, f"padding size is expected to be {2 * dims}, but got: {len(pad)}")
+    features = self.shape[self.ndim - dims - 1 :]
+    check(
+        self.ndim in (dims + 1, dims + 2) and 0 not in features,
+        f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+        f"dimensions for input, but got: {list(self.shape)}",
+    )
+
+
+def check_reflected(self: Tensor, dims: int, pad: Pad) -> None:
+    """That mirrored margins are smaller than what they mirror.
+
+    Raises:
+        ShapeError: one is not.
+    """
+    for index, (dim, (before, after)) in enumerate(margins_of(self.ndim, pad).items()):
+        check(
+            before < self.shape[dim] and after < self.shape[dim],
+            f"Argument #{4 + 2 * index}: Padding size should be less than the corresponding input dimension, but got: "
+            f"padding ({before}, {after}) at dimension {dim} of input {list(self.shape)}",
+        )
+
+
+def check_anything(self: Tensor, dims: int, pad: Pad) -> None:
+    """Nothing more: any margin can be replicated."""
+
+
+def padded_shape(self: Tensor, dims: int, pad: Pad) -> Shape:
+    """The shape with its margins.
+
+    Raises:
+        ShapeError: nothing is left.
+    """
+    shape = list(self.shape)
+    for dim, (before, after) in margins_of(self.ndim, pad).items():
+        shape[dim] += before + after
+    inner, wanted = self.shape[-dims:], shape[-dims:]
+    names = "DHW"[-dims:]
+    check(
+        any(size >= 1 for size in wanted) and min(wanted) >= 0,
+        f"input ({sizes_text(names, inner)}) is too small. Calculated output {sizes_text(names, tuple(wanted))}",
+    )
+    return tuple(shape)
+
+
+def sizes_text(names: str, sizes: Shape) -> str:
+    """Sizes with the names of their dimensions."""
+    return " ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))
+
+
+# ---------------------------------------------------------------------------------------------- reflection, replication
+
+
+def shifted_1(self: Any, padding: Any, i: int) -> Any:
+    return self[..., i - padding[0]]
+
+
+def shifted_2(self: Any, padding: Any, i: int, j: int) -> Any:
+    return self[..., i - padding[2], j - padding[0]]
+
+
+def shifted_3(self: Any, padding: Any, i: int, j: int, k: int) -> Any:
+    return self[..., i - padding[4], j - padding[2], k - padding[0]]
+
+
+SHIFTED: dict[int, Callable[..., Any]] = {1: shifted_1, 2: shifted_2, 3: shifted_3}
+"""Elements of what has margins, by how many last dimensions have them."""
+
+
+def declare(
+    name: str,
+    dims: int,
+    margin: str,
+    check_margins: Callable[[Tensor, int, Pad], None],
+    *,
+    is_core: bool,
+    structured: tuple[bool, bool],
+) -> Callable[..., Tensor]:
+    """Declare the operator that pads so many last dimensions, and the one of its gradient.
+
+    Args:
+        name: ``reflection`` or ``replication``.
+        dims: how many dimensions are padded.
+        margin: what is repeated, see ``@f.indexed``.
+        check_margins: refuses margins that are too large.
+        is_core: whether PyTorch tags the operator as one of its core.
+        structured: whether PyTorch's kernels of the operator, and of its gradient, are structured.
+    """
+    own = f"{name}_pad{dims}d"
+
+    @op(
+        f"aten::{own}",
+        python_module="nn",
+        tags=("core",) if is_core else (),
+        structured=structured[0],
+        out=Out(explicit=True, tags=()),
+    )
+    def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+        ...
+
+    @pad.meta
+    def pad_meta(ctx, self, padding):
+        check_padded_input(self, dims, padding)
+        check_margins(self, dims, padding)
+        shape = padded_shape(self, dims, padding)
+        if self.dtype is bool_:
+            raise UnsupportedDTypeError(f"\"{own}\" not implemented for 'Bool'. Convert first: x.to(uint8).")
+        ctx.set_output(0, shape, like=self, memory_format=format_with_batch(self, dims))
+
+    pad.sharding(rows=dims)
+    pad.indexed(at=("...", *"ijk"[:dims]), margin=margin)(SHIFTED[dims])
+
+    @op(
+        f"aten::{own}_backward",
+        python_module="nn",
+        structured=structured[1],
+        out=Out(f"{own}_backward.grad_input", args=("grad_input",), explicit=True),
+    )
+    def pad_backward(grad_output: Tensor, self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+        ...
+
+    @pad_backward.meta
+    def pad_backward_meta(ctx, grad_output, self, padding):
+        check_padded_input(self, dims, padding)
+        check_margins(self, dims, padding)
+        shape = padded_shape(self, dims, padding)
+        check(
+            grad_output.shape == shape,
+            f"grad_output shape unexpected. Expected: {list(shape)}, Got: {list(grad_output.shape)}",
+        )
+        require_gradients(f"{own}_backward", grad_output, self)
+        ctx.set_output(0, self.shape, like=self, memory_format=format_with_batch(self, dims))
+
+    pad_backward.sharding(rows=dims)
+    pad_backward.adjoint(pad, "self")
+
+    @pad.derivative("self")
+    def pad_derivative(grad, self, padding):
+        return pad_backward(grad, self, padding)
+
+    @pad_backward.derivative("grad_output")
+    def pad_backward_derivative(grad, padding):
+        return pad(grad, padding)
+
+    pad_backward.derivative("self")(zero_derivative)
+    return pad
+
+
+def format_with_batch(tensor: Tensor, dims: int) -> MemoryFormat:
+    """The memory format that a result takes over; tensors without a batch are always contiguous."""
+    if tensor.ndim != dims + 2:
+        return MemoryFormat.contiguous_format
+    return tensor.geometry.suggested_memory_format()
+
+
+def require_gradients(operator: str, grad: Tensor, self: Tensor) -> None:
+    """That a gradient and what it belongs to have one dtype, of floating or complex numbers.
+
+    Raises:
+        UnsupportedDTypeError: they are integers or bools. DTypeError: they differ.
+    """
+    if grad.dtype.category < Category.FLOAT:
+        raise UnsupportedDTypeError(
+            f"\"{operator}\" not implemented for '{grad.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+    if self.dtype is not grad.dtype:
+        raise DTypeError(f"expected scalar type {grad.dtype.scalar_type} but found {self.dtype.scalar_type}")
+
+
+def zero_derivative(grad: Tensor, self: Tensor) -> Tensor:
+    """The gradient of an argument of which only the shape counts."""
+    return zeros_like(self)
+
+
+PADDINGS = {
+    ("reflect", 1): declare("reflection", 1, "reflect", check_reflected, is_core=True, structured=(True, True)),
+    ("reflect", 2): declare("reflection", 2, "reflect", check_reflected, is_core=True, structured=(False, False)),
+    ("reflect", 3): declare("reflection", 3, "reflect", check_reflected, is_core=True, structured=(True, True)),
+    ("replicate", 1): declare("replication", 1, "replicate", check_anything, is_core=False, structured=(True, True)),
+    ("replicate", 2): declare("replication", 2, "replicate", check_anything, is_core=True, structured=(True, False)),
+    ("replicate", 3): declare("replication", 3, "replicate", check_anything, is_core=True, structured=(True, False)),
+}
+
+
+# ------------------------------------------------------------------------------------------------------ circular, any
+
+
+@op("aten::_pad_circular", python_module="nn")
+def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
+    """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
+    dims = len(pad) // 2
+    check(
+        self.ndim in (dims + 1, dims + 2),
+        "Invalid padding size, expected 1 or 2 non-padded dimensions, which would be equivalent to padding of length "
+        f"{2 * self.ndim - 2} or {2 * self.ndim - 4} respectively but got {len(pad)}",
+    )
+    margins = margins_of(self.ndim, tuple(pad[: 2 * dims]))
+    for dim, (before, after) in margins.items():
+        size = self.shape[dim]
+        check(before <= size and after <= size, "Padding value causes wrapping around more than once.")
+        check(size + before + after >= 0, "Negative padding value is resulting in an empty dimension")
+    for dim, (before, after) in margins.items():
+        first, last = max(-before, 0), self.shape[dim] - max(-after, 0)
+        self = self.narrow(dim, first, last - first)
+        size, before, after = last - first, max(before, 0), max(after, 0)
+        if before or after:
+            self = cat((self.narrow(dim, size - before, before), self, self.narrow(dim, 0, after)), dim)
+    return self.clone(memory_format=MemoryFormat.contiguous_format)
+
+
+@op("aten::_pad_enum", python_module="nn")
+def _pad_enum(self: Tensor, pad: list[SymInt], mode: int, value: float | None = None) -> Tensor:
+    """``pad``, the mode given by its number."""
+    check(len(pad) % 2 == 0, "Padding length must be divisible by 2")
+    check(
+        len(pad) <= 2 * self.ndim,
+        "Padding length should be less than or equal to two times the input dimension but got padding length "
+        f"{len(pad)} and input of dimension {self.ndim}",
+    )
+    if not 0 <= mode < len(MODES):
+        known = ", ".join(f"{number} ({name})" for number, name in enumerate(MODES))
+        raise UnsupportedModeError(f"Unrecognised padding mode {mode}. There are: {known}.")
+    name = MODES[mode]
+    if name == "constant":
+        return constant_pad_nd(self, pad, 0.0 if value is None else value)
+    check(not value, f'Padding mode "{name}" doesn\'t take in value argument')
+    dims = len(pad) // 2
+    if dims not in (1, 2, 3) or self.ndim not in (dims + 1, dims + 2):
+        raise UnsupportedModeError(
+            f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor. Pad the last 1, 2 or 3 "
+            "dimensions behind channels, with or without a batch, or take the mode constant."
+        )
+    return _pad_circular(self, pad) if name == "circular" else PADDINGS[name, dims](self, pad)
+
+
+@op("aten::pad", python_module="nn")
+def pad(self: Tensor, pad: list[SymInt], mode: str = "constant", value: float | None = None) -> Tensor:
+    """The tensor with margins: of a number, or of its own elements.
+
+    Args:
+        self: with as many dimensions as ``pad`` says; for other modes than ``constant`` with channels and perhaps a
+            batch before them.
+        pad: the margins before and after, from the last dimension on; negative ones cut elements off.
+        mode: ``constant``, ``reflect``, ``replicate`` or ``circular``.
+        value: of the margins, for ``constant``.
+
+    >>> import opdsl
+    >>> opdsl.nn.pad(opdsl.tensor([[1, 2, 3]]), [2, 1], mode="reflect")
+    tensor([[3, 2, 1, 2, 3, 2]])
+    """
+    if mode not in MODES:
+        raise UnsupportedModeError(f"Unrecognised padding mode {mode}. There are: {', '.join(MODES)}.")
+    return _pad_enum(self, pad, MODES.index(mode), value)

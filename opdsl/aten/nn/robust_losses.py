@@ -1,0 +1,337 @@
+"""Losses of differences that grow like squares near 0 and like lengths beyond, and of margins that are soft.
+
+The rules are those of ATen/native/Loss.cpp and cpu/BinaryOpsKernel.cpp, cpu/PointwiseOpsKernel.cpp.
+"""
+
+from __future__ import annotations
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.aten.nn.losses import reduced, share
+from opdsl.aten.nn.regression_losses import ITERATED, STRUCTURED, loss_meta
+from opdsl.declare import Library, op
+from opdsl.errors import UnsupportedDTypeError
+from opdsl.kernels import check, copy_, write_out
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Reduction
+
+lib = Library("opdsl")
+
+
+def require_floats(name: str, self: Tensor) -> None:
+    """That PyTorch has a kernel for the dtype.
+
+    Raises:
+        UnsupportedDTypeError: it has none.
+    """
+    if not self.dtype.is_floating_point:
+        raise UnsupportedDTypeError(
+            f"\"{name}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+# ------------------------------------------------------------------------------------------------------ smooth_l1_loss
+
+
+@lib.op
+def smooth_l1_elements(self: Tensor, target: Tensor, beta: float) -> Tensor:
+    """``(self - target) ** 2 / (2 * beta)`` where the difference is below ``beta``, ``abs(...) - beta / 2`` beyond."""
+    ...
+
+
+@smooth_l1_elements.pointwise
+def smooth_l1_element(self, target, beta):
+    size = abs(self - target)
+    return 0.5 * size * size / beta if size < beta else size - 0.5 * beta
+
+
+@lib.op
+def smooth_l1_slopes(self: Tensor, target: Tensor, beta: float) -> Tensor:
+    """The derivative of ``smooth_l1_elements`` by ``self``."""
+    ...
+
+
+@smooth_l1_slopes.pointwise
+def smooth_l1_slope(self, target, beta):
+    difference = self - target
+    return -1.0 if difference <= -beta else (1.0 if difference >= beta else difference / beta)
+
+
+@op("aten::smooth_l1_loss", **STRUCTURED, out=ITERATED)
+def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, beta: float = 1.0) -> Tensor:
+    """Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it."""
+    ...
+
+
+@smooth_l1_loss.meta
+def smooth_l1_loss_meta(ctx, self, target, reduction, beta):
+    check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
+    loss_meta(ctx, self, target, reduction)
+
+
+@smooth_l1_loss.out_kernel("CPU", "CUDA", compiled=False)
+def smooth_l1_loss_cpu(self, target, reduction, beta, out):
+    copy_(out, reduced(smooth_l1_elements(self, target, beta), reduction))
+
+
+@op("aten::smooth_l1_loss_backward", python_module="nn")
+def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    """The gradient of ``smooth_l1_loss``."""
+    ...
+
+
+@smooth_l1_loss_backward.kernel("CompositeExplicitAutograd")
+def smooth_l1_loss_backward_kernel(grad_output, self, target, reduction, beta):
+    require_floats("smooth_l1_backward_cpu_out", self)
+    return smooth_l1_slopes(self, target, beta) * share(grad_output, self, target, reduction)
+
+
+@smooth_l1_loss_backward.out_variant("smooth_l1_loss_backward.grad_input", python_module="nn")
+def smooth_l1_loss_backward_out(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    reduction: int,
+    beta: float,
+    *,
+    grad_input: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """The gradient of ``smooth_l1_loss`` into a given tensor."""
+    ...
+
+
+@smooth_l1_loss_backward_out.kernel("CPU", "CUDA", "Meta")
+def smooth_l1_loss_backward_out_kernel(grad_output, self, target, reduction, beta, grad_input):
+    found = smooth_l1_loss_backward_kernel(grad_output, self, target, reduction, beta)
+    return write_out("aten::smooth_l1_loss_backward.grad_input", grad_input, found)
+
+
+@smooth_l1_loss.derivative("self")
+def smooth_l1_loss_derivative(grad, self, target, reduction, beta):
+    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
+
+
+@smooth_l1_loss.derivative("target")
+def smooth_l1_loss_target_derivative(grad, self, target, reduction, beta):
+    return smooth_l1_loss_backward(grad, target, self, reduction, beta)
+
+
+@smooth_l1_loss_backward.derivative("grad_output")
+def smooth_l1_loss_backward_derivative(grad, grad_output, self, target, reduction, beta):
+    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
+
+
+def smooth_l1_curvature(self: Tensor, target: Tensor, beta: float) -> Tensor:
+    """The second derivative: ``1 / beta`` below ``beta``."""
+    near = (self - target).abs() < beta
+    return near.to(self.dtype) / beta if beta else zeros_like(near, dtype=self.dtype)
+
+
+@smooth_l1_loss_backward.derivative("self")
+def smooth_l1_loss_backward_self_derivative(grad, grad_output, self, target, reduction, beta):
+    factor = share(grad * grad_output, self, target, reduction)
+    return smooth_l1_curvature(self, target, beta) * factor
+
+
+@smooth_l1_loss_backward.derivative("target")
+def smooth_l1_loss_backward_target_derivative(grad, grad_output, self, target, reduction, beta):
+    factor = share(grad * grad_output, self, target, reduction)
+    return -smooth_l1_curvature(self, target, beta) * factor
+
+
+# ---------------------------------------------------------------------------------------------------------- huber_loss
+
+
+@lib.op
+def huber_elements(self: Tensor, target: Tensor, delta: float) -> Tensor:
+    """``(self - target) ** 2 / 2`` where the difference is below ``delta``, else ``delta * (abs(...) - delta / 2)``."""
+    ...
+
+
+@huber_elements.pointwise
+def huber_element(self, target, delta):
+    size = abs(self - target)
+    return 0.5 * size * size if size < delta else delta * (size - 0.5 * delta)
+
+
+@lib.op
+def huber_slopes(self: Tensor, target: Tensor, delta: float) -> Tensor:
+    """The derivative of ``huber_elements`` by ``self``."""
+    ...
+
+
+@huber_slopes.pointwise
+def huber_slope(self, target, delta):
+    difference = self - target
+    return -delta if difference < -delta else (delta if difference > delta else difference)
+
+
+@op("aten::huber_loss", python_module="nn")
+def huber_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0) -> Tensor:
+    """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
+    ...
+
+
+@huber_loss.kernel("CPU", "CUDA", "Meta")
+def huber_loss_kernel(self, target, reduction, delta):
+    check(delta > 0, "huber_loss does not support non-positive values for delta.")
+    require_floats("huber", self)
+    return reduced(huber_elements(self, target, delta), reduction)
+
+
+@huber_loss.out_variant(python_module="nn")
+def huber_loss_out(
+    self: Tensor,
+    target: Tensor,
+    reduction: int = Reduction.Mean,
+    delta: float = 1.0,
+    *,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``huber_loss`` into a given tensor."""
+    ...
+
+
+@huber_loss_out.kernel("CPU", "CUDA", "Meta")
+def huber_loss_out_kernel(self, target, reduction, delta, out):
+    return write_out("aten::huber_loss.out", out, huber_loss_kernel(self, target, reduction, delta))
+
+
+@op("aten::huber_loss_backward", python_module="nn")
+def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+    """The gradient of ``huber_loss``."""
+    ...
+
+
+@huber_loss_backward.kernel("CompositeExplicitAutograd")
+def huber_loss_backward_kernel(grad_output, self, target, reduction, delta):
+    require_floats("huber_backward_cpu_out", self)
+    return huber_slopes(self, target, delta) * share(grad_output, self, target, reduction)
+
+
+@huber_loss_backward.out_variant("huber_loss_backward.out", python_module="nn")
+def huber_loss_backward_out(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    reduction: int,
+    delta: float,
+    *,
+    grad_input: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """The gradient of ``huber_loss`` into a given tensor."""
+    ...
+
+
+@huber_loss_backward_out.kernel("CPU", "CUDA", "Meta")
+def huber_loss_backward_out_kernel(grad_output, self, target, reduction, delta, grad_input):
+    found = huber_loss_backward_kernel(grad_output, self, target, reduction, delta)
+    return write_out("aten::huber_loss_backward.out", grad_input, found)
+
+
+@huber_loss.derivative("self")
+def huber_loss_derivative(grad, self, target, reduction, delta):
+    return huber_loss_backward(grad, self, target, reduction, delta)
+
+
+@huber_loss.derivative("target")
+def huber_loss_target_derivative(grad, self, target, reduction, delta):
+    return huber_loss_backward(grad, target, self, reduction, delta)
+
+
+@huber_loss_backward.derivative("grad_output")
+def huber_loss_backward_derivative(grad, grad_output, self, target, reduction, delta):
+    return huber_loss_backward(grad, self, target, reduction, delta)
+
+
+def is_square(self: Tensor, target: Tensor, delta: float) -> Tensor:
+    """1 where the loss is a square, 0 beyond: its second derivative."""
+    return ((self - target).abs() < delta).to(self.dtype)
+
+
+@huber_loss_backward.derivative("self")
+def huber_loss_backward_self_derivative(grad, grad_output, self, target, reduction, delta):
+    factor = share(grad * grad_output, self, target, reduction)
+    return is_square(self, target, delta) * factor
+
+
+@huber_loss_backward.derivative("target")
+def huber_loss_backward_target_derivative(grad, grad_output, self, target, reduction, delta):
+    factor = share(grad * grad_output, self, target, reduction)
+    return -is_square(self, target, delta) * factor
+
+
+# ----------------------------------------------------------------------------------------------------- soft_margin_loss
+
+
+@op("aten::soft_margin_loss", python_module="nn")
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+    """``log(1 + exp(-target * self))``, of targets 1 and -1."""
+    ...
+
+
+@soft_margin_loss.kernel("CompositeExplicitAutograd")
+def soft_margin_loss_kernel(self, target, reduction):
+    return reduced((-target * self).exp().log1p(), reduction)
+
+
+@soft_margin_loss.out_variant(python_module="nn")
+def soft_margin_loss_out(
+    self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``soft_margin_loss`` into a given tensor."""
+    ...
+
+
+@soft_margin_loss_out.kernel("CompositeExplicitAutograd")
+def soft_margin_loss_out_kernel(self, target, reduction, out):
+    return write_out("aten::soft_margin_loss.out", out, soft_margin_loss_kernel(self, target, reduction))
+
+
+@op("aten::soft_margin_loss_backward", python_module="nn")
+def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The gradient of ``soft_margin_loss``."""
+    ...
+
+
+@soft_margin_loss_backward.kernel("CompositeExplicitAutograd")
+def soft_margin_loss_backward_kernel(grad_output, self, target, reduction):
+    power = (-target * self).exp()
+    return -target * power / (power + 1) * share(grad_output, self, target, reduction)
+
+
+@soft_margin_loss_backward.out_variant("soft_margin_loss_backward.grad_input", python_module="nn")
+def soft_margin_loss_backward_out(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    reduction: int,
+    *,
+    grad_input: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """The gradient of ``soft_margin_loss`` into a given tensor."""
+    ...
+
+
+@soft_margin_loss_backward_out.kernel("CompositeExplicitAutograd")
+def soft_margin_loss_backward_out_kernel(grad_output, self, target, reduction, grad_input):
+    found = soft_margin_loss_backward_kernel(grad_output, self, target, reduction)
+    return write_out("aten::soft_margin_loss_backward.grad_input", grad_input, found)
+
+
+@soft_margin_loss.derivative("self")
+def soft_margin_loss_derivative(grad, self, target, reduction):
+    return soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction)
+
+
+@soft_margin_loss_backward.derivative("grad_output")
+def soft_margin_loss_backward_derivative(grad, grad_output, self, target, reduction):
+    return soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction)
+
+
+@soft_margin_loss_backward.derivative("self")
+def soft_margin_loss_backward_self_derivative(grad, grad_output, self, target, reduction):
+    sign = -target.conj()
+    power = (sign * self.conj()).exp()
+    curvature = sign * sign * power / ((power + 1) * (power + 1))
+    return curvature * share(grad * grad_output.conj(), self, target, reduction)

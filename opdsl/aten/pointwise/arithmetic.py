@@ -1,0 +1,240 @@
+"""Addition, subtraction, multiplication and negation."""
+
+from __future__ import annotations
+
+from opdsl.aten._shared.checks import check_alpha, is_boolean
+from opdsl.aten._shared.entries import CORE_UNARY
+from opdsl.declare import Inplace, Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.scalar.intrinsics import fma
+from opdsl.schema.vocabulary import Scalar
+
+# ---------------------------------------------------------------------------------------------------------------- add
+
+
+@op(
+    "aten::add.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out(
+        "add.out",
+        ufunc_inner_loop={"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"},
+    ),
+)
+def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self + alpha * other``"""
+    ...
+
+
+@add.meta(reads_numbers=False)
+def add_meta(ctx, self, other, alpha):
+    check_alpha(self, other, alpha)
+
+
+# PyTorch generates these two from the ufunc entry, whose loops take numbers as elements.
+@add.pointwise(rounded=("self", "other", "alpha"))
+def add_scalar_function(self, other, alpha):
+    return fma(alpha, other, self)
+
+
+@add.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="add.Scalar_out"),
+)
+def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+    ...
+
+
+@add_number.kernel("CompositeExplicitAutograd")
+def add_number_kernel(self, other, alpha):
+    return add(self, other, alpha=alpha)
+
+
+@add_number.derivative("self")
+def add_number_derivative(grad):
+    return grad
+
+
+# ---------------------------------------------------------------------------------------------------------------- sub
+
+
+@op(
+    "aten::sub.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out("sub.out"),
+)
+def sub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self - alpha * other``"""
+    ...
+
+
+@sub.meta(reads_numbers=False)
+def sub_meta(ctx, self, other, alpha):
+    check(
+        not (is_boolean(self) and is_boolean(other)),
+        "Subtraction, the `-` operator, with two bool tensors is not supported. "
+        "Use the `^` or `logical_xor()` operator instead.",
+    )
+    check(
+        not (is_boolean(self) or is_boolean(other)),
+        "Subtraction, the `-` operator, with a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
+    check_alpha(self, other, alpha)
+
+
+@sub.pointwise(rounded=("self", "other", "alpha"))
+def sub_scalar_function(self, other, alpha):
+    return fma(-alpha, other, self)
+
+
+@sub.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="sub.Scalar_out"),
+)
+def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+    ...
+
+
+@sub_number.kernel("CompositeExplicitAutograd")
+def sub_number_kernel(self, other, alpha):
+    return sub(self, other, alpha=alpha)
+
+
+@sub_number.derivative("self")
+def sub_number_derivative(grad):
+    return grad
+
+
+@op(
+    "aten::rsub.Tensor",
+    device_check="NoCheck",
+    dispatch={"CPU, CUDA": "rsub"},
+    autogen="rsub.Tensor_out",
+)
+def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``other - alpha * self``"""
+    ...
+
+
+@rsub.kernel("CompositeExplicitAutograd")
+def rsub_kernel(self, other, alpha):
+    return sub(other, self, alpha=alpha)
+
+
+@rsub.derivative("self")
+def rsub_derivative(grad, alpha):
+    return -grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
+
+
+@rsub.derivative("other")
+def rsub_other_derivative(grad):
+    return grad
+
+
+# A kernel of its own, since ``2 - x`` is written often.
+@rsub.overload(
+    "Scalar",
+    variants="function",
+    device_check="NoCheck",
+    tags="pointwise",
+    structured=False,
+    dispatch={"CompositeExplicitAutograd": "rsub"},
+    autogen="rsub.Scalar_out",
+)
+def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``other - alpha * self`` for a number."""
+    ...
+
+
+@rsub_number.meta(reads_numbers=False)
+def rsub_number_meta(ctx, self, other, alpha):
+    sub_meta(ctx, other, self, alpha)
+
+
+@rsub_number.pointwise(wrapped="other", rounded=("other", "alpha"))
+def rsub_number_scalar_function(self, other, alpha):
+    return fma(-alpha, self, other)
+
+
+# ---------------------------------------------------------------------------------------------------------------- mul
+
+
+@op(
+    "aten::mul.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out("mul.out"),
+)
+def mul(self: Tensor, other: Tensor) -> Tensor:
+    """``self * other``"""
+    ...
+
+
+@mul.pointwise
+def mul_scalar_function(self, other):
+    return self * other
+
+
+@mul.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="mul.Scalar_out"),
+)
+def mul_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+    ...
+
+
+@mul_number.kernel("CompositeExplicitAutograd")
+def mul_number_kernel(self, other):
+    return mul(self, other)
+
+
+@mul_number.derivative("self")
+def mul_number_derivative(grad, other):
+    return grad * other.conjugate()
+
+
+# ------------------------------------------------------------------------------------------------------------------ neg
+
+
+@op("aten::neg", **CORE_UNARY)
+def neg(self: Tensor) -> Tensor:
+    """``-self``"""
+    ...
+
+
+@neg.meta
+def neg_meta(ctx, self):
+    check(
+        not is_boolean(self),
+        "Negation, the `-` operator, on a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
+
+
+@neg.pointwise
+def neg_scalar_function(self):
+    return -self

@@ -1,0 +1,217 @@
+"""Functions of two and three tensors: interpolation, sums of products, logarithms of sums."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+from opdsl.aten._shared.entries import BINARY, UNARY
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.pointwise.exponentials import exp, exp2
+from opdsl.declare import Inplace, Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Category, Tensor
+from opdsl.scalar.intrinsics import fma
+from opdsl.schema.vocabulary import Scalar
+
+# ---------------------------------------------------------------------------------------------------------------- lerp
+
+
+def check_same(self: Tensor, *others: tuple[str, Tensor]) -> None:
+    """That other tensors have the dtype of ``self``."""
+    for name, other in others:
+        check(
+            self.dtype is other.dtype,
+            f"expected dtype {self.dtype.scalar_type} for `{name}` but got dtype {other.dtype.scalar_type}",
+        )
+
+
+@op("aten::lerp.Scalar", **BINARY)
+def lerp(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    """``self + weight * (end - self)``, exact for a weight of 1."""
+    ...
+
+
+@lerp.meta(reads_numbers=False)
+def lerp_meta(ctx, self, end, weight):
+    check_same(self, ("end", end))
+
+
+@lerp.pointwise(dtypes=("floating", "complex"))
+def lerp_scalar_function(self, end, weight):
+    near = weight.real * weight.real + weight.imag * weight.imag < 0.25
+    return fma(weight, end - self, self) if near else fma(weight - 1, end - self, end)
+
+
+@lerp.overload("Tensor", **BINARY)
+def lerp_tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    """``self + weight * (end - self)``, every element with a weight of its own."""
+    ...
+
+
+@lerp_tensor.meta
+def lerp_tensor_meta(ctx, self, end, weight):
+    check_same(self, ("end", end), ("weight", weight))
+
+
+lerp_tensor.pointwise(dtypes=("floating", "complex"), cast="same")(lerp_scalar_function)
+
+# ---------------------------------------------------------------------------------------------------- sums of products
+
+
+@op("aten::addcmul", **BINARY)
+def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+    """``self + value * tensor1 * tensor2``"""
+    ...
+
+
+@addcmul.pointwise(dtypes=("integer", "floating", "complex"))
+def addcmul_scalar_function(self, tensor1, tensor2, value):
+    return fma(value * tensor1, tensor2, self)
+
+
+@op("aten::addcdiv", **BINARY)
+def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+    """``self + value * tensor1 / tensor2``"""
+    ...
+
+
+@addcdiv.meta(reads_numbers=False)
+def addcdiv_meta(ctx, self, tensor1, tensor2, value):
+    check(
+        max(tensor1.dtype.category, tensor2.dtype.category) >= Category.FLOAT,
+        "Integer division with addcdiv is no longer supported. Divide with div(..., rounding_mode='trunc'), or convert "
+        "tensor1 or tensor2 to a floating-point dtype.",
+    )
+
+
+@addcdiv.pointwise(dtypes=("floating", "complex"))
+def addcdiv_scalar_function(self, tensor1, tensor2, value):
+    return self + value * tensor1 / tensor2
+
+
+# ---------------------------------------------------------------------------------------------------------- logarithms
+
+LOGARITHM: dict[str, Any] = {
+    "variants": "method, function",
+    "tags": "pointwise",
+    "device_check": "ExactSame",
+    "out": True,
+}
+
+
+@op("aten::logaddexp", **LOGARITHM)
+def logaddexp(self: Tensor, other: Tensor) -> Tensor:
+    """``log(exp(self) + exp(other))``, without overflow."""
+    ...
+
+
+@logaddexp.pointwise(dtypes=("floating",))
+def logaddexp_scalar_function(self, other):
+    same = math.isinf(self) and self == other
+    return self if same else max(self, other) + math.log1p(math.exp(-abs(self - other)))
+
+
+# PyTorch's: NaN beside NaN, and where both are the same infinity.
+@logaddexp.derivative("self", "other")
+def logaddexp_derivative(grad, self, other):
+    return grad / (1 + exp(other - self)).conj(), grad / (1 + exp(self - other)).conj()
+
+
+@logaddexp.pointwise(dtypes="complex")
+def logaddexp_complex_scalar_function(self, other):
+    first = self.real >= other.real
+    larger, smaller = (self if first else other), (other if first else self)
+    found = larger + cmath.log(1 + cmath.exp(smaller - larger))
+    same = math.isinf(self.real) and self.real == other.real
+    return (self if self.real < 0 else cmath.log(cmath.exp(self) + cmath.exp(other))) if same else found
+
+
+@op("aten::logaddexp2", **LOGARITHM)
+def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
+    """``log2(2**self + 2**other)``, without overflow."""
+    ...
+
+
+@logaddexp2.pointwise(dtypes=("floating",))
+def logaddexp2_scalar_function(self, other):
+    same = math.isinf(self) and self == other
+    return self if same else max(self, other) + math.log1p(math.exp2(-abs(self - other))) * (1.0 / math.log(2.0))
+
+
+@logaddexp2.derivative("self", "other")
+def logaddexp2_derivative(grad, self, other):
+    return grad / (1 + exp2(other - self)), grad / (1 + exp2(self - other))
+
+
+def xlogy_number_entry(out: str) -> dict[str, Any]:
+    """What the entries of the overloads of ``xlogy`` with a number say."""
+    return {
+        "tags": "pointwise",
+        "structured": False,
+        "dispatch": {"CompositeExplicitAutograd": "xlogy"},
+        "out": Out(f"xlogy.{out}", explicit=True, dispatch={"CompositeExplicitAutograd": "xlogy_out"}),
+    }
+
+
+@op("aten::xlogy.Tensor", **{**UNARY, "out": Out("xlogy.OutTensor", variants="function")})
+def xlogy(self: Tensor, other: Tensor) -> Tensor:
+    """``self * log(other)``; 0 where ``self`` is 0."""
+    ...
+
+
+@xlogy.pointwise(promote="int_to_float", dtypes=("floating",))
+def xlogy_scalar_function(self, other):
+    return other if math.isnan(other) else 0.0 if self == 0 else self * math.log(other)
+
+
+def xlogy_derivative(grad, self, other):
+    """As PyTorch's: beside 0 the slope is the logarithm, where there is one."""
+    return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
+
+
+def xlogy_other_derivative(grad, self, other):
+    return grad * self / other
+
+
+xlogy.derivative("self")(xlogy_derivative)
+xlogy.derivative("other")(xlogy_other_derivative)
+
+
+@xlogy.overload("Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
+def number_xlogy(self: Scalar, other: Tensor) -> Tensor:
+    """``self * log(other)`` for a number as factor."""
+    ...
+
+
+number_xlogy.pointwise(promote="int_to_float", wrapped="self", dtypes=("floating",))(xlogy_scalar_function)
+number_xlogy.derivative("other")(xlogy_other_derivative)
+
+
+@xlogy.overload(
+    "Scalar_Other",
+    variants="function, method",
+    inplace=Inplace(tags=(), dispatch={"CompositeExplicitAutograd": "xlogy_"}),
+    **xlogy_number_entry("OutScalar_Other"),
+)
+def xlogy_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self * log(other)`` for a number."""
+    ...
+
+
+xlogy_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("floating",))(xlogy_scalar_function)
+xlogy_number.derivative("self")(xlogy_derivative)
+
+# --------------------------------------------------------------------------------------------------------------- hypot
+
+
+@op("aten::hypot", **BINARY)
+def hypot(self: Tensor, other: Tensor) -> Tensor:
+    """``sqrt(self**2 + other**2)``, without overflow."""
+    ...
+
+
+@hypot.pointwise(dtypes=("floating",))
+def hypot_scalar_function(self, other):
+    return math.hypot(self, other)

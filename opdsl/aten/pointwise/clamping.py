@@ -1,0 +1,219 @@
+"""The larger and the smaller of two elements, and elements held between bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opdsl.aten._shared.entries import CORE_UNARY, UNARY
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import Inplace, Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import Scalar
+
+ORDERED = ("integer", "floating")
+
+EXTREMUM: dict[str, Any] = {"variants": "method, function", "tags": "pointwise", "out": True}
+"""What the entries of the larger and the smaller of two say."""
+
+# --------------------------------------------------------------------------------------------------- maximum, minimum
+
+
+@op("aten::maximum", **{**EXTREMUM, "tags": ("core", "pointwise")})
+def maximum(self: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements; NaN if either is NaN."""
+    ...
+
+
+@maximum.pointwise
+def maximum_scalar_function(self, other):
+    return max(self, other)
+
+
+@op("aten::minimum", **{**EXTREMUM, "tags": ("core", "pointwise")})
+def minimum(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements; NaN if either is NaN."""
+    ...
+
+
+@minimum.pointwise
+def minimum_scalar_function(self, other):
+    return min(self, other)
+
+
+@op("aten::fmax", **EXTREMUM)
+def fmax(self: Tensor, other: Tensor) -> Tensor:
+    """The larger of two elements; beside NaN the other one."""
+    ...
+
+
+@fmax.pointwise
+def fmax_scalar_function(self, other):
+    return self if self >= other or math.isnan(other) else other
+
+
+@op("aten::fmin", **EXTREMUM)
+def fmin(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements; beside NaN the other one."""
+    ...
+
+
+@fmin.pointwise
+def fmin_scalar_function(self, other):
+    return self if self <= other or math.isnan(other) else other
+
+
+# --------------------------------------------------------------------------------------------------------------- clamp
+
+NO_DEFAULT = ("min",)
+
+CLAMP: dict[str, Any] = {
+    **CORE_UNARY,
+    "cpp_no_default_args": NO_DEFAULT,
+    "inplace": Inplace(cpp_no_default_args=NO_DEFAULT),
+    "out": Out(cpp_no_default_args=NO_DEFAULT),
+}
+"""What the entry of ``clamp`` says."""
+
+BOUNDED: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "out": Out(device_check="NoCheck")}
+"""What the entries say of overloads whose bounds are tensors."""
+
+
+def check_bounds(ctx, self, min, max):
+    """That there is a bound."""
+    check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
+
+
+def lower(self, min):
+    """``self``, or the bound where that is larger."""
+    return maximum_scalar_function(min, self)
+
+
+def upper(self, max):
+    """``self``, or the bound where that is smaller."""
+    return minimum_scalar_function(max, self)
+
+
+def between(self, min, max):
+    """``self`` between two bounds; the upper one where they are in the wrong order."""
+    return upper(lower(self, min), max)
+
+
+@op("aten::clamp", **CLAMP)
+def clamp(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+    """Every element, or the bound that it lies beyond."""
+    ...
+
+
+clamp.meta(reads_numbers=False)(check_bounds)
+clamp.pointwise(promoting="max", dtypes=ORDERED, when={"min": None})(upper)
+clamp.pointwise(promoting="min", dtypes=ORDERED, when={"max": None})(lower)
+clamp.pointwise(promoting=("min", "max"), dtypes=ORDERED)(between)
+
+
+def within(self: Tensor, min: Any, max: Any) -> Tensor:
+    """Whether elements are between bounds; the bounds themselves are."""
+    inside = self == self if min is None else self >= min
+    return inside if max is None else inside.logical_and(self <= max)
+
+
+# At a bound all of the gradient passes, as in PyTorch.
+@clamp.derivative("self")
+def clamp_derivative(grad, self, min, max):
+    return where(within(self, min, max), grad, 0.0)
+
+
+@clamp.overload("Tensor", **{**BOUNDED, "tags": ("core", "pointwise")})
+def clamp_tensors(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+    """Every element, or the bound that it lies beyond, each its own."""
+    ...
+
+
+clamp_tensors.meta(reads_numbers=False)(check_bounds)
+clamp_tensors.pointwise(dtypes=ORDERED, when={"min": None})(upper)
+clamp_tensors.pointwise(dtypes=ORDERED, when={"max": None})(lower)
+clamp_tensors.pointwise(dtypes=ORDERED)(between)
+
+
+@clamp_tensors.derivative("self")
+def clamp_tensors_derivative(grad, self, min, max):
+    return where(within(self, min, max), grad, 0.0)
+
+
+@clamp_tensors.derivative("min")
+def clamp_tensors_min_derivative(grad, self, min, max):
+    below = self < min
+    return where(below if max is None else below.logical_and(min < max), grad, 0.0)
+
+
+@clamp_tensors.derivative("max")
+def clamp_tensors_max_derivative(grad, self, min, max):
+    above = self > max
+    return where(above if min is None else above.logical_or(max < min), grad, 0.0)
+
+
+@op("aten::clamp_min", **UNARY)
+def clamp_min(self: Tensor, min: Scalar) -> Tensor:
+    """Every element, or the bound where that is larger."""
+    ...
+
+
+clamp_min.pointwise(promoting="min", dtypes=ORDERED)(lower)
+
+
+@clamp_min.derivative("self")
+def clamp_min_derivative(grad, self, min):
+    return where(self >= min, grad, 0.0)
+
+
+@clamp_min.overload("Tensor", **BOUNDED)
+def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
+    """Every element, or its bound where that is larger."""
+    ...
+
+
+clamp_min_tensor.pointwise(lower)
+
+
+@clamp_min_tensor.derivative("self")
+def clamp_min_tensor_derivative(grad, self, min):
+    return where(self >= min, grad, 0.0)
+
+
+@clamp_min_tensor.derivative("min")
+def clamp_min_tensor_bound_derivative(grad, self, min):
+    return where(self < min, grad, 0.0)
+
+
+@op("aten::clamp_max", **UNARY)
+def clamp_max(self: Tensor, max: Scalar) -> Tensor:
+    """Every element, or the bound where that is smaller."""
+    ...
+
+
+clamp_max.pointwise(promoting="max", dtypes=ORDERED)(upper)
+
+
+@clamp_max.derivative("self")
+def clamp_max_derivative(grad, self, max):
+    return where(self <= max, grad, 0.0)
+
+
+@clamp_max.overload("Tensor", **BOUNDED)
+def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
+    """Every element, or its bound where that is smaller."""
+    ...
+
+
+clamp_max_tensor.pointwise(upper)
+
+
+@clamp_max_tensor.derivative("self")
+def clamp_max_tensor_derivative(grad, self, max):
+    return where(self <= max, grad, 0.0)
+
+
+@clamp_max_tensor.derivative("max")
+def clamp_max_tensor_bound_derivative(grad, self, max):
+    return where(self > max, grad, 0.0)

@@ -1,0 +1,56 @@
+"""Greatest common divisors and least common multiples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opdsl.aten._shared.entries import UNARY
+from opdsl.declare import Inplace, op
+from opdsl.runtime import ALL_DTYPES, Category, Tensor
+from opdsl.scalar.intrinsics import trunc_divide
+
+COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inplace(tags=())}
+
+INTEGERS = {each.name: each.itemsize for each in ALL_DTYPES if each.category is Category.INT}
+
+# Divisions of Euclid's algorithm for numbers of 64 bits: neighbours among Fibonacci's numbers take longest.
+MOST_TURNS = 92
+
+
+def gcd_scalar_function(self: Any, other: Any) -> Any:
+    """Euclid's algorithm."""
+    one, two = abs(self), abs(other)
+    for _ in range(MOST_TURNS):
+        if two == 0:
+            break
+        one, two = two, math.fmod(one, two)
+    return one
+
+
+def lcm_scalar_function(self: Any, other: Any) -> Any:
+    """The product without the common divisor; where it overflows, as C computes it: 8 and 16 bits in 32."""
+    return abs(trunc_divide(self, gcd_scalar_function(self, other))) * abs(other)
+
+
+def wide_lcm_scalar_function(self: Any, other: Any) -> Any:
+    return abs(lcm_scalar_function(self, other))
+
+
+@op("aten::gcd", **COMMON)
+def gcd(self: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor."""
+    ...
+
+
+gcd.pointwise(dtypes=tuple(INTEGERS))(gcd_scalar_function)
+
+
+@op("aten::lcm", **COMMON)
+def lcm(self: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple; 0 where an element is 0."""
+    ...
+
+
+lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size >= 4))(wide_lcm_scalar_function)
+lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size < 4))(lcm_scalar_function)

@@ -1,0 +1,226 @@
+"""Comparisons, and selection by a condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten.create.factories import full
+from opdsl.declare import Inplace, Out, op, traceable
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import DType, Tensor, bool_, result_type, uint8
+from opdsl.schema.vocabulary import Scalar
+
+# What the entries of all comparisons say alike.
+COMPARISON: dict[str, Any] = {
+    "variants": "method, function",
+    "tags": ("core", "pointwise"),
+    "inplace": Inplace(variants="method", tags=()),
+}
+
+# ----------------------------------------------------------------------------------------------------------------- eq
+
+
+@op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
+def eq(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is equal to ``other``."""
+    ...
+
+
+@eq.pointwise(promote="bool")
+def eq_scalar_function(self, other):
+    return self == other
+
+
+@eq.overload("Scalar", out=Out("eq.Scalar_out"), **COMPARISON)
+def eq_number(self: Tensor, other: Scalar) -> Tensor:
+    """Where ``self`` is equal to a number."""
+    ...
+
+
+eq_number.pointwise(promote="bool", wrapped="other")(eq_scalar_function)
+
+
+# ----------------------------------------------------------------------------------------------------------------- ne
+
+
+@op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
+def ne(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is different from ``other``."""
+    ...
+
+
+@ne.pointwise(promote="bool")
+def ne_scalar_function(self, other):
+    return self != other
+
+
+@ne.overload("Scalar", out=Out("ne.Scalar_out"), **COMPARISON)
+def ne_number(self: Tensor, other: Scalar) -> Tensor:
+    """Where ``self`` is different from a number."""
+    ...
+
+
+ne_number.pointwise(promote="bool", wrapped="other")(ne_scalar_function)
+
+
+# ----------------------------------------------------------------------------------------------------------------- lt
+
+
+@op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
+def lt(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is less than ``other``."""
+    ...
+
+
+@lt.pointwise(promote="bool")
+def lt_scalar_function(self, other):
+    return self < other
+
+
+@lt.overload("Scalar", out=Out("lt.Scalar_out"), **COMPARISON)
+def lt_number(self: Tensor, other: Scalar) -> Tensor:
+    """Where ``self`` is less than a number."""
+    ...
+
+
+lt_number.pointwise(promote="bool", wrapped="other")(lt_scalar_function)
+
+
+# ----------------------------------------------------------------------------------------------------------------- le
+
+
+@op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
+def le(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is at most ``other``."""
+    ...
+
+
+@le.pointwise(promote="bool")
+def le_scalar_function(self, other):
+    return self <= other
+
+
+@le.overload("Scalar", out=Out("le.Scalar_out"), **COMPARISON)
+def le_number(self: Tensor, other: Scalar) -> Tensor:
+    """Where ``self`` is at most a number."""
+    ...
+
+
+le_number.pointwise(promote="bool", wrapped="other")(le_scalar_function)
+
+
+# ----------------------------------------------------------------------------------------------------------------- gt
+
+
+@op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
+def gt(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is greater than ``other``."""
+    ...
+
+
+@gt.pointwise(promote="bool")
+def gt_scalar_function(self, other):
+    return self > other
+
+
+@gt.overload("Scalar", out=Out("gt.Scalar_out"), **COMPARISON)
+def gt_number(self: Tensor, other: Scalar) -> Tensor:
+    """Where ``self`` is greater than a number."""
+    ...
+
+
+gt_number.pointwise(promote="bool", wrapped="other")(gt_scalar_function)
+
+
+# ----------------------------------------------------------------------------------------------------------------- ge
+
+
+@op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
+def ge(self: Tensor, other: Tensor) -> Tensor:
+    """Where ``self`` is at least ``other``."""
+    ...
+
+
+@ge.pointwise(promote="bool")
+def ge_scalar_function(self, other):
+    return self >= other
+
+
+@ge.overload("Scalar", out=Out("ge.Scalar_out"), **COMPARISON)
+def ge_number(self: Tensor, other: Scalar) -> Tensor:
+    """Where ``self`` is at least a number."""
+    ...
+
+
+ge_number.pointwise(promote="bool", wrapped="other")(ge_scalar_function)
+
+
+# -------------------------------------------------------------------------------------------------------------- where
+
+
+# PyTorch's where is no structured operator, so ours is exported as a plain one.
+@op(
+    "aten::where.self",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    structured=False,
+    out=Out("where.self_out", explicit=True, tags=()),
+)
+def where(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    """``self`` where the condition holds, ``other`` elsewhere."""
+    ...
+
+
+@where.meta
+def where_meta(ctx, condition, self, other):
+    check(
+        condition.dtype in (bool_, uint8),
+        f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type}",
+    )
+    out = ctx.maybe_get_output()
+    wanted = result_type((self, other), get_default_dtype())
+    if out is not None and out.dtype is not wanted:
+        raise DTypeError(f"Expected out type to be {wanted.scalar_type} but got {out.dtype.scalar_type}")
+
+
+@where.pointwise(keep="condition")
+def where_scalar_function(condition, self, other):
+    return self if condition else other
+
+
+def number_beside(number: complex, *tensors: Tensor) -> Tensor:
+    """A number as a zero-dim tensor of the dtype that it promotes to beside the tensors."""
+    dtype: DType = result_type((*tensors, number), get_default_dtype())
+    device = tensors[0].device if tensors else None
+    return full([], number, dtype=dtype, device=device)
+
+
+@where.overload("ScalarSelf")
+@traceable
+def where_number_self(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
+    """``where`` with a number where the condition holds."""
+    return where(condition, number_beside(self, other), other)
+
+
+@where.overload("ScalarOther", variants="function, method")
+@traceable
+def where_number_other(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
+    """``where`` with a number where the condition does not hold."""
+    return where(condition, self, number_beside(other, self))
+
+
+@where.overload("Scalar")
+@traceable
+def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
+    """``where`` of two numbers."""
+    dtype: DType = result_type((self, other), get_default_dtype())
+    device = condition.device
+    return where(condition, full([], self, dtype=dtype, device=device), full([], other, dtype=dtype, device=device))
+
+
+@where.overload("", device_check="NoCheck")
+def where_nonzero(condition: Tensor) -> list[Tensor]:
+    """The indices of the elements that hold, one tensor for each dimension."""
+    return list(condition.nonzero(as_tuple=True))

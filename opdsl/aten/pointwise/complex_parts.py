@@ -1,0 +1,131 @@
+"""Complex numbers from their parts, and their conjugates as tensors of their own."""
+
+from __future__ import annotations
+
+from opdsl.aten.pointwise.arithmetic import add
+from opdsl.aten.shape.complex_views import imag, real, view_as_real
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import copy_, new_tensor, write_out
+from opdsl.runtime import DType, Tensor, complex64, complex128, float32, float64
+from opdsl.runtime.geometry import geometry
+from opdsl.schema import Alias
+
+COMPLEX: dict[DType, DType] = {float32: complex64, float64: complex128}
+
+
+def check_parts(first: Tensor, second: Tensor) -> DType:
+    """The dtype of complex numbers with such parts.
+
+    Raises:
+        DTypeError: the parts differ, or are not floating. UnsupportedDTypeError: there are no such numbers.
+    """
+    for each in (first, second):
+        if not each.dtype.is_floating_point or each.dtype.name == "bfloat16":
+            raise DTypeError(
+                "Expected both inputs to be Half, Float or Double tensors but got "
+                f"{first.dtype.scalar_type} and {second.dtype.scalar_type}"
+            )
+    if first.dtype is not second.dtype:
+        raise DTypeError(
+            f"Expected object of scalar type {first.dtype.scalar_type} but got scalar type "
+            f"{second.dtype.scalar_type} for second argument"
+        )
+    if first.dtype not in COMPLEX:
+        raise UnsupportedDTypeError("there are no complex numbers of float16. Convert first: x.to(float32).")
+    return COMPLEX[first.dtype]
+
+
+def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
+    """Complex numbers of two parts, which broadcast."""
+    like = add(real, imag)
+    made = new_tensor(geometry(dtype, like.device, like.shape, like.strides))
+    parts = view_as_real(made)
+    copy_(parts.select(-1, 0), real)
+    copy_(parts.select(-1, 1), imag)
+    return made
+
+
+def into(name: str, out: Tensor, value: Tensor) -> Tensor:
+    """Write a result into a given tensor of its dtype.
+
+    Raises:
+        DTypeError: it has another dtype.
+    """
+    if out.dtype is not value.dtype:
+        raise DTypeError(
+            f"Expected object of scalar type {value.dtype.scalar_type} but got scalar type {out.dtype.scalar_type} for "
+            "argument 'out'"
+        )
+    return write_out(f"aten::{name}.out", out, value)
+
+
+@op("aten::complex", variants="function")
+def complex_of(real: Tensor, imag: Tensor) -> Tensor:
+    """``real + 1j * imag``, float32 or float64 both."""
+    ...
+
+
+complex_of.sharding(elementwise=True)
+
+
+@complex_of.kernel("CompositeExplicitAutograd")
+def complex_kernel(real, imag):
+    return joined(real, imag, check_parts(real, imag))
+
+
+@complex_of.derivative("real")
+def complex_real_derivative(grad):
+    return real(grad)
+
+
+@complex_of.derivative("imag")
+def complex_imag_derivative(grad):
+    return imag(grad)
+
+
+@complex_of.out_variant()
+def complex_out(real: Tensor, imag: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``complex`` into a given tensor."""
+    ...
+
+
+@complex_out.kernel("CPU", "CUDA", "Meta")
+def complex_out_kernel(real, imag, out):
+    return into("complex", out, complex_of(real, imag))
+
+
+@op("aten::polar", variants="function")
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """``abs * exp(1j * angle)``, float32 or float64 both."""
+    ...
+
+
+polar.sharding(elementwise=True)
+
+
+@polar.kernel("CompositeExplicitAutograd")
+def polar_kernel(abs, angle):
+    dtype = check_parts(abs, angle)
+    return joined(abs * angle.cos(), abs * angle.sin(), dtype)
+
+
+@polar.derivative("abs")
+def polar_abs_derivative(grad, result):
+    return real(grad.conj() * result.sgn())
+
+
+@polar.derivative("angle")
+def polar_angle_derivative(grad, result):
+    return real(grad.conj() * result * 1j)
+
+
+@polar.out_variant()
+def polar_out(abs: Tensor, angle: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``polar`` into a given tensor."""
+    ...
+
+
+@polar_out.kernel("CPU", "CUDA", "Meta")
+def polar_out_kernel(abs, angle, out):
+    return into("polar", out, polar(abs, angle))

@@ -1,0 +1,201 @@
+"""Numbers as mantissas and powers of two, and physical conjugates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from opdsl.aten.pointwise.arithmetic import mul
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.pointwise.powers import number_pow
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, write_out
+from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, int16, int32, int64
+from opdsl.scalar.intrinsics import conjugate
+from opdsl.schema import Alias
+
+# ------------------------------------------------------------------------------------------------------- conj_physical
+
+
+@op(
+    "aten::_conj_physical",
+    variants="function, method",
+    tags="pointwise",
+    structured=False,
+    device_check="ExactSame",
+    dispatch={"CompositeExplicitAutograd": "_conj_physical"},
+    out=True,
+)
+def _conj_physical(self: Tensor) -> Tensor:
+    """The conjugate complex numbers."""
+    ...
+
+
+@_conj_physical.pointwise
+def conj_physical_scalar_function(self):
+    return conjugate(self)
+
+
+@op("aten::conj_physical", variants="function, method", tags=("pointwise", "maybe_aliasing_or_mutating"))
+def conj_physical(self: Tensor) -> Tensor:
+    """The conjugate complex numbers; real numbers are their own."""
+    return _conj_physical(self) if self.is_complex() else self
+
+
+@conj_physical.out_variant(tags="pointwise")
+def conj_physical_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``conj_physical`` into a given tensor."""
+    ...
+
+
+@conj_physical_out.kernel("CPU", "CUDA", "Meta")
+def conj_physical_out_kernel(self, out):
+    return _conj_physical.variants["out"](self, out=out)
+
+
+@conj_physical.inplace_variant(variants="function, method", tags="pointwise")
+def conj_physical_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``conj_physical`` in place."""
+    ...
+
+
+@conj_physical_.kernel("CompositeExplicitAutograd")
+def conj_physical_in_place(self):
+    return _conj_physical.variants["out"](self, out=self) if self.is_complex() else self
+
+
+@conj_physical_.derivative("self")
+def conj_physical_in_place_derivative(grad):
+    return grad.conj_physical()
+
+
+# --------------------------------------------------------------------------------------------------------------- ldexp
+
+
+@op("aten::ldexp.Tensor", variants="function, method", tags="pointwise")
+def ldexp(self: Tensor, other: Tensor) -> Tensor:
+    """``self * 2**other``"""
+    ...
+
+
+@ldexp.kernel("CompositeExplicitAutograd")
+def ldexp_kernel(self, other):
+    return self * number_pow(2.0, other)
+
+
+@ldexp.derivative("self")
+def ldexp_derivative(grad, other):
+    return grad * number_pow(2.0, other).conj()
+
+
+@ldexp.derivative("other")
+def ldexp_other_derivative(grad, result):
+    return grad * result.conj() * math.log(2)
+
+
+@ldexp.inplace_variant("ldexp_", variants="function, method", tags="pointwise")
+def ldexp_(self: Tensor[Alias("a", write=True)], other: Tensor) -> Tensor[Alias("a", write=True)]:
+    """``ldexp`` in place."""
+    ...
+
+
+@ldexp_.kernel("CompositeExplicitAutograd")
+def ldexp_in_place(self, other):
+    return self.mul_(number_pow(2.0, other))
+
+
+@ldexp.out_variant("ldexp.out", tags="pointwise")
+def ldexp_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``ldexp`` into a given tensor."""
+    ...
+
+
+@ldexp_out.kernel("CompositeExplicitAutograd")
+def ldexp_out_kernel(self, other, out):
+    return mul.variants["out"](self, number_pow(2.0, other), out=out)
+
+
+# --------------------------------------------------------------------------------------------------------------- frexp
+
+
+class MantissaExponent(NamedTuple):
+    """The results of ``frexp``."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+
+class WrittenMantissaExponent(NamedTuple):
+    """The results of ``frexp``, in the tensors that were given."""
+
+    mantissa: Tensor[Alias("a", write=True)]
+    exponent: Tensor[Alias("b", write=True)]
+
+
+class Fields(NamedTuple):
+    """How a floating-point number is stored: the integers of its size, and how many bits are of which kind."""
+
+    integer: DType
+    digits: int
+    width: int
+
+
+FIELDS: dict[DType, Fields] = {
+    float16: Fields(int16, 10, 5),
+    bfloat16: Fields(int16, 7, 8),
+    float32: Fields(int32, 23, 8),
+    float64: Fields(int64, 52, 11),
+}
+
+
+@op("aten::frexp.Tensor", variants="method, function", tags="pointwise")
+def frexp(self: Tensor) -> MantissaExponent:
+    """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
+    ...
+
+
+frexp.sharding(elementwise=True)
+
+
+@frexp.kernel("CompositeExplicitAutograd")
+def frexp_kernel(self):
+    check(self.dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")
+    integer, digits, width = FIELDS[self.dtype]
+    bias, mask = (1 << width - 1) - 1, (1 << width) - 1
+    # Denormals have no exponent of their own until they are multiplied.
+    small = self.abs() < 2.0 ** (1 - bias)
+    bits: Any = where(small, self * 2.0**digits, self).view(integer)
+    exponent = ((bits >> digits) & mask) - (bias - 1) - where(small, digits, 0)
+    mantissa = ((bits & ~(mask << digits)) | (bias - 1 << digits)).view(self.dtype)
+    whole = (self == 0).logical_or(self.isfinite().logical_not())
+    return where(whole, self, mantissa), where(whole, 0, exponent).to(int32)
+
+
+@frexp.derivative("self", output_differentiability=(True, False))
+def frexp_derivative(grad, exponent):
+    return grad / exponent.exp2()
+
+
+@frexp.out_variant("frexp.Tensor_out", tags="pointwise")
+def frexp_out(
+    self: Tensor, *, mantissa: Tensor[Alias("a", write=True)], exponent: Tensor[Alias("b", write=True)]
+) -> WrittenMantissaExponent:
+    """``frexp`` into given tensors."""
+    ...
+
+
+@frexp_out.kernel("CPU", "CUDA", "Meta")
+def frexp_out_kernel(self, mantissa, exponent):
+    found = frexp_kernel(self)
+    if mantissa.dtype is not self.dtype:
+        raise DTypeError(
+            f"torch.frexp() expects mantissa to have dtype {self.dtype.scalar_type} but got "
+            f"{mantissa.dtype.scalar_type}"
+        )
+    if exponent.dtype is not int32:
+        raise DTypeError(f"torch.frexp() expects exponent to have int dtype but got {exponent.dtype.scalar_type}")
+    return (
+        write_out("aten::frexp.Tensor_out", mantissa, found[0]),
+        write_out("aten::frexp.Tensor_out", exponent, found[1]),
+    )

@@ -1,0 +1,221 @@
+"""Rounding, signs and magnitudes."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl.aten._shared.checks import is_boolean
+from opdsl.aten._shared.entries import BINARY, CORE_UNARY, UNARY, number_entry
+from opdsl.declare import Inplace, Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+
+@op("aten::ceil", **CORE_UNARY)
+def ceil(self: Tensor) -> Tensor:
+    """The least integer that is not below each element."""
+    ...
+
+
+@ceil.pointwise(dtypes=("integer", "floating"))
+def ceil_scalar_function(self):
+    return math.ceil(self)
+
+
+@op("aten::floor", **CORE_UNARY)
+def floor(self: Tensor) -> Tensor:
+    """The largest integer that is not above each element."""
+    ...
+
+
+@floor.pointwise(dtypes=("integer", "floating"))
+def floor_scalar_function(self):
+    return math.floor(self)
+
+
+@op("aten::trunc", **CORE_UNARY)
+def trunc(self: Tensor) -> Tensor:
+    """Every element without its fraction."""
+    ...
+
+
+@trunc.pointwise(dtypes=("integer", "floating"))
+def trunc_scalar_function(self):
+    return math.trunc(self)
+
+
+def power_of_ten(exponent: int) -> float:
+    """10.0 to the power of an exponent up to 511, exact as long as the dtype holds it."""
+    power = 1.0
+    for bit in range(9):
+        power = power * (10.0 ** (1 << bit)) if (exponent >> bit) & 1 else power
+    return power
+
+
+@op("aten::round", **CORE_UNARY)
+def round_tensor(self: Tensor) -> Tensor:
+    """The integer nearest to every element; of two the even one."""
+    ...
+
+
+@round_tensor.pointwise(dtypes=("integer", "floating"))
+def round_scalar_function(self):
+    return round(self)
+
+
+@round_tensor.overload("decimals", **UNARY)
+def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
+    """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    ...
+
+
+@round_decimals.pointwise(dtypes=("floating",))
+def round_decimals_scalar_function(self, decimals):
+    power = power_of_ten(int(abs(decimals)))
+    if decimals < 0:
+        return round(self / power) * power
+    return round(self * power) / power
+
+
+@op("aten::frac", **UNARY)
+def frac(self: Tensor) -> Tensor:
+    """The fraction of every element, with its sign."""
+    ...
+
+
+@frac.pointwise(dtypes=("floating",))
+def frac_scalar_function(self):
+    return self - math.trunc(self)
+
+
+# --------------------------------------------------------------------------------------------------- signs, magnitudes
+
+
+# PyTorch's abs is no structured operator, so ours is exported as a plain one.
+@op(
+    "aten::abs",
+    structured=False,
+    dispatch={"CompositeExplicitAutograd": "abs"},
+    **{
+        **CORE_UNARY,
+        "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "abs_"}, tags=()),
+        "out": Out(explicit=True),
+    },
+)
+def abs_tensor(self: Tensor) -> Tensor:
+    """The magnitude of every element; of complex numbers a real one."""
+    ...
+
+
+@abs_tensor.meta
+def abs_meta(ctx, self):
+    check(
+        ctx.maybe_get_output() is not self or not self.dtype.is_complex,
+        "In-place abs is not supported for complex tensors.",
+    )
+
+
+@abs_tensor.pointwise(promote="complex_to_real", dtypes=("integer", "floating", "complex"))
+def abs_scalar_function(self):
+    return abs(self)
+
+
+@op("aten::sign", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
+def sign(self: Tensor) -> Tensor:
+    """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    ...
+
+
+@sign.pointwise(dtypes=("bool", "integer", "floating"))
+def sign_scalar_function(self):
+    return 1 if self > 0 else -1 if self < 0 else 0
+
+
+@op("aten::sgn", device_check="ExactSame", **{**UNARY, "inplace": Inplace(variants="method")})
+def sgn(self: Tensor) -> Tensor:
+    """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    ...
+
+
+sgn.pointwise(dtypes=("bool", "integer", "floating"))(sign_scalar_function)
+
+
+@sgn.pointwise(dtypes="complex")
+def sgn_complex_scalar_function(self):
+    magnitude = abs(self)
+    return complex(self.real / magnitude, self.imag / magnitude) if magnitude != 0 else 0
+
+
+@op("aten::signbit", device_check="ExactSame", variants="function, method", tags="pointwise", out=True)
+def signbit(self: Tensor) -> Tensor:
+    """Whether the sign of every element is set; -0.0 has one."""
+    ...
+
+
+@signbit.pointwise(promote="bool", cast="same", dtypes=("bool", "integer", "floating"))
+def signbit_scalar_function(self):
+    return math.copysign(1.0, self) < 0
+
+
+@op("aten::copysign.Tensor", **{**BINARY, "inplace": Inplace(variants="method", tags=()), "out": Out("copysign.out")})
+def copysign(self: Tensor, other: Tensor) -> Tensor:
+    """The magnitude of ``self`` with the sign of ``other``."""
+    ...
+
+
+@copysign.pointwise(promote="int_to_float")
+def copysign_scalar_function(self, other):
+    return math.copysign(self, other)
+
+
+@copysign.overload("Scalar", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=()))
+def copysign_number(self: Tensor, other: Scalar) -> Tensor:
+    """The magnitude of ``self`` with the sign of a number."""
+    ...
+
+
+copysign_number.pointwise(promote="int_to_float", wrapped="other")(copysign_scalar_function)
+
+
+@op("aten::positive", variants="function, method", tags="pointwise")
+def positive(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``self`` itself."""
+    check(not is_boolean(self), "The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+@op("aten::nextafter", device_check="ExactSame", **BINARY)
+def nextafter(self: Tensor, other: Tensor) -> Tensor:
+    """The number after every element of ``self`` in the direction of ``other``."""
+    ...
+
+
+@nextafter.pointwise(dtypes=("floating",))
+def nextafter_scalar_function(self, other):
+    return math.nextafter(self, other)
+
+
+@op("aten::heaviside", **{**BINARY, "inplace": Inplace(variants="method", tags=())})
+def heaviside(self: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    ...
+
+
+@heaviside.meta
+def heaviside_meta(ctx, self, values):
+    check(
+        not self.dtype.is_complex and not values.dtype.is_complex,
+        "heaviside is not yet implemented for complex tensors.",
+    )
+    out = ctx.maybe_get_output()
+    check(
+        self.dtype is values.dtype and (out is None or out.dtype is self.dtype),
+        "heaviside is not yet implemented for tensors with different dtypes.",
+    )
+
+
+@heaviside.pointwise
+def heaviside_scalar_function(self, values):
+    return values if self == 0 else self > 0

@@ -1,0 +1,1 @@
+"""What Python programs see of tensors: operators, subscripts, questions, other names, vmap."""

@@ -1,0 +1,393 @@
+"""Functions of PyTorch's that are no operators: they take what no schema says, or return what none does."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+from types import EllipsisType
+from typing import Any
+
+import numpy
+
+from opdsl.aten.create import combinations as grids
+from opdsl.aten.index import uniqueness
+from opdsl.aten.linalg import contractions
+from opdsl.aten.shape.stacking import with_dimensions
+from opdsl.errors import ArgumentError, InterchangeError, OptionError
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.runtime import DType, Tensor, install_method, wrap
+
+# ----------------------------------------------------------------------------------------------------------- questions
+
+
+def is_tensor(obj: object) -> bool:
+    """Whether an object is a tensor.
+
+    Args:
+        obj: anything.
+
+    >>> import opdsl
+    >>> opdsl.is_tensor(opdsl.ones(2)), opdsl.is_tensor([1.0, 1.0])
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements of a tensor.
+
+    Args:
+        input: the tensor.
+
+    Raises:
+        ArgumentError: it is none.
+
+    >>> import opdsl
+    >>> opdsl.numel(opdsl.ones(2, 3))
+    6
+    """
+    if not isinstance(input, Tensor):
+        raise ArgumentError(f"numel(): argument 'input' must be Tensor, not {type(input).__name__}")
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements of a tensor are real floating-point numbers.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> opdsl.is_floating_point(opdsl.ones(2)), opdsl.is_floating_point(opdsl.tensor([1]))
+    (True, False)
+    """
+    return input.dtype.is_floating_point
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype of a tensor can hold negative values.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> opdsl.is_signed(opdsl.tensor([1])), opdsl.is_signed(opdsl.tensor([1], dtype=opdsl.uint8))
+    (True, False)
+    """
+    return input.dtype.is_signed
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> with opdsl.inference_mode():
+    ...     opdsl.is_inference(opdsl.ones(1))
+    True
+    """
+    return input.is_inference()
+
+
+def get_device(input: Tensor) -> int:
+    """The index of a tensor's device, -1 where it has none.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> opdsl.get_device(opdsl.ones(1))
+    -1
+    """
+    return input.get_device()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements of a tensor are complex numbers.
+
+    Args:
+        input: the tensor.
+
+    >>> import opdsl
+    >>> opdsl.is_complex(opdsl.tensor([1j]))
+    True
+    """
+    return input.dtype.is_complex
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape that tensors of several shapes have together.
+
+    Args:
+        shapes: the shapes; a number is a shape of one dimension.
+
+    Raises:
+        OptionError: a size is negative; it is a ValueError.
+        ShapeError: two sizes differ and neither is 1.
+
+    >>> import opdsl
+    >>> opdsl.broadcast_shapes((3, 1), 4, (2, 1, 1))
+    (2, 3, 4)
+    """
+    given = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    for shape in given:
+        if any(size < 0 for size in shape):
+            raise OptionError(f"broadcast_shapes: a size is never negative (got {shape})")
+    return broadcast_all(given)
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Tensor | tuple[Tensor, ...]:
+    """The distinct elements of a tensor in order, or its distinct slices along a dimension.
+
+    Args:
+        input: the tensor.
+        sorted: has no effect: they always are.
+        return_inverse: whether a second result says where each element is among them.
+        return_counts: whether a last result says how often each is there.
+        dim: along which slices are compared; elements are for None.
+
+    Returns:
+        The distinct elements; a tuple where more is asked for.
+
+    Raises:
+        DimensionError: there is no such dimension.
+        UnsupportedDTypeError: the elements are complex.
+
+    >>> import opdsl
+    >>> opdsl.unique(opdsl.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    if dim is None:
+        found = uniqueness._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = uniqueness.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Tensor | tuple[Tensor, ...]:
+    """The elements of a tensor, or its slices along a dimension, without those that equal the one before them.
+
+    Args:
+        input: the tensor.
+        return_inverse: whether a second result says where each element is among those that are left.
+        return_counts: whether a last result says how many stand beside each other.
+        dim: along which slices are compared; elements are for None.
+
+    Returns:
+        What is left; a tuple where more is asked for.
+
+    Raises:
+        DimensionError: there is no such dimension.
+
+    >>> import opdsl
+    >>> opdsl.unique_consecutive(opdsl.tensor([3, 3, 1, 3]), return_counts=True)
+    (tensor([3, 1, 3]), tensor([2, 1, 1]))
+    """
+    found = uniqueness.unique_consecutive(input, return_inverse, return_counts, dim)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+# Methods, too, as in PyTorch.
+for _method in (unique, unique_consecutive):
+    install_method(_method.__name__, _method)
+
+
+def _asked_for(found: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor, ...]:
+    """The first result, and those of the others that are wanted."""
+    chosen = (found[0], *(each for each, is_wanted in zip(found[1:], wanted, strict=True) if is_wanted))
+    return chosen if len(chosen) > 1 else chosen[0]
+
+
+# ---------------------------------------------------------------------------------------------------- several tensors
+
+
+def _each(tensors: Sequence[Any]) -> Sequence[Tensor]:
+    """Tensors that were given one by one, or as one sequence."""
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+
+
+def _at_least(least: int, tensors: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return with_dimensions(tensors[0], least)
+    return tuple(with_dimensions(each, least) for each in _each(tensors))
+
+
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+    """Tensors with at least one dimension: one as it is, several as a tuple.
+
+    Args:
+        tensors: one or several, or a list of them.
+
+    >>> import opdsl
+    >>> opdsl.atleast_1d(opdsl.tensor(1), opdsl.tensor([2, 3]))
+    (tensor([1]), tensor([2, 3]))
+    """
+    return _at_least(1, tensors)
+
+
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+    """Tensors with at least two dimensions; a vector is a row. See ``atleast_1d``.
+
+    Args:
+        tensors: as of ``atleast_1d``.
+
+    >>> import opdsl
+    >>> opdsl.atleast_2d(opdsl.tensor([2, 3]))
+    tensor([[2, 3]])
+    """
+    return _at_least(2, tensors)
+
+
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+    """Tensors with at least three dimensions; a matrix is one of depth 1. See ``atleast_1d``.
+
+    Args:
+        tensors: as of ``atleast_1d``.
+
+    >>> import opdsl
+    >>> opdsl.atleast_3d(opdsl.tensor([2, 3])).shape
+    (1, 2, 1)
+    """
+    return _at_least(3, tensors)
+
+
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """All combinations of one element of each vector, a row each; a single vector as it is.
+
+    Args:
+        tensors: vectors.
+
+    Raises:
+        ShapeError: one is no vector.
+
+    >>> import opdsl
+    >>> opdsl.cartesian_prod(opdsl.tensor([1, 2]), opdsl.tensor([4, 5])).tolist()
+    [[1, 4], [1, 5], [2, 4], [2, 5]]
+    """
+    return grids.cartesian_prod(list(_each(tensors)))
+
+
+# ----------------------------------------------------------------------------------------------------------- products
+
+
+def einsum(
+    equation: str | Tensor,
+    *operands: Tensor | Sequence[Tensor] | Sequence[int | EllipsisType],
+    path: Sequence[int] | None = None,
+) -> Tensor:
+    """The sums of products that an equation tells, whose labels name the operands' dimensions.
+
+    Args:
+        equation: the labels of each operand's dimensions, letters, with commas between; behind ``->`` those of the
+            result. What is not in the result is summed over. ``...`` stands for any dimensions, which broadcast.
+            Without an equation each operand is followed by a list of its labels, numbers from 0 to 51 or ``...``; a
+            last list has those of the result.
+        operands: the tensors, one by one or as one list.
+        path: the positions of the two operands that are contracted next, one pair after another; what comes of them is
+            put behind the others. The first two without it.
+
+    Raises:
+        ShapeError: the equation is none, or does not fit the operands.
+        OptionError: a label is no number from 0 to 51; it is a ValueError.
+
+    >>> import opdsl
+    >>> opdsl.einsum("ij,j->i", opdsl.tensor([[1, 2], [3, 4]]), opdsl.tensor([1, 10]))
+    tensor([21, 43])
+    >>> opdsl.einsum(opdsl.tensor([[1, 2], [3, 4]]), [0, 1], [1, 0]).tolist()
+    [[1, 3], [2, 4]]
+    """
+    if isinstance(equation, str):
+        text, tensors = equation, list(_each(operands))
+    else:
+        given: list[Any] = [equation, *operands]
+        count = len(given) // 2
+        text = ",".join(map(_labels, given[1 : 2 * count : 2]))
+        text += f"->{_labels(given[-1])}" if len(given) % 2 else ""
+        tensors = given[: 2 * count : 2]
+    return contractions.einsum(text, tensors, path=None if path is None else list(path))
+
+
+def _labels(numbers: Iterable[int | EllipsisType]) -> str:
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    parts = []
+    for each in numbers:
+        if each is not ... and not 0 <= each < len(letters):
+            raise OptionError(f"einsum(): a label is a number from 0 to {len(letters) - 1}, or ... (got {each})")
+        parts.append("..." if each is ... else letters[each])
+    return "".join(parts)
+
+
+def tensordot(
+    a: Tensor,
+    b: Tensor,
+    dims: int | Tensor | Sequence[int] | Sequence[Sequence[int]] = 2,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay.
+
+    Args:
+        a, b: the tensors, of one dtype.
+        dims: how many dimensions, the last of ``a`` and the first of ``b``; or a pair, those of ``a`` and those of
+            ``b``. A tensor of such numbers serves, too.
+        out: a tensor to write the result into.
+
+    Raises:
+        OptionError: a negative number of dimensions, or more than there are; it is a ValueError.
+        DTypeError: the dtypes differ.
+        ShapeError: the sizes differ.
+
+    >>> import opdsl
+    >>> x = opdsl.ones(2, 3, 4)
+    >>> opdsl.tensordot(x, opdsl.ones(4, 5), dims=1).shape, opdsl.tensordot(x, x, ([0, 2], [0, 2])).shape
+    ((2, 3, 5), (3, 3))
+    """
+    given: Any = dims.tolist() if isinstance(dims, Tensor) else dims
+    if isinstance(given, Sequence) and len(given) == 1 and isinstance(given[0], int):
+        given = given[0]
+    if isinstance(given, int):
+        if not 0 <= given <= min(a.ndim, b.ndim):
+            raise OptionError(
+                f"tensordot expects dims >= 0 and at most {min(a.ndim, b.ndim)}, the dimensions of both (got {given})"
+            )
+        given = range(a.ndim - given, a.ndim), range(given)
+    ours, theirs = ([each] if isinstance(each, int) else list(each) for each in given)
+    named = {} if out is None else {"out": out}
+    return contractions.tensordot(a, b, ours, theirs, **named)
+
+
+# ------------------------------------------------------------------------------------------------------------- buffers
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A vector over the memory of an object with the buffer protocol; one that may not be written is not.
+
+    Args:
+        buffer: bytes, a bytearray, an array, a memory map.
+        dtype: what the memory is read as.
+        count: how many elements; all that are there for -1.
+        offset: how many bytes come before them.
+        requires_grad: whether autograd follows the result.
+
+    Raises:
+        InterchangeError: the memory ends before ``count`` elements, or has no buffer; it is a ValueError.
+
+    >>> import opdsl
+    >>> opdsl.frombuffer(bytearray([1, 2, 3]), dtype=opdsl.uint8, offset=1)
+    tensor([2, 3], dtype=opdsl.uint8)
+    """
+    try:
+        array = numpy.frombuffer(buffer, dtype.numpy, count, offset)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InterchangeError(f"frombuffer: {error}") from error
+    made = wrap(array, dtype)
+    return made.requires_grad_() if requires_grad else made

@@ -1,0 +1,391 @@
+"""``x[...]``, read and written: ints, slices, ``None``, ``...``, masks, index tensors, lists, and all of them together.
+
+The rules are those of torch/csrc/autograd/python_variable_indexing.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy
+
+from opdsl.aten.create.construction import tensor
+from opdsl.aten.create.copying import copy_tensor_
+from opdsl.aten.create.factories import empty, full, zeros
+from opdsl.aten.create.filling import fill_number_
+from opdsl.aten.index.indexing import index_put_, index_tensor
+from opdsl.aten.index.masking import masked_fill_
+from opdsl.aten.shape.slicing import select, slice_tensor
+from opdsl.aten.shape.splitting import unbind
+from opdsl.aten.shape.views import alias, unsqueeze
+from opdsl.dispatch.binding.arguments import to_int, to_scalar, value_form
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.function_plans import FunctionPlans
+from opdsl.dispatch.state import current
+from opdsl.errors import ArgumentError, DimensionError, OptionError
+from opdsl.runtime import (
+    Category,
+    Tensor,
+    bfloat16,
+    bool_,
+    float16,
+    install_method,
+    int64,
+    uint8,
+    wrap_dimension,
+)
+from opdsl.runtime.promotion import number_kind
+from opdsl.runtime.symbol import Symbol, is_symbol
+from opdsl.runtime.tensor import Index
+from opdsl.schema.vocabulary import Scalar
+
+_MASKS = (bool_, uint8)
+
+# Longer lists are always taken for index tensors.
+_LONGEST_TUPLE = 32
+
+_NUMBERS = (bool, int, float)
+
+# Bounds of slices, which Python clamps to what there is, reach no farther than the largest size.
+_FARTHEST = 2**63 - 1
+
+
+class Subscript(NamedTuple):
+    """A subscript, taken apart.
+
+    seen: a view of the tensor after its ints, slices, ``None`` and ``...``.
+    indices: what then indexes the dimensions of the view; empty where nothing does.
+    """
+
+    seen: Tensor
+    indices: list[Tensor | None]
+
+
+def take_apart(self: Tensor, index: object) -> Subscript:
+    """Take a subscript apart.
+
+    Raises:
+        DimensionError: there are more indices than dimensions, a position lies outside, or a part is no index.
+        OptionError, ArgumentError: a slice has a step or a bound that is none.
+    """
+    parts = parts_of(index)
+    taken = sum(map(dimensions_of, parts))
+    if taken > self.ndim:
+        raise DimensionError(f"too many indices for tensor of dimension {self.ndim}")
+    seen, dim, indexed = self, 0, 0
+    own = 0  # of the tensor itself, which messages speak of
+    indices: list[Tensor | None] = []  # which stand for the dimensions before ``indexed``, a mask for several
+    for part in parts:
+        if part is ...:
+            dim += self.ndim - taken
+            own += self.ndim - taken
+            continue
+        own += dimensions_of(part)
+        if isinstance(part, int) and not isinstance(part, bool):
+            seen = select_at(seen, dim, part, own - 1)
+            continue
+        if isinstance(part, slice):
+            seen = slice_at(seen, dim, part)
+        elif part is None:
+            seen = unsqueeze(seen, dim)
+        else:
+            if isinstance(part, bool):
+                seen = unsqueeze(seen, dim)
+                part = zeros([1], dtype=int64) if part else empty([0], dtype=int64)
+            indices += [*[None] * (dim - indexed), part]
+            dim += dimensions_of(part)
+            indexed = dim
+            continue
+        dim += 1
+    return Subscript(seen, indices)
+
+
+def parts_of(index: object) -> list[Any]:
+    """The parts of a subscript: ints, bools, slices, None, ``...`` and tensors of at least one dimension.
+
+    Raises:
+        DimensionError, ArgumentError: a part is no index.
+    """
+    parts = index if isinstance(index, (tuple, list)) and is_tuple(index) else (index,)
+    return [part_of(each) for each in parts]
+
+
+def is_tuple(index: Sequence[object]) -> bool:
+    """Whether a sequence stands for a tuple: a list does where it holds more than numbers, as in NumPy of old."""
+    if isinstance(index, tuple):
+        return True
+    if len(index) >= _LONGEST_TUPLE:
+        return False
+    return any(each is None or each is ... or isinstance(each, (Tensor, slice, Sequence)) for each in index)
+
+
+def part_of(value: object) -> Any:
+    """One part of a subscript; a zero-dim tensor of integers is an int, one of bools a bool.
+
+    Raises:
+        DimensionError, ArgumentError: it is no index.
+    """
+    if value is None or value is ... or isinstance(value, (bool, slice)):
+        return value
+    if isinstance(value, Tensor):
+        if value.ndim or value.dtype.category > Category.INT:
+            return value
+        return bool(value.item()) if value.dtype in _MASKS else value.item()
+    if isinstance(value, (str, bytes)):
+        raise ArgumentError(f"tensors are not indexed by {type(value).__name__}: {value!r}")
+    if isinstance(value, (Sequence, numpy.ndarray)) and numpy.ndim(value):
+        return index_of(value)
+    number = position_of(value)
+    if number is None:
+        raise DimensionError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(value).__name__})"
+        )
+    return number
+
+
+def position_of(value: object) -> int | None:
+    """An int, or what Python takes for one; None for anything else."""
+    if type(value) is Symbol:
+        return value  # type: ignore[return-value]
+    if isinstance(value, (bool, numpy.bool_)) or not hasattr(value, "__index__"):
+        return None
+    return int(value.__index__())
+
+
+def index_of(data: Any) -> Tensor:
+    """A list or array as an index tensor: a mask of bools, int64 of anything else, of NumPy's uint8, too."""
+    made = tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))
+    return made if made.dtype is bool_ else made.to(int64)
+
+
+def dimensions_of(part: object) -> int:
+    """How many dimensions a part indexes."""
+    if part is None or part is ... or isinstance(part, bool):
+        return 0
+    return part.ndim if isinstance(part, Tensor) and part.dtype in _MASKS else 1
+
+
+def select_at(seen: Tensor, dim: int, position: int, own: int = 0) -> Tensor:
+    """One position of a dimension, which is ``own`` of the tensor that is indexed.
+
+    Raises:
+        DimensionError: there is no such position, or the tensor has no dimensions.
+    """
+    if seen.ndim == 0:
+        raise DimensionError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
+    size = seen.shape[wrap_dimension(dim, seen.ndim)]
+    if not -size <= position < size:
+        raise DimensionError(f"index {position} is out of bounds for dimension {own} with size {size}")
+    return select(seen, dim, position)
+
+
+def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
+    """A slice of a dimension.
+
+    Raises:
+        OptionError: its step is not positive. ArgumentError: a bound is no int.
+        DimensionError: the tensor has no dimensions.
+    """
+    start, end, step = _bound(part.start), _bound(part.stop), 1 if part.step is None else _step(part.step)
+    if not start and end is None and step == 1:
+        return seen  # also after `...` that stand for more dimensions than there are: nobody asks for the size
+    return slice_tensor(seen, dim, start, end, step)
+
+
+def _bound(value: object) -> int | None:
+    if value is None or type(value) is Symbol:
+        return value  # type: ignore[return-value]
+    number = to_int(value) if isinstance(value, Tensor) else position_of(value)
+    if not isinstance(number, int):
+        raise ArgumentError(f"the bounds of a slice are ints or None, not {type(value).__name__}: {value!r}")
+    return max(min(number, _FARTHEST), -_FARTHEST)
+
+
+def _step(value: object) -> int:
+    number = _bound(value)
+    if number is None or number <= 0:
+        raise OptionError(f"the step of a slice is a positive int, not {value!r}. Tensors cannot step backwards.")
+    return number
+
+
+def key_of(index: object, tensors: list[Tensor]) -> object:
+    """What tells subscripts apart that are taken apart alike; the tensors in it are added to ``tensors``.
+
+    Raises:
+        TypeError: that depends on more, as on the element of a zero-dim tensor.
+    """
+    kind = type(index)
+    if kind is int or index is None or index is ...:
+        return index
+    if kind is slice:
+        bounds = index.start, index.stop, index.step  # type: ignore[attr-defined]
+        if any(each is not None and type(each) is not int for each in bounds):
+            raise TypeError("not an int")
+        return (slice, *bounds)
+    if kind is Tensor:
+        tensors.append(index)  # type: ignore[arg-type]
+        form = index.geometry  # type: ignore[attr-defined]
+        if not form.shape or form.dtype is uint8:
+            raise TypeError("an element is looked at")
+        return form
+    if kind is tuple:
+        return tuple([key_of(each, tensors) for each in index])  # type: ignore[attr-defined]
+    if kind is list and index and all(type(each) is int for each in index):  # type: ignore[attr-defined]
+        return (list, *index)  # type: ignore[misc]
+    raise TypeError("anything else")
+
+
+def form_of(index: Any) -> object:
+    """What tells subscripts apart under forms: sizes do not."""
+    kind = type(index)
+    if kind is slice:
+        return (slice, value_form(index.start), value_form(index.stop), value_form(index.step))
+    if kind is Tensor:
+        return index.geometry.form
+    if kind is tuple:
+        return tuple([form_of(each) for each in index])
+    if kind is list:
+        return (list, *index)
+    return value_form(index) if kind is int else index
+
+
+def without_lists(index: Any, made: list[Tensor]) -> Any:
+    """A subscript with tensors in place of its lists; they are added to ``made``."""
+    if type(index) is tuple:
+        return tuple([without_lists(each, made) for each in index])
+    if type(index) is list:
+        made.append(index_of(index))
+        return made[-1]
+    return index
+
+
+def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor | Scalar) -> Any:
+    """A function of a tensor, a subscript and what is written there, which only calls operators, by its plan."""
+    tensors = [self]
+    state = current.get()
+    try:
+        written = [key_of_value(each, tensors) for each in values]
+        key = (self.geometry, key_of(index, tensors), *written)
+        plan = plans.plans.get((state, key))
+        if plan is not None:
+            return plan(self, index, *values)
+        form = self.geometry.form, form_of(index), *(form_of_value(each) for each in values)
+        served = plans.forms.plans.get(state, {}).get(form)
+    except (TypeError, AttributeError):
+        return plans.function(self, index, *values)
+    if served is not None:
+        result = served(self, index, *values)
+        if result is not UNSERVED:
+            return result
+    if plans.lowered(state, form, (self, index, *values), tensors):
+        return plans.function(self, index, *values)
+    made: list[Tensor] = []
+    return plans.learn(state, key, form, (self, without_lists(index, made), *values), made)
+
+
+def key_of_value(value: Tensor | Scalar, tensors: list[Tensor]) -> object:
+    """What tells apart what is written: the type of a number.
+
+    Raises:
+        TypeError: it is neither a tensor nor a number of Python.
+    """
+    if type(value) is Tensor:
+        tensors.append(value)
+        return value.geometry
+    if type(value) in _NUMBERS:
+        return type(value)
+    raise TypeError("anything else")
+
+
+def form_of_value(value: Tensor | Scalar) -> object:
+    """What tells apart what is written, under forms."""
+    return value.geometry.form if isinstance(value, Tensor) else type(value)
+
+
+def get_item(self: Tensor, index: Index) -> Tensor:
+    """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
+    if type(index) is int:
+        return select_at(self, 0, index)
+    made: Tensor = planned_at(_READING, self, index)
+    return made
+
+
+def read_at(self: Tensor, index: Any) -> Tensor:
+    """``x[index]`` of any index."""
+    seen, indices = take_apart(self, index)
+    if indices:
+        return index_tensor(seen, indices)
+    # A subscript is always a new tensor: x[...] is not x.
+    return alias(seen) if seen is self else seen
+
+
+def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
+    """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
+    if isinstance(value, numpy.ndarray):
+        value = tensor(value, dtype=self.dtype, device=self.device)
+    if self.geometry.requires_grad or (isinstance(value, Tensor) and value.geometry.requires_grad):
+        write_at(self, index, value)  # what is written to gets another history, which is no matter of plans
+    else:
+        planned_at(_WRITING, self, index, value)
+
+
+def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
+    """``x[index] = value`` of any index."""
+    kind = number_kind(value) if is_symbol(value) else type(value)
+    # Filling refuses a number that becomes infinite in 16 bits.
+    fills = kind in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False
+    written = _without_leading_ones(value) if isinstance(value, Tensor) else None if fills else _zero_dim(value, self)
+    if index is False:
+        return
+    seen, indices = planned_at(_TAKING_APART, self, index)
+    mask = indices[0] if len(indices) == 1 else None
+    if written is None and mask is not None and mask.dtype is bool_ and mask.shape == seen.shape:
+        masked_fill_(seen, mask, value)
+    elif indices:
+        index_put_(seen, indices, _zero_dim(value, self) if written is None else written)
+    elif written is None and seen.geometry.is_non_overlapping_and_dense():
+        fill_number_(seen, cast("Scalar", value))
+    else:
+        # Which refuses elements that share memory; filling does not.
+        copy_tensor_(seen, _zero_dim(value, self) if written is None else written)
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    """The value without leading dimensions of size 1, which it may have more of than what it is written to.
+
+    See ``slicePrefix1sSize`` in ATen/TensorIndexing.h.
+    """
+    while value.ndim and value.shape[0] == 1:
+        value = select(value, 0, 0)
+    return value
+
+
+def _zero_dim(value: object, beside: Tensor) -> Tensor:
+    """A number as a tensor of the dtype and device of another one."""
+    number = to_scalar(value)
+    if not isinstance(number, (int, float, complex)):
+        raise ArgumentError(f"x[...] = value takes a tensor or a number, not {type(value).__name__}")
+    return full([], number, dtype=beside.dtype, device=beside.device)
+
+
+# Plans of subscripts: of what ``x[index]`` gives, of ``x[index] = value``, and of what that writes to.
+_READING, _TAKING_APART = (FunctionPlans(each, ("self", "index")) for each in (read_at, take_apart))
+_WRITING = FunctionPlans(write_at, ("self", "index", "value"), ("value",))
+
+
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    """``for row in x``: the positions of the first dimension.
+
+    Raises:
+        ArgumentError: the tensor has no dimensions.
+    """
+    if self.ndim == 0:
+        raise ArgumentError("iteration over a 0-d tensor")
+    return iter(unbind(self, 0))
+
+
+install_method("__getitem__", get_item, replace=True)
+install_method("__setitem__", set_item, replace=True)
+install_method("__iter__", iterate, replace=True)

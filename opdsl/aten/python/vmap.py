@@ -1,0 +1,199 @@
+"""``vmap``: a function of single elements as one of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal
+
+from opdsl.aten.shape.stacking import stack
+from opdsl.errors import ConversionError, OptionError
+from opdsl.runtime import Tensor, get_rng_state, set_rng_state
+
+if TYPE_CHECKING:
+    from opdsl.aten.python.vmap_rules import Batches
+
+__all__ = ["vmap"]
+
+FEWEST = 128
+"""Of as many elements on, operators are called for all of them together; fewer are faster one after another."""
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: Literal["error", "different", "same"] = "error",
+) -> Callable[..., Any]:
+    """A function that does for each element of a batch what ``func`` does for one, and stacks the results.
+
+    Of 128 elements on, each operator is called once for all of them, by a rule that follows from its definition. Where
+    there is none for the function, elements are computed one after another, as fewer are: those that decide about
+    branches, that are written, whose gradients are taken in the function (``opdsl.autograd.functional.grad``). The
+    function is called more than once, so it should do nothing but compute. Gradients reach the batch, and calls may be
+    nested.
+
+    Args:
+        func: takes tensors, and lists, tuples and dictionaries of them; returns tensors, or such structures of them.
+        in_dims: the dimension of each argument along which its elements lie, None for one that all share. One number
+            for all, or a tuple with a number, None or a structure for each.
+        out_dims: the dimension of each result along which the elements' results lie; None takes that of the last one.
+        randomness: whether random numbers are refused, other ones for each element, or the same.
+
+    Returns:
+        A function with the arguments of ``func``; all elements share those that are given by name.
+
+    Raises:
+        OptionError: when it is called: no argument has elements, their numbers differ, a dimension is not there, or
+            random numbers are drawn under ``"error"``; it is a ValueError.
+        ConversionError: ``func`` returns what is no tensor.
+
+    >>> import opdsl
+    >>> distances = opdsl.vmap(lambda x, y: (x - y).square().sum(), in_dims=(0, None))
+    >>> distances(opdsl.tensor([[1.0, 2.0], [3.0, 4.0]]), opdsl.tensor([1.0, 1.0]))
+    tensor([ 1., 13.])
+    >>> opdsl.vmap(opdsl.autograd.functional.grad(lambda x: (x * x).sum()))(opdsl.tensor([[1.0], [2.0]])).tolist()
+    [[2.0], [4.0]]
+    """
+    if randomness not in ("error", "different", "same"):
+        raise OptionError(f"vmap: randomness is 'error', 'different' or 'same' (got {randomness!r})")
+
+    @wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
+        if len(dims) != len(args):
+            raise OptionError(f"vmap: in_dims has {len(dims)} entries for {len(args)} arguments")
+        size = _size_of(list(_leaves(args, tuple(dims))))
+
+        def call(at: int | None) -> Any:
+            chosen = [_chosen(value, dim, at) for value, dim in zip(args, dims, strict=True)]
+            return func(*chosen, **kwargs)
+
+        if size == 0:
+            return _joined([call(None)], out_dims, is_empty=True)
+        if size >= FEWEST and randomness == "error":
+            found = _by_rules(func, args, kwargs, tuple(dims), out_dims, size)
+            if found is not None:
+                return found[0]
+        return _joined(_results(call, size, randomness), out_dims)
+
+    return mapped
+
+
+def _by_rules(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dims: tuple[Any, ...],
+    out_dims: Any,
+    size: int,
+) -> tuple[Any] | None:
+    """What the function gives, computed for all elements together; None where that cannot be told of it.
+
+    Whatever is raised means that: an error of the function's own is raised again by its call for the first element.
+    """
+    from opdsl.aten.python.vmap_rules import Batches
+
+    batches = Batches(size)
+    try:
+        elements = [_elements_of(each, dim, batches) for each, dim in zip(args, dims, strict=True)]
+        with batches:
+            result = func(*elements, **kwargs)
+        return (_whole(result, out_dims, batches),)
+    except Exception:
+        return None
+
+
+def _elements_of(value: Any, dims: Any, batches: Batches) -> Any:
+    """An argument with tensors that stand for the elements of its batches."""
+    if isinstance(value, (tuple, list, Mapping)):
+        return _rebuilt(value, {key: _elements_of(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
+    return value if not isinstance(value, Tensor) or dims is None else batches.element(value, dims)
+
+
+def _whole(value: Any, dims: Any, batches: Batches) -> Any:
+    """A result with the batches of its elements."""
+    if isinstance(value, (tuple, list, Mapping)):
+        return _rebuilt(value, {key: _whole(each, dim, batches) for key, each, dim in _dims_below(value, dims)})
+    found = batches.whole(value)
+    if dims is None:
+        return found[-1]
+    return found.movedim(0, dims).clone() if batches.batch(value) is None else found.movedim(0, dims)
+
+
+def _results(call: Callable[[int], Any], size: int, randomness: str) -> list[Any]:
+    """What each element gives."""
+    before = get_rng_state()
+    found = [call(0)]
+    if randomness == "error" and not bool((get_rng_state() == before).all()):
+        raise OptionError("vmap: the function draws random numbers. Pass randomness='different' or 'same'.")
+    for at in range(1, size):
+        if randomness == "same":
+            set_rng_state(before)
+        found.append(call(at))
+    return found
+
+
+def _dims_below(value: Any, dims: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The parts of a structure, each with its key and what ``dims`` says of it."""
+    keys = value.keys() if isinstance(value, Mapping) else range(len(value))
+    is_structure = isinstance(dims, (tuple, list, Mapping))
+    if is_structure and len(dims) != len(value):
+        raise OptionError(f"vmap: {len(dims)} dimensions are given for {len(value)} parts of an argument or a result")
+    for key in keys:
+        yield key, value[key], dims[key] if is_structure else dims
+
+
+def _leaves(value: Any, dims: Any) -> Iterator[tuple[Tensor, int]]:
+    """The tensors of a structure that have elements, and the dimension of each."""
+    if isinstance(value, (tuple, list, Mapping)):
+        for _, each, dim in _dims_below(value, dims):
+            yield from _leaves(each, dim)
+    elif isinstance(value, Tensor) and dims is not None:
+        if not isinstance(dims, int) or not -value.ndim <= dims < value.ndim:
+            raise OptionError(f"vmap: {dims!r} is no dimension of a tensor of shape {value.shape}")
+        yield value, dims
+
+
+def _size_of(leaves: list[tuple[Tensor, int]]) -> int:
+    sizes = sorted({each.shape[dim] for each, dim in leaves})
+    if not sizes:
+        raise OptionError("vmap: no argument has elements; in_dims has to name a dimension of one tensor at least")
+    if len(sizes) > 1:
+        raise OptionError(f"vmap: the arguments have different numbers of elements: {sizes}")
+    return sizes[0]
+
+
+def _chosen(value: Any, dims: Any, at: int | None) -> Any:
+    """An argument of the call of one element; zeros where the batch has none."""
+    if isinstance(value, (tuple, list, Mapping)):
+        return _rebuilt(value, {key: _chosen(each, dim, at) for key, each, dim in _dims_below(value, dims)})
+    if not isinstance(value, Tensor) or dims is None:
+        return value
+    if at is not None:
+        return value.select(dims, at)
+    shape = list(value.shape)
+    del shape[dims]
+    return value.new_zeros(shape)
+
+
+def _rebuilt(like: Any, parts: dict[Any, Any]) -> Any:
+    if isinstance(like, Mapping):
+        return parts
+    return type(like)(*parts.values()) if hasattr(like, "_fields") else type(like)(parts.values())
+
+
+def _joined(found: list[Any], dims: Any, is_empty: bool = False) -> Any:
+    """The results of all elements as one."""
+    first = found[0]
+    if isinstance(first, (tuple, list, Mapping)):
+        parts = {key: _joined([each[key] for each in found], dim, is_empty) for key, _, dim in _dims_below(first, dims)}
+        return _rebuilt(first, parts)
+    if not isinstance(first, Tensor):
+        raise ConversionError(f"vmap: the function returns {type(first).__name__}; it has to return tensors")
+    if dims is None:
+        return found[-1]
+    if is_empty:
+        place = dims % (first.ndim + 1)
+        return first.new_empty((*first.shape[:place], 0, *first.shape[place:]))
+    return stack(found, dims)

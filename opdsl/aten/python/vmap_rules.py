@@ -1,0 +1,390 @@
+"""What a function does for each element of a batch, by one call of each operator for all of them.
+
+An element is a tensor without memory that stands for a batch; what is done to it is done to the batch, by a rule that
+follows from what defines the operator: broadcasting for what is pointwise, dimensions one place further back for
+reductions, scans and rows, one dimension more for views, the bodies of composites by what they call. Other operators
+are called for one element after another. Where an element's numbers decide, or something is written, the function as a
+whole has no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.pointwise.arithmetic import add, mul
+from opdsl.aten.shape.stacking import stack
+from opdsl.dispatch import DispatchKey, DispatchMode, KeySet, Operator
+from opdsl.dispatch.binding.boxed import box, unbox
+from opdsl.dispatch.state import Guard, State, current
+from opdsl.errors import UnsupportedModeError
+from opdsl.kernels import new_tensor
+from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.kernels.definitions.rowwise import shifted
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.kernels.definitions.view_kernel import ViewKernel
+from opdsl.runtime import Device, Tensor
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.schema import SchemaKind
+
+__all__ = ["Batches"]
+
+_CPU, _META = DispatchKey("CPU"), Device("meta")
+_KEYS, _MODES = KeySet("CPU"), DispatchKey("PreDispatch")
+_DIMENSIONS = ("dim", "dims")
+_ROWS = ("reduction", "scan", "row")
+
+
+class Element(Tensor):
+    """A tensor without memory that stands for the elements of a batch."""
+
+    __slots__ = ()
+
+    @property
+    def requires_grad(self) -> bool:
+        """There is no answer: the batch may be followed by autograd, the element has no history."""
+        raise UnsupportedModeError("vmap: whether an element requires grad is asked")
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        raise UnsupportedModeError("vmap: an element is to require grad")
+
+
+class Batches(DispatchMode):
+    """Does to batches what is done to the tensors that stand for their elements.
+
+    Args:
+        size: how many elements there are.
+    """
+
+    before_decomposition = True
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._batches: dict[int, tuple[Tensor, Tensor]] = {}
+        self._outer = [each for each in current.get().modes if isinstance(each, Batches)]
+        self._within = Guard(self.state_within)
+
+    def element(self, batch: Tensor, dim: int = 0) -> Tensor:
+        """A tensor without memory that stands for the elements of a batch along a dimension."""
+        first = batch.movedim(dim, 0)
+        form = first.geometry
+        made = Element()
+        made.geometry = geometry(form.dtype, _META, form.shape[1:], form.strides[1:])
+        made._writes, made._base = 0, None
+        self._batches[id(made)] = made, first
+        return made
+
+    def batch(self, value: Tensor) -> Tensor | None:
+        """The batch that a tensor stands for, its elements along the first dimension."""
+        known = self._batches.get(id(value))
+        return None if known is None else known[1]
+
+    def whole(self, value: Tensor) -> Tensor:
+        """The batch of an element, or one whose elements are all the same.
+
+        Raises:
+            UnsupportedModeError: the tensor has no memory, and stands for nothing.
+        """
+        self._require_memory(value)
+        known = self.batch(value)
+        return value.expand(self.size, *value.shape) if known is None else known
+
+    def _is_known(self, value: Tensor) -> bool:
+        return not value.is_meta or any(each.batch(value) is not None for each in (self, *self._outer))
+
+    def _require_memory(self, value: Tensor) -> None:
+        if not self._is_known(value):
+            raise UnsupportedModeError("vmap: a tensor without memory was made in the function")
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        arguments = unbox(called, args, kwargs)
+        self._require_rules(called, arguments)
+        if all(self.batch(each) is None for each in tensors_in(arguments)):
+            return operator(*args, **kwargs)
+        if called.name == "aten::_linalg_check_errors":
+            info: Any = arguments[0]
+            return _call(called, (self.whole(info), arguments[1], False))
+        rule = _BY_NAME.get(called.name) or _rule_of(called)
+        if rule is None and (called.is_composite(_KEYS) or _is_body(called)):
+            found = self._taken_apart(called, arguments)
+            if found is not None:
+                return found
+        with _WITHOUT_BATCHES:
+            expected = _call(called, _without_memory(arguments))  # shapes, strides and dtypes
+        made = None if rule is None else self._by_rule(rule, called, arguments, expected)
+        return self._elements(expected, iter(self._one_by_one(called, arguments) if made is None else made))
+
+    def _taken_apart(self, called: Operator, arguments: tuple[Any, ...]) -> object:
+        """The results of a body by what it calls; None where it does something else with tensors, too."""
+        try:
+            with self._within:
+                made: object = called.find_in(_KEYS)(*arguments)
+        except Exception:
+            return None
+        results = list(tensors_in(made))
+        return made if results and all(self._is_known(each) for each in results) else None
+
+    def _require_rules(self, called: Operator, arguments: tuple[Any, ...]) -> None:
+        """Raises where no rule gives what the function does: then elements are computed one after another."""
+        refusal = _refusal(called)
+        if refusal:
+            raise UnsupportedModeError(f"vmap: {called.name} {refusal}")
+        for each in tensors_in(arguments):
+            self._require_memory(each)
+            if each.geometry.requires_grad and isinstance(each, Element):
+                raise UnsupportedModeError("vmap: a gradient by an element is asked for")
+        if any(each is _META for each in arguments):
+            raise UnsupportedModeError("vmap: a tensor is made on the device of an element")
+
+    def _by_rule(self, rule: Rule, called: Operator, arguments: tuple[Any, ...], expected: Any) -> list[Tensor] | None:
+        """The batches of the results; None where these are not what the operator gives for an element."""
+        try:
+            made = list(tensors_in(rule(self, called, arguments, expected)))
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            return None
+        wanted = list(tensors_in(expected))
+        are_right = len(made) == len(wanted) and all(
+            one.dtype is other.dtype and one.shape == (self.size, *other.shape)
+            for one, other in zip(made, wanted, strict=True)
+        )
+        return made if are_right else None
+
+    def _one_by_one(self, called: Operator, arguments: tuple[Any, ...]) -> list[Tensor]:
+        """The batches of the results, by a call for each element."""
+        each = (self.mapped(arguments, itemgetter(at)) for at in range(self.size))
+        results = [list(tensors_in(_call(called, given))) for given in each]
+        return [stack(each) for each in zip(*results, strict=True)]
+
+    def _elements(self, expected: Any, batches: Iterator[Tensor]) -> Any:
+        """The results in their structure, each a tensor that stands for its batch."""
+        if isinstance(expected, Tensor):
+            return self.element(next(batches))
+        if isinstance(expected, (tuple, list)):
+            parts = [self._elements(each, batches) for each in expected]
+            return type(expected)(*parts) if hasattr(expected, "_fields") else type(expected)(parts)
+        raise UnsupportedModeError("vmap: an operator returns what is no tensor")
+
+    def mapped(self, value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+        """Arguments with each element changed, by way of its batch; others stay."""
+        if isinstance(value, Tensor):
+            batch = self.batch(value)
+            return value if batch is None else change(batch)
+        return type(value)(self.mapped(each, change) for each in value) if isinstance(value, (tuple, list)) else value
+
+
+def _without_memory(value: Any) -> Any:
+    """Arguments with tensors of the same form that have no memory."""
+    if isinstance(value, Tensor):
+        form = value.geometry
+        return value if value.is_meta else new_tensor(geometry(form.dtype, _META, form.shape, form.strides))
+    return type(value)(map(_without_memory, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _without_batches(state: State) -> State:
+    """The state in which operators compute on the tensors themselves, those of nested batches too."""
+    modes = tuple(each for each in state.modes if not isinstance(each, Batches))
+    others = any(getattr(each, "dispatch_key", None) is _MODES for each in modes)
+    return state.change(modes=modes, include=state.include if others else state.include - KeySet(_MODES))
+
+
+_WITHOUT_BATCHES = Guard(_without_batches, keep=True)
+
+# --------------------------------------------------------------------------------------------------------------- rules
+
+Rule = Callable[[Batches, Operator, tuple[Any, ...], Any], Any]
+
+
+@lru_cache(maxsize=1024)
+def _refusal(called: Operator) -> str:
+    """Why an operator cannot be called for all elements together, nor for each of them; empty where it can."""
+    if called.schema.kind is not SchemaKind.functional or called.schema.is_mutable:
+        return "writes a tensor"
+    if "empty" in called.name:  # what fills it is no operator
+        return "gives memory as it is"
+    return "draws random numbers" if "nondeterministic_seeded" in called.tags else ""
+
+
+def _rule_of(called: Operator) -> Rule | None:
+    """The rule that follows from what defines an operator."""
+    kernel = called.entry(_CPU).kernel
+    if isinstance(kernel, ViewKernel):
+        return _viewed
+    if not isinstance(kernel, StructuredKernel):
+        return None
+    kind = kernel.definition.kind
+    return _broadcast if kind == "pointwise" else _along_rows if kind in _ROWS else None
+
+
+def _is_body(called: Operator) -> bool:
+    """Whether one function of Python serves tensors with memory and without, and so calls operators."""
+    kernel, other = called.entry(_CPU).kernel, called.entry(DispatchKey("Meta")).kernel
+    return isinstance(kernel, PythonKernel) and isinstance(other, PythonKernel) and kernel.function is other.function
+
+
+def _call(called: Operator, arguments: tuple[Any, ...]) -> Any:
+    given, named = box(called, arguments)
+    return called.function(*given, **named)
+
+
+def _broadcast(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """The batch first, then dimensions of size 1, then the element's own."""
+    ndim = max(each.ndim for each in tensors_in(arguments))
+
+    def aligned(batch: Tensor) -> Tensor:
+        return batch.reshape(batch.shape[0], *(1,) * (ndim + 1 - batch.ndim), *batch.shape[1:])
+
+    return _call(called, batches.mapped(arguments, aligned))
+
+
+def _along_rows(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """The dimensions one place further back; a second batch has to lie as the first one does."""
+    first, *others = tensors_in(arguments)
+    if any(batches.batch(each) is not None and each.ndim != first.ndim for each in others):
+        raise UnsupportedModeError("vmap: rows of batches of several forms")
+    called, arguments = _with_dimensions(called, arguments)
+    names = [each.python_name for each in called.schema.arguments]
+    values = list(batches.mapped(arguments, lambda batch: batch))
+    values[0] = batches.whole(first)
+    for place, name in enumerate(names):
+        if name in _DIMENSIONS:
+            values[place] = shifted(values[place], first.ndim)
+    return _call(called, tuple(values))
+
+
+def _with_dimensions(called: Operator, arguments: tuple[Any, ...]) -> tuple[Operator, tuple[Any, ...]]:
+    """A reduction of all elements as one that says over which dimensions: ``sum(x)`` is ``sum(x, dim=None)``."""
+    names = [each.python_name for each in called.schema.arguments]
+    if any(each in names for each in _DIMENSIONS):
+        return called, arguments
+    given = dict(zip(names, arguments, strict=True))
+    for other in called.packet.overloads.values():
+        theirs = {each.python_name: each.default and each.default.value for each in other.schema.arguments}
+        if "dim" in theirs and names == [each for each in theirs if each in names] and not other.schema.is_mutable:
+            return other, tuple((theirs | given | {"dim": None}).values())
+    return called, arguments
+
+
+def _viewed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """The steps of the element's view, and that of the batch before them."""
+    viewed = arguments[0]
+    batch = batches.whole(viewed)
+    if expected.dtype is not batch.dtype:
+        raise UnsupportedModeError("vmap: a view of another dtype")
+    before = batch.storage_offset() + expected.storage_offset() - viewed.storage_offset()
+    return batch.as_strided((batches.size, *expected.shape), (batch.stride(0), *expected.stride()), before)
+
+
+def _as_it_is(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """One dimension more in front makes no difference."""
+    return _call(called, batches.mapped(arguments, lambda batch: batch))
+
+
+def _product(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """A product of matrices for each element; vectors are rows on the left, and columns on the right."""
+    left, right = (batches.mapped(each, lambda batch: batch) for each in arguments)
+    is_row, is_column = arguments[0].ndim == 1, arguments[1].ndim == 1
+    made = matmul(left.unsqueeze(-2) if is_row else left, right.unsqueeze(-1) if is_column else right)
+    made = made.squeeze(-1) if is_column else made
+    return made.squeeze(-1) if is_row else made
+
+
+def _sum_of_product(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """``beta * self + alpha * (left @ right)``"""
+    self, left, right, beta, alpha = arguments
+    made = _product(batches, called, (left, right), expected)
+    made = made if alpha == 1 else mul(made, alpha)
+    added = batches.whole(self.expand(expected.shape)) if batches.batch(self) is None else batches.batch(self)
+    assert added is not None
+    added = added.reshape(batches.size, *(1,) * (made.ndim - added.ndim), *added.shape[1:])
+    return made if beta == 0 else add(made, added if beta == 1 else mul(added, beta))
+
+
+def _taken(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """Positions along a dimension of each element, the same for all or others for each."""
+    first, dim, *rest = arguments
+    values = [batches.whole(each) if isinstance(each, Tensor) else each for each in rest]
+    return _call(called, (batches.whole(first), shifted(dim, first.ndim), *values))
+
+
+def _joined(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """Tensors one after another, in each element."""
+    tensors, dim = arguments
+    return _call(called, ([batches.whole(each) for each in tensors], shifted(dim, tensors[0].ndim)))
+
+
+def _selected(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """Slices of each element at the same positions."""
+    first, dim, index = arguments
+    if batches.batch(index) is not None:
+        raise UnsupportedModeError("vmap: other positions for each element")
+    return _call(called, (batches.whole(first), shifted(dim, first.ndim), index))
+
+
+def _indexed(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """Positions along several dimensions: the same for all elements, or others for each."""
+    first, indices = arguments
+    given = [each for each in indices if each is not None]
+    if all(batches.batch(each) is None for each in given):
+        return _call(called, (batches.whole(first), (None, *indices)))
+    if len(given) < len(indices):
+        raise UnsupportedModeError("vmap: dimensions between those that are indexed")
+    ndim = max(each.ndim for each in given)
+    places = [
+        each.reshape(each.shape[0], *(1,) * (ndim + 1 - each.ndim), *each.shape[1:])
+        for each in map(batches.whole, given)
+    ]
+    elements = arange(batches.size, device=places[0].device).reshape(batches.size, *(1,) * ndim)
+    return _call(called, (batches.whole(first), (elements, *places)))
+
+
+def _folded(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """The batch and the first dimension of its elements, which operators of images treat alike, as one."""
+    first, *others = arguments
+    if any(batches.batch(each) is not None for each in tensors_in(others)):
+        raise UnsupportedModeError("vmap: other weights for each element")
+    made = _call(called, (batches.whole(first).flatten(0, 1), *others))
+    return [each.unflatten(0, (batches.size, first.shape[0])) for each in tensors_in(made)]
+
+
+def _new(batches: Batches, called: Operator, arguments: tuple[Any, ...], expected: Any) -> Any:
+    """A tensor whose elements are told, for each element of the batch."""
+    first, size, *rest = arguments
+    return _call(called, (batches.whole(first), (batches.size, *size), *rest))
+
+
+def _named(rule: Rule, names: str) -> dict[str, Rule]:
+    return {f"aten::{each}": rule for each in names.split()}
+
+
+# What is no definition of one of the kinds above, but known to do the same to each of many.
+_BY_NAME: dict[str, Rule] = {
+    **_named(_product, "mm bmm mv dot"),
+    **_named(_sum_of_product, "addmm addmv baddbmm"),
+    **_named(_broadcast, "masked_fill.Scalar masked_fill.Tensor where.Scalar where.ScalarSelf where.ScalarOther"),
+    **_named(_as_it_is, "clone _to_copy zeros_like ones_like full_like constant_pad_nd embedding"),
+    # Matrices are the last two dimensions.
+    **_named(
+        _as_it_is, "_linalg_det _linalg_slogdet _linalg_eigh _linalg_svd linalg_qr linalg_inv_ex linalg_cholesky_ex"
+    ),
+    **_named(_as_it_is, "linalg_lu_factor_ex linalg_lu linalg_matrix_exp"),
+    **_named(_along_rows, "sort sort.stable topk flip _fft_r2c _fft_c2r _fft_c2c"),
+    **_named(_taken, "gather scatter.src scatter_add"),
+    **_named(_selected, "index_select"),
+    **_named(_indexed, "index.Tensor"),
+    **_named(_joined, "cat"),
+    **_named(_new, "new_zeros new_ones new_full"),
+    **_named(_folded, "convolution avg_pool2d avg_pool3d max_pool2d_with_indices max_pool3d_with_indices"),
+    **_named(
+        _folded, "_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d im2col col2im"
+    ),
+    **_named(_folded, "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d"),
+    **_named(_folded, "upsample_trilinear3d upsample_bicubic2d reflection_pad2d replication_pad2d"),
+}

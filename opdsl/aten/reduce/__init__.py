@@ -1,0 +1,1 @@
+"""Sums, extrema, statistics and scans: what is computed of many elements."""

@@ -1,0 +1,275 @@
+"""Differences of neighbours, sums of trapezoids, and how variables vary together.
+
+The rules are those of ATen/native/ReduceOps.cpp, Integration.cpp and Correlation.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten._shared.checks import holds, real, write_cast
+from opdsl.aten.linalg.matrix_products import mm
+from opdsl.aten.pointwise.complex_parts import complex_of
+from opdsl.aten.shape.complex_views import imag as imaginary_parts
+from opdsl.aten.shape.complex_views import real as real_parts
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import op
+from opdsl.dispatch.warning import warn
+from opdsl.errors import DimensionError, DTypeError
+from opdsl.kernels import check, write_out
+from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+# ---------------------------------------------------------------------------------------------------------------- diff
+
+
+def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
+    """That a tensor can stand before or behind another along a dimension.
+
+    Raises:
+        ShapeError: it cannot.
+    """
+    if other is None:
+        return
+    check(other.ndim == self.ndim, "diff expects prepend or append to be the same dimension as input")
+    for dim, (ours, theirs) in enumerate(zip(self.shape, other.shape, strict=True)):
+        check(
+            dim == place or ours == theirs,
+            "diff expects the shape of tensor to prepend or append to match that of input except along the "
+            f"differencing dimension; input.size({dim}) = {ours}, but got tensor.size({dim}) = {theirs}",
+        )
+
+
+@op("aten::diff", variants="function, method")
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+
+    prepend, append: what is put before and behind ``self`` first.
+    """
+    check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
+    dimension = wrap_dimension(dim, self.ndim)
+    check_beside(self, prepend, dimension)
+    check_beside(self, append, dimension)
+    check(n >= 0, f"order must be non-negative but got {n}")
+    if n == 0:
+        return self.clone()
+    if prepend is not None or append is not None:
+        self = cat([each for each in (prepend, self, append) if each is not None], dimension)
+    for _ in range(min(n, self.shape[dimension])):
+        size = self.shape[dimension] - 1
+        behind, before = self.narrow(dimension, 1, size), self.narrow(dimension, 0, size)
+        self = behind.logical_xor(before) if self.dtype is bool_ else behind - before
+    return self
+
+
+@diff.out_variant()
+def diff_out(
+    self: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``diff`` into a given tensor."""
+    write = write_cast if n else write_out
+    return write("aten::diff.out", out, diff(self, n, dim, prepend, append))
+
+
+# ---------------------------------------------------------------------------------------------------------- trapezoids
+
+
+def dimension_of(y: Tensor, dim: int) -> int:
+    """The dimension that samples lie along, counted from the first.
+
+    Raises:
+        DimensionError: there is none.
+    """
+    if y.ndim == 0:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dimension(dim, y.ndim)
+
+
+def pairs_of(y: Tensor, dim: int) -> Tensor:
+    """The sums of neighbours along a dimension."""
+    size = max(y.shape[dim] - 1, 0)
+    return y.narrow(dim, 0, size) + y.narrow(dim, y.shape[dim] - size, size)
+
+
+def widths_of(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
+    """The distances between points, one for each pair of samples.
+
+    Raises:
+        ShapeError: there is not one point for each sample.
+    """
+    if x.ndim == 1:
+        check(x.shape[0] == y.shape[dim], f"{name}: There must be one `x` value for each sample point")
+        x = x.view([x.shape[0] if each == dim else 1 for each in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = x.view((*(1,) * (y.ndim - x.ndim), *x.shape))
+    place = dim - y.ndim
+    size = max(x.shape[place] - 1, 0)
+    return x.narrow(place, x.shape[place] - size, size) - x.narrow(place, 0, size)
+
+
+def step_of(name: str, y: Tensor, dx: complex) -> float:
+    """The distance of all neighbours.
+
+    Raises:
+        ShapeError: samples are bools, or the distance is no real number.
+    """
+    check(y.dtype is not bool_, f"{name}: received a bool input for `y`, but bool is not supported")
+    check(not isinstance(dx, (complex, bool)), f"{name}: Currently, we only support dx as a real number.")
+    return float(real(dx))
+
+
+def require_numbers(name: str, y: Tensor, x: Tensor) -> None:
+    """That samples and points are no bools.
+
+    Raises:
+        ShapeError: they are.
+    """
+    check(
+        bool_ not in (y.dtype, x.dtype),
+        f"{name}: received a bool input for `x` or `y`, but bool is not supported",
+    )
+
+
+def without(y: Tensor, dim: int) -> Tensor:
+    """Zeros of the shape without a dimension."""
+    return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
+
+
+@op("aten::trapezoid.x")
+def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    dimension = dimension_of(y, dim)
+    if y.shape[dimension] == 0:
+        return without(y, dimension)
+    require_numbers("trapezoid", y, x)
+    return (pairs_of(y, dimension) * widths_of("trapezoid", y, x, dimension)).sum([dimension]) / 2.0
+
+
+@trapezoid.overload("dx")
+def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
+    dimension = dimension_of(y, dim)
+    if y.shape[dimension] == 0:
+        return without(y, dimension)
+    step = step_of("trapezoid", y, dx)
+    return (y.sum([dimension]) - (y.select(dimension, 0) + y.select(dimension, -1)) * 0.5) * step
+
+
+@op("aten::trapz.x")
+def trapz(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """An older name of ``trapezoid``."""
+    return trapezoid(y, x, dim=dim)
+
+
+@trapz.overload("dx")
+def trapz_dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """An older name of ``trapezoid``."""
+    return trapezoid_dx(y, dx=dx, dim=dim)
+
+
+@op("aten::cumulative_trapezoid.x")
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    dimension = dimension_of(y, dim)
+    require_numbers("cumulative_trapezoid", y, x)
+    return (pairs_of(y, dimension) * widths_of("cumulative_trapezoid", y, x, dimension)).cumsum(dimension) / 2.0
+
+
+@cumulative_trapezoid.overload("dx")
+def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
+    step = step_of("cumulative_trapezoid", y, dx)
+    dimension = dimension_of(y, dim)
+    return (pairs_of(y, dimension) * (step / 2.0)).cumsum(dimension)
+
+
+# ---------------------------------------------------------------------------------------------------------- covariance
+
+
+def check_weights(name: str, weights: Tensor, count: int, *, whole: bool) -> None:
+    """That there is one weight for each observation, and none is negative.
+
+    Raises:
+        ShapeError, DTypeError: they are no weights.
+    """
+    check(
+        weights.ndim <= 1,
+        f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions",
+    )
+    kind = Category.INT if whole else Category.FLOAT
+    if weights.dtype.category is not kind:
+        wanted = "integral" if whole else "floating point"
+        raise DTypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {weights.dtype}")
+    check(
+        weights.numel() == count,
+        f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+        f"{weights.numel()} != {count}",
+    )
+    check(holds(weights >= 0), f"cov(): {name} cannot be negative")
+
+
+@op("aten::cov", variants="function, method")
+def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariance matrix of variables, one a row, from their observations, one a column.
+
+    Args:
+        self: the observations; a vector is one variable.
+        correction: what the number of observations is lessened by.
+        fweights: how often each observation is there.
+        aweights: how much each observation counts.
+    """
+    check(
+        self.ndim <= 2,
+        f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions",
+    )
+    check(self.dtype is not bool_, "cov(): bool dtype is not supported for input")
+    rows = self.reshape((1, self.numel())) if self.ndim < 2 else self
+    count = rows.shape[1]
+    weights: Any = None
+    if fweights is not None:
+        check_weights("fweights", fweights, count, whole=True)
+        weights = fweights
+    if aweights is not None:
+        check_weights("aweights", aweights, count, whole=False)
+        weights = aweights if weights is None else weights * aweights
+    total: Any = count if weights is None else weights.sum()
+    check(weights is None or holds(total != 0), "cov(): weights sum to zero, can't be normalized")
+    mean = (rows if weights is None else rows * weights).sum([1])
+    mean = mean / total if count or weights is not None else mean / mean.new_zeros(())
+    divisor: Any = total - correction
+    if aweights is not None and correction != 0:
+        divisor = total - correction * (weights * aweights).sum() / total
+    if not (holds(divisor > 0) if isinstance(divisor, Tensor) else divisor > 0):
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+        divisor = rows.new_zeros(())
+    rows = rows - mean.unsqueeze(1)
+    product = mm(rows, (rows if weights is None else rows * weights).t().conj())
+    covariance: Tensor = product / divisor
+    return covariance.squeeze()
+
+
+@op("aten::corrcoef", variants="function, method")
+def corrcoef(self: Tensor) -> Tensor:
+    """The correlation coefficients of variables, one a row, from their observations, one a column."""
+    check(
+        self.ndim <= 2,
+        f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions",
+    )
+    found = cov(self)
+    if found.ndim == 0:
+        return found / found
+    variances = found.diag()
+    deviations = (real_parts(variances) if found.is_complex() else variances).sqrt()
+    found = found / deviations.view((-1, 1)) / deviations.view((1, -1))
+    if found.is_complex():
+        return complex_of(real_parts(found).clip(-1, 1), imaginary_parts(found).clip(-1, 1))
+    return found.clip(-1, 1)

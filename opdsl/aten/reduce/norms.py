@@ -1,0 +1,263 @@
+"""Norms of vectors, over all elements or along dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.reduce.sums import restore_dims
+from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions, square
+from opdsl.declare import Out, op, traceable
+from opdsl.kernels import check
+from opdsl.runtime import DType, Tensor, promote_types
+from opdsl.schema.vocabulary import Scalar
+
+
+def magnitude(x: float) -> float:
+    return abs(x)
+
+
+def one_unless_zero(x: float) -> float:
+    return 1.0 if x != 0 else 0.0
+
+
+def plus(a: float, b: float) -> float:
+    return a + b
+
+
+def larger(a: float, b: float) -> float:
+    return max(a, b)
+
+
+def smaller(a: float, b: float) -> float:
+    return min(a, b)
+
+
+def root_of_squares(total: float, count: int) -> float:
+    return math.sqrt(total)
+
+
+def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
+    """The scalar functions of a norm.
+
+    Args:
+        norm: the operator.
+        name: of the argument that says which norm.
+        powers, roots: the general case: the power of a magnitude, and the root of the sum of the powers.
+    """
+    common: dict[str, Any] = {"accumulators": ("real",), "promote": "floating"}
+    for order in (2, None) if name == "p" else (2,):
+        when = {name: order}
+        norm.reduction(init=0, lift=square, finish=root_of_squares, when=when, **common)(plus)
+    norm.reduction(init=0, lift=magnitude, when={name: 1}, **common)(plus)
+    norm.reduction(init=0, lift=one_unless_zero, when={name: 0}, **common)(plus)
+    norm.reduction(init=0, lift=magnitude, when={name: math.inf}, **common)(larger)
+    norm.reduction(init=math.inf, lift=magnitude, when={name: -math.inf}, **common)(smaller)
+    norm.reduction(init=0, lift=powers, finish=roots, **common)(plus)
+
+
+@op("aten::linalg_vector_norm", variants="function", tags="reduction", python_module="linalg", out=True)
+def linalg_vector_norm(
+    self: Tensor,
+    ord: Scalar = 2,
+    dim: Dimensions | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
+    largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0."""
+    ...
+
+
+@linalg_vector_norm.meta
+def linalg_vector_norm_meta(ctx, self, ord, dim, keepdim, dtype):
+    name = "linalg.vector_norm"
+    check(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}",
+    )
+    check_identity(self, ord, dim)
+    check_norm_dtype(name, self.dtype, dtype)
+
+
+def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
+    """Norms that have no value for no elements.
+
+    Raises:
+        ShapeError: there are none to fold, or ``ord`` is complex.
+    """
+    check(not isinstance(ord, complex), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    if self.numel() or not (ord < 0 or ord == math.inf):
+        return
+    dims = (dim,) if isinstance(dim, int) else dim
+    check(
+        bool(dims),
+        f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an "
+        "identity",
+    )
+    for each in dims:
+        check(
+            self.shape[each] != 0,
+            f"linalg.vector_norm cannot compute the {ord} norm on the dimension {each} because this dimension is empty "
+            "and the operation does not have an identity",
+        )
+
+
+def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
+    """That ``dtype=`` is of the input's kind, and not narrower.
+
+    Raises:
+        ShapeError: it is not.
+    """
+    if wanted is None:
+        return
+    check(
+        wanted.is_floating_point or wanted.is_complex,
+        f"{name}: dtype should be floating point or complex. Got {wanted.scalar_type}",
+    )
+    kind = "complex" if source.is_complex else "real"
+    check(
+        wanted.is_complex == source.is_complex,
+        f"{name}: dtype should be {kind} for {kind} inputs. Got {wanted.scalar_type}",
+    )
+    check(
+        can_hold(source, wanted),
+        f"{name}: the dtype of the input ({source.scalar_type}) should be convertible without narrowing to the "
+        f"specified dtype ({wanted.scalar_type})",
+    )
+
+
+def can_hold(source: DType, wanted: DType) -> bool:
+    return promote_types(source, wanted) is wanted
+
+
+def power_of_ord(x: float, ord: float) -> float:
+    return math.pow(abs(x), ord)
+
+
+def root_of_ord(total: float, count: int, ord: float) -> float:
+    return math.pow(total, 1.0 / ord)
+
+
+attach_norms(linalg_vector_norm, "ord", power_of_ord, root_of_ord)
+
+
+def power_of_p(x: float, p: float) -> float:
+    return math.pow(abs(x), p)
+
+
+def root_of_p(total: float, count: int, p: float) -> float:
+    return math.pow(total, 1.0 / p)
+
+
+@op("aten::norm.ScalarOpt_dim", variants=BOTH, out=Out("norm.out"), **ENTRY)
+def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = False) -> Tensor:
+    """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    ...
+
+
+@norm_dim.meta
+def norm_dim_meta(ctx, self, p, dim, keepdim):
+    check_norm(self, p, dim)
+
+
+attach_norms(norm_dim, "p", power_of_p, root_of_p)
+
+
+def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
+    """``norm_backward`` of ATen; 0 where the norm is."""
+    self = self.to(promote_types(self.dtype, result.dtype))
+    spread, norm = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    order = 2.0 if p is None else float(p)
+    direction, size = self.sgn(), self.abs()
+    if order == 0:
+        return grad.new_zeros(self.shape)
+    if order == 1:
+        return direction * spread
+    vanishing, norm = norm == 0, norm.masked_fill(norm == 0, 1)
+    if order == 2:
+        return (self * (spread / norm)).masked_fill(vanishing, 0)
+    if math.isinf(order):
+        hits = (size == norm.masked_fill(vanishing, 0)).to(size.dtype)
+        return direction * (spread / hits.sum(dim or None, True)) * hits
+    slope = where(size == 0, 0.0, size.masked_fill(size == 0, 1).pow(order - 1))
+    return (direction * slope * (spread / norm.pow(order - 1))).masked_fill(vanishing, 0)
+
+
+@linalg_vector_norm.derivative("self")
+def vector_norm_derivative(grad, self, result, ord, dim, keepdim):
+    return norm_gradient(grad, self, result, ord, dim, keepdim)
+
+
+@norm_dim.derivative("self")
+def norm_dim_derivative(grad, self, result, p, dim, keepdim):
+    return norm_gradient(grad, self, result, p, dim, keepdim)
+
+
+@norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
+def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, *, dtype: DType) -> Tensor:
+    """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    ...
+
+
+@norm_dim_dtype.meta
+def norm_dim_dtype_meta(ctx, self, p, dim, keepdim, dtype):
+    check_norm(self, p, dim)
+    check_norm_dtype("norm()", self.dtype, dtype)
+
+
+attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
+
+
+@norm_dim_dtype.derivative("self")
+def norm_dim_dtype_derivative(grad, self, result, p, dim, keepdim):
+    return norm_gradient(grad, self, result, p, dim, keepdim)
+
+
+def check_norm(self: Tensor, p: Any, dim: Any) -> None:
+    """That the elements have a norm.
+
+    Raises:
+        ShapeError: they are integers, or there are none.
+    """
+    check(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",
+    )
+    check_identity(self, 2 if p is None else p, dim)
+
+
+@norm_dim.overload("Scalar", variants=BOTH, out=True, **ENTRY)
+def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
+    """The norm of all elements."""
+    ...
+
+
+@norm_all.kernel("CompositeExplicitAutograd")
+@traceable
+def norm_all_kernel(self, p):
+    return norm_dim(self, p, ())
+
+
+@norm_all.derivative("self")
+def norm_all_derivative(grad, self, result, p):
+    return norm_gradient(grad, self, result, p, None, False)
+
+
+@norm_dim.overload("ScalarOpt_dtype", variants=BOTH, out=True, **ENTRY)
+def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
+    """The norm of all elements, which become ``dtype`` first."""
+    ...
+
+
+@norm_all_dtype.kernel("CompositeExplicitAutograd")
+@traceable
+def norm_all_dtype_kernel(self, p, dtype):
+    return norm_dim_dtype(self, p, (), False, dtype=dtype)
+
+
+@norm_all_dtype.derivative("self")
+def norm_all_dtype_derivative(grad, self, result, p):
+    return norm_gradient(grad, self, result, p, None, False)

@@ -1,0 +1,394 @@
+"""Medians, quantiles, and the element that is there most often.
+
+The rules are those of ATen/native/Sorting.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from opdsl.aten._shared.checks import holds
+from opdsl.aten.create.like_factories import full_like
+from opdsl.aten.create.ranges import arange_end
+from opdsl.aten.index.sorting import WrittenOrdered, sort, sort_stable
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.reduce.extrema import ValuesAndIndices, selected_derivative
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import op
+from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, resize_output, step, write_out
+from opdsl.runtime import (
+    Array,
+    Category,
+    Tensor,
+    bfloat16,
+    bool_,
+    cpu,
+    float32,
+    float64,
+    int64,
+    require_no_overlap,
+    wrap_dimension,
+)
+from opdsl.schema import Alias
+from opdsl.schema.spelling import spelled
+
+BOTH = "function, method"
+LINEAR = spelled("linear", "'linear'")
+INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+# The largest length whose positions float32 counts without gaps.
+_LONGEST = 1 << 24
+
+
+def require_elements(operator: str, self: Tensor, place: int) -> None:
+    """That there is an element to choose along a dimension.
+
+    Raises:
+        DimensionError: there is none.
+    """
+    if self.ndim and self.shape[place] == 0:
+        raise DimensionError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
+
+
+def without(found: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndices:
+    """Elements that were chosen along a dimension, without that dimension unless it is kept."""
+    if keepdim or found.values.ndim == 0:
+        return found
+    return ValuesAndIndices(found.values.squeeze(dim), found.indices.squeeze(dim))
+
+
+def write_found(operator: str, self: Tensor, found: ValuesAndIndices, values: Tensor, indices: Tensor) -> None:
+    """Write what was chosen into given tensors.
+
+    Raises:
+        OverlapError: they share memory with the tensor it was chosen from.
+    """
+    require_no_overlap(values, self, operator)
+    for out, each in zip((values, indices), found, strict=True):
+        resize_output(out, each.shape)
+        copy_(out, each)
+
+
+# -------------------------------------------------------------------------------------------------------------- median
+
+
+def require_ordered(operator: str, self: Tensor) -> None:
+    """That PyTorch has a kernel for the dtype.
+
+    Raises:
+        UnsupportedDTypeError: it has none.
+    """
+    if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
+        raise UnsupportedDTypeError(
+            f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
+    """Where the median stands along a dimension, which is kept: the first of equal ones, and of NaN unless skipped."""
+    size = self.shape[place]
+    numbers = size - self.isnan().sum([place], True)
+    nths = (numbers - 1).clamp_min(0).div(2, rounding_mode="floor")
+    if not skips_nan:
+        nths = where(numbers < size, numbers, nths)  # NaN come last
+    return sort_stable(self, stable=True, dim=place)[1].gather(place, nths)
+
+
+@step
+def write_median(source: Array, skips_nan: bool, out: Array) -> None:
+    """The median of all elements, of which there is one; found by selection, where nobody asks where it stands."""
+    elements = source.reshape(-1)
+    numbers = elements.size
+    if elements.dtype.kind == "f":
+        numbers -= int(numpy.count_nonzero(numpy.isnan(elements)))
+        if numbers == 0 or not (skips_nan or numbers == elements.size):
+            out[...] = math.nan
+            return
+    nth = (numbers - 1) // 2
+    out[...] = numpy.partition(elements, nth)[nth]  # NaN come last
+
+
+def median_along(operator: str, self: Tensor, dim: int, keepdim: bool, *, skips_nan: bool) -> ValuesAndIndices:
+    """The medians along a dimension, and where they stand."""
+    dimension = wrap_dimension(dim, self.ndim)
+    require_elements(operator, self, dimension)
+    require_ordered("median_out", self)
+    if self.ndim == 0:
+        return ValuesAndIndices(self.clone(), self.new_zeros((), dtype=int64))
+    shape = (*self.shape[:dimension], 1, *self.shape[dimension + 1 :])
+    if self.is_meta or 0 in shape:
+        indices = self.new_empty(shape, dtype=int64)
+    else:
+        indices = place_of_median(self, dimension, skips_nan=skips_nan)
+    return without(ValuesAndIndices(self.gather(dimension, indices), indices), dimension, keepdim)
+
+
+def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
+    """Declare a median of all elements, and of those along a dimension.
+
+    Args:
+        name: of the packet.
+        skips_nan: whether NaN are left out; otherwise each is the median.
+        text: what is said of NaN.
+    """
+
+    @op(f"aten::{name}", variants=BOTH, autogen=f"{name}.out")
+    def median(self: Tensor) -> Tensor: ...
+
+    median.__doc__ = f"The median of all elements, the lower one of two; {text}."
+
+    @median.kernel("CPU", "CUDA", "Meta")
+    def median_kernel(self):
+        require_ordered("median_cpu", self)
+        if self.numel() == 0:
+            return self.new_full((), math.nan, dtype=float64).to(self.dtype)
+        if self.device is cpu and self.dtype is not bfloat16:
+            made = self.new_empty(())
+            write_median(self, skips_nan, made)
+            return made
+        return median_along(name, self.flatten(), 0, False, skips_nan=skips_nan).values
+
+    @median.derivative("self")
+    def median_derivative(grad, self, result):
+        hits = where(result.isnan(), self.isnan(), self == result)
+        return hits * (grad / hits.sum())
+
+    @median.overload("dim", variants=BOTH)
+    def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
+
+    median_dim.__doc__ = f"The medians along a dimension and their positions, the lower one of two; {text}."
+
+    @median_dim.kernel("CompositeExplicitAutograd")
+    def median_dim_kernel(self, dim, keepdim):
+        return median_along(name, self, dim, keepdim, skips_nan=skips_nan)
+
+    median_dim.derivative("self")(selected_derivative)
+
+    @median_dim.out_variant(f"{name}.dim_values")
+    def median_dim_out(
+        self: Tensor,
+        dim: int,
+        keepdim: bool = False,
+        *,
+        values: Tensor[Alias("a", write=True)],
+        indices: Tensor[Alias("b", write=True)],
+    ) -> WrittenOrdered:
+        """The medians along a dimension into given tensors."""
+        ...
+
+    @median_dim_out.kernel("CPU", "CUDA", "Meta")
+    def median_dim_out_kernel(self, dim, keepdim, values, indices):
+        require_ordered("median_out", self)
+        if values.dtype is not self.dtype:
+            raise DTypeError(
+                f"Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
+                f"{values.dtype.scalar_type} does not equal {self.dtype.scalar_type} (while checking arguments for "
+                f"{name})"
+            )
+        if indices.dtype is not int64:
+            raise DTypeError(
+                f"Expected tensor for argument #1 'indices' to have scalar type Long; but got "
+                f"{indices.dtype.scalar_type} instead (while checking arguments for {name})"
+            )
+        found = median_along(name, self, dim, keepdim, skips_nan=skips_nan)
+        write_found(f"aten::{name}.dim_values", self, found, values, indices)
+        return values, indices
+
+    return median
+
+
+median = declare_median("median", skips_nan=False, text="NaN where there is one")
+nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN are left out")
+
+
+# ---------------------------------------------------------------------------------------------------------------- mode
+
+
+@op("aten::mode", variants=BOTH)
+def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices:
+    """The element that is most often along a dimension, the least of several, and where one of them stands."""
+    ...
+
+
+@mode.kernel("CPU", "CUDA", "Meta")
+def mode_kernel(self, dim, keepdim):
+    dimension = wrap_dimension(dim, self.ndim)
+    require_elements("mode", self, dimension)
+    if self.ndim == 0:
+        return ValuesAndIndices(self.clone(), self.new_zeros((), dtype=int64))
+    if self.dtype.category is Category.COMPLEX:
+        raise UnsupportedDTypeError(f"\"mode_cpu\" not implemented for '{self.dtype.scalar_type}'. There is no order.")
+    size = self.shape[dimension]
+    ordered, order = sort(self, dimension)
+    # How long the run of equal elements is that ends at each place: the first of the longest ones is the mode.
+    positions = arange_end(size, device=self.device).reshape((-1, *(1,) * (self.ndim - 1 - dimension)))
+    begins = ordered.narrow(dimension, 1, size - 1) != ordered.narrow(dimension, 0, size - 1)
+    first = begins.new_zeros((*self.shape[:dimension], 1, *self.shape[dimension + 1 :]))
+    lengths = positions - (cat((first, begins), dimension) * positions).cummax(dimension)[0]
+    indices = order.gather(dimension, lengths.argmax(dimension, True))
+    return without(ValuesAndIndices(self.gather(dimension, indices), indices), dimension, keepdim)
+
+
+mode.derivative("self")(selected_derivative)
+
+
+@mode.out_variant("mode.values")
+def mode_out(
+    self: Tensor,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    values: Tensor[Alias("a", write=True)],
+    indices: Tensor[Alias("b", write=True)],
+) -> WrittenOrdered:
+    """``mode`` into given tensors."""
+    ...
+
+
+@mode_out.kernel("CompositeExplicitAutograd")
+def mode_out_kernel(self, dim, keepdim, values, indices):
+    found = mode(self, dim, keepdim)
+    for out, wanted, name in ((values, self.dtype, "values"), (indices, int64, "indices")):
+        if out.dtype is not wanted:
+            raise DTypeError(
+                f"expected scalar type '{wanted.scalar_type}' but got '{out.dtype.scalar_type}' for {name} output"
+            )
+    write_found("aten::mode.values", self, found, values, indices)
+    return values, indices
+
+
+# ----------------------------------------------------------------------------------------------------------- quantiles
+
+
+def require_quantiles(self: Tensor, q: Tensor) -> None:
+    """That quantiles can be computed (``quantile_checks``).
+
+    Raises:
+        ShapeError, DTypeError: they cannot.
+    """
+    check(self.numel() > 0, "quantile() input tensor must be non-empty")
+    check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
+    if self.dtype not in (float32, float64):
+        raise DTypeError("quantile() input tensor must be either float or double dtype")
+    if q.dtype is not self.dtype:
+        raise DTypeError("quantile() q tensor must be same dtype as the input tensor")
+
+
+def ranks_of(ordered: Tensor, q: Tensor, *, skips_nan: bool) -> Tensor:
+    """Where quantiles stand in rows in order, with fractions; that of a row of NaN leads to one."""
+    is_nan = ordered.isnan()
+    if skips_nan:
+        return (q * (is_nan.logical_not().sum([-1], True) - 1)).clamp_min(0)
+    last = ordered.shape[-1] - 1
+    return where(is_nan.any(-1, True), last, q * last)
+
+
+def between(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
+    """The elements of rows in order at ranks, or between two of them."""
+    if interpolation in ("lower", "higher", "nearest"):
+        rounded = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
+        return ordered.gather(-1, rounded.to(int64))
+    below = ranks.to(int64)
+    weights = full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+    return ordered.gather(-1, below).lerp(ordered.gather(-1, ranks.ceil().to(int64)), weights)
+
+
+def quantiles(
+    self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, *, skips_nan: bool
+) -> Tensor:
+    """The quantiles along a dimension, those of a vector ``q`` along a new first one (``quantile_compute``)."""
+    require_quantiles(self, q)
+    check(
+        interpolation in INTERPOLATIONS,
+        f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}",
+    )
+    dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
+    if self.device is cpu:
+        check(holds(q.ge(0).logical_and(q.le(1))), "quantile() q values must be in the range [0, 1]")
+    if dim is not None and self.ndim:
+        shape = (*self.shape[:dimension], *((1,) if keepdim else ()), *self.shape[dimension + 1 :])
+        rows = self if dimension == self.ndim - 1 else self.unsqueeze(-1).transpose(dimension, -1)
+    else:
+        shape, rows = (1,) * self.ndim if keepdim else (), self.flatten()
+    ordered = sort(rows)[0]
+    check(ordered.shape[-1] <= _LONGEST, "quantile() input tensor is too large")
+    ordered = ordered.reshape((*shape, ordered.shape[-1]))
+    ranks = ranks_of(ordered, q.reshape((-1,)), skips_nan=skips_nan)
+    # Rows that are all one have one row of ranks; each other has its own.
+    found = between(ordered, ranks.expand((*shape, q.numel())), interpolation)
+    return found.squeeze(-1) if q.ndim == 0 else found.unsqueeze(0).transpose(0, -1).squeeze(-1)
+
+
+def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
+    """Declare quantiles by a tensor and by a number.
+
+    Args:
+        name: of the packet.
+        skips_nan: whether NaN are left out.
+        text: what is said of NaN.
+    """
+
+    @op(f"aten::{name}", variants="method, function")
+    def quantile(
+        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
+    ) -> Tensor:
+        return quantiles(self, q, dim, keepdim, interpolation, skips_nan=skips_nan)
+
+    quantile.__doc__ = f"The elements below which shares ``q`` of all elements along a dimension lie; {text}."
+
+    @quantile.out_variant(f"{name}.out")
+    def quantile_out(
+        self: Tensor,
+        q: Tensor,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = LINEAR,
+        out: Tensor[Alias("a", write=True)],
+    ) -> Tensor[Alias("a", write=True)]:
+        """Quantiles into a given tensor."""
+        return write_quantiles(out, self, quantile(self, q, dim, keepdim, interpolation=interpolation))
+
+    @quantile.overload("scalar", variants="method, function")
+    def quantile_scalar(
+        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
+    ) -> Tensor:
+        check(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
+        return quantile(self, self.new_full((), q), dim, keepdim, interpolation=interpolation)
+
+    quantile_scalar.__doc__ = f"The element below which a share ``q`` of all elements along a dimension lies; {text}."
+
+    @quantile_scalar.out_variant(f"{name}.scalar_out")
+    def quantile_scalar_out(
+        self: Tensor,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = LINEAR,
+        out: Tensor[Alias("a", write=True)],
+    ) -> Tensor[Alias("a", write=True)]:
+        """A quantile into a given tensor."""
+        return write_quantiles(out, self, quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
+
+    return quantile
+
+
+def write_quantiles(out: Tensor, self: Tensor, found: Tensor) -> Tensor:
+    """Quantiles into a given tensor of the dtype of what they are of.
+
+    Raises:
+        DTypeError: it has another.
+    """
+    if out.dtype is not self.dtype:
+        raise DTypeError("quantile() out tensor must be same dtype as the input tensor")
+    resize_output(out, found.shape)
+    return write_out("aten::quantile.out", out, found)
+
+
+quantile = declare_quantile("quantile", skips_nan=False, text="NaN where there is one")
+nanquantile = declare_quantile("nanquantile", skips_nan=True, text="NaN are left out")

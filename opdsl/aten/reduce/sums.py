@@ -1,0 +1,445 @@
+"""Sums, products and means, of numbers and of truth values."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from opdsl.aten.pointwise.comparison import eq
+from opdsl.aten.pointwise.division import div
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Out, op, traceable
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.runtime import DType, Tensor, can_cast, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import IntList, Size
+
+
+def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    """The result of a reduction with its dimensions back, of size 1, so that it broadcasts to what was reduced.
+
+    Args:
+        reduced: the result, or its gradient.
+        ndim: number of dimensions of what was reduced.
+        dim: the dimensions that were; None or none stand for all.
+        keepdim: whether they are there already.
+    """
+    if keepdim:
+        return reduced
+    for each in sorted(wrap_dimension(each, ndim) for each in dim or range(ndim)):
+        reduced = reduced.unsqueeze(each) if ndim else reduced
+    return reduced
+
+
+# ---------------------------------------------------------------------------------------------------------------- sum
+
+
+@op(
+    "aten::sum.dim_IntList",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    out=Out("sum.IntList_out"),
+)
+def sum_dim(
+    self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    ...
+
+
+@sum_dim.reduction(init=0, promote="sum")
+def sum_combine(a, b):
+    return a + b
+
+
+@sum_dim.derivative("self")
+def sum_dim_derivative(grad, self, dim, keepdim):
+    return restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+
+
+@sum_dim.overload("", variants="function, method", tags="reduction", device_check="NoCheck", autogen="sum.out")
+def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """The sum of all elements."""
+    ...
+
+
+@sum_all.kernel("CompositeExplicitAutograd")
+@traceable
+def sum_all_kernel(self, dtype):
+    return sum_dim(self, None, dtype=dtype)
+
+
+@sum_all.derivative("self")
+def sum_all_derivative(grad, self):
+    return grad.expand(self.shape)
+
+
+# ------------------------------------------------------------------------------------------------------------- nansum
+
+
+@op(
+    "aten::nansum",
+    variants="function, method",
+    tags="reduction",
+    structured=False,
+    out=Out("nansum.out", explicit=True),
+)
+def nansum(
+    self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The sum along dimensions of all elements but NaN."""
+    ...
+
+
+@nansum.meta
+def nansum_meta(ctx, self, dim, keepdim, dtype):
+    check(not self.dtype.is_complex, "nansum does not support complex inputs")
+    given = ctx.maybe_get_output()
+    summed = dtype or (given.dtype if given is not None else self.dtype)
+    if self.dtype.is_floating_point and not summed.is_floating_point:
+        raise UnsupportedDTypeError(f"nansum is not implemented for '{summed.scalar_type}' of floating-point numbers")
+
+
+def zero_for_nan(x):
+    return 0 if x != x else x
+
+
+nansum.reduction(init=0, lift=zero_for_nan, promote="sum")(sum_combine)
+
+
+@nansum.derivative("self")
+def nansum_derivative(grad, self, dim, keepdim):
+    spread = restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+    return spread.masked_fill(self.isnan(), 0)
+
+
+# --------------------------------------------------------------------------------------------------------------- prod
+
+
+@op(
+    "aten::prod.dim_int",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    out=Out("prod.int_out"),
+)
+def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """The product along a dimension; integers are multiplied as int64."""
+    ...
+
+
+@prod_dim.reduction(init=1, promote="sum")
+def prod_combine(a, b):
+    return a * b
+
+
+@prod_dim.overload(
+    "",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    structured=False,
+    out=True,
+)
+def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """The product of all elements."""
+    ...
+
+
+prod_all.reduction(init=1, promote="sum")(prod_combine)
+
+
+@prod_dim.derivative("self")
+def prod_dim_derivative(grad, self, dim, keepdim):
+    return restore_dims(grad, self.ndim, (dim,), keepdim) * products_of_others(self.conj(), dim)
+
+
+@prod_all.derivative("self")
+def prod_all_derivative(grad, self):
+    return grad * products_of_others(self.conj().reshape((-1,)), 0).reshape(self.shape)
+
+
+def products_of_others(tensor: Tensor, dim: int) -> Tensor:
+    """For each element along a dimension the product of all others: of those before it and of those after it."""
+    if tensor.ndim == 0 or tensor.shape[dim] < 2:
+        return tensor.new_ones(tensor.shape)
+    size = tensor.shape[dim]
+    one = tensor.narrow(dim, 0, 1).new_ones(tensor.narrow(dim, 0, 1).shape)
+    before = tensor.narrow(dim, 0, size - 1).cumprod(dim)
+    after = tensor.narrow(dim, 1, size - 1).flip([dim]).cumprod(dim).flip([dim])
+    return cat([one, before], dim) * cat([after, one], dim)
+
+
+# --------------------------------------------------------------------------------------------------------------- mean
+
+
+@op(
+    "aten::mean.dim",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    out=Out("mean.out"),
+)
+def mean_dim(
+    self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The mean along dimensions, along all for ``dim=None``."""
+    ...
+
+
+def mean_finish(total, count):
+    return total / count
+
+
+@mean_dim.reduction(init=0, promote="float", finish=mean_finish)
+def mean_combine(a, b):
+    return a + b
+
+
+@mean_dim.derivative("self")
+def mean_dim_derivative(grad, self, dim, keepdim):
+    spread = restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+    return spread / (self.numel() // max(grad.numel(), 1))
+
+
+@mean_dim.overload("", variants="function, method", tags=("core", "reduction"), device_check="NoCheck")
+def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """The mean of all elements."""
+    ...
+
+
+@mean_all.kernel("CompositeExplicitAutograd")
+@traceable
+def mean_all_kernel(self, dtype):
+    return mean_dim(self, None, dtype=dtype)
+
+
+@mean_all.derivative("self")
+def mean_all_derivative(grad, self):
+    return grad.expand(self.shape) / self.numel()
+
+
+@mean_all.out_variant("mean.dtype_out", tags="reduction", device_check="NoCheck")
+def mean_all_out(
+    self: Tensor, *, dtype: DType | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """The mean of all elements into a given tensor."""
+    ...
+
+
+@mean_all_out.kernel("CompositeExplicitAutograd")
+def mean_all_out_kernel(self, dtype, out):
+    if not can_cast(self.dtype, out.dtype):
+        raise DTypeError(f"input types can't be cast to the desired output type {out.dtype.scalar_type}")
+    return mean_dim.variants["out"](self, None, dtype=dtype, out=out)
+
+
+# ------------------------------------------------------------------------------------------------------------ nanmean
+
+
+@op("aten::nanmean", variants="function, method", device_check="NoCheck")
+@traceable
+def nanmean(
+    self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The mean along dimensions of all elements but NaN."""
+    require_numbers(self)
+    counted = sum_dim(eq(self, self), dim, keepdim)
+    return nansum(self, dim, keepdim, dtype=dtype) / counted
+
+
+@nanmean.out_variant("nanmean.out", device_check="NoCheck")
+def nanmean_out(
+    self: Tensor,
+    dim: Annotated[IntList, Size(1)] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """The mean of all elements but NaN into a given tensor."""
+    require_numbers(self)
+    counted = sum_dim(eq(self, self), dim, keepdim)
+    nansum.variants["out"](self, dim, keepdim, dtype=dtype, out=out)
+    return div.variants["out"](out, counted, out=out)
+
+
+def require_numbers(self: Tensor) -> None:
+    check(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.scalar_type}",
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ count_nonzero
+
+
+@op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)
+def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
+    """How many elements along dimensions are not zero."""
+    ...
+
+
+def is_nonzero(x):
+    return int(x != 0)
+
+
+count_nonzero_dims.reduction(init=0, lift=is_nonzero, accumulators=("index",))(sum_combine)
+
+
+@count_nonzero_dims.overload("", variants="function, method", tags="reduction", out=True)
+def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
+    """How many elements along a dimension, or of all, are not zero."""
+    ...
+
+
+@count_nonzero.kernel("CompositeExplicitAutograd")
+@traceable
+def count_nonzero_kernel(self, dim):
+    return count_nonzero_dims(self, () if dim is None else (dim,))
+
+
+# ----------------------------------------------------------------------------------------------------------- any, all
+
+TRUTH: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck"}
+CORE = ("core", "reduction")
+
+
+def of_dims(name: str) -> dict[str, Any]:
+    """What PyTorch's entries for several dimensions say; they have a default for backends that know only one."""
+    default = {"CompositeExplicitAutograd": f"{name}_dims_default"}
+    out = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
+    return {
+        "out": Out(f"{name}.dims_out", tags="reduction", dispatch=out, cpp_no_default_args=["dim"]),
+        "dispatch": default,
+        "cpp_no_default_args": ["dim"],
+    }
+
+
+def is_true(x):
+    return x != 0
+
+
+@op("aten::any.dim", tags=CORE, out=Out("any.out", tags="reduction"), **TRUTH)
+def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
+    ...
+
+
+@any_dim.reduction(init=False, lift=is_true, accumulators=("truth",))
+def any_combine(a, b):
+    return a or b
+
+
+@any_dim.overload("dims", tags=CORE, **of_dims("any"), **TRUTH)
+def any_dims(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
+    ...
+
+
+any_dims.reduction(init=False, lift=is_true, accumulators=("truth",), empty_is_all=False)(any_combine)
+
+
+@any_dim.overload("", tags=CORE, out=Out("any.all_out", tags="reduction"), **TRUTH)
+def any_all(self: Tensor) -> Tensor:
+    """Whether any element is not zero."""
+    ...
+
+
+any_all.reduction(init=False, lift=is_true, accumulators=("truth",))(any_combine)
+
+
+@op("aten::all.dim", tags="reduction", out=Out("all.out"), **TRUTH)
+def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
+    ...
+
+
+@all_dim.reduction(init=True, lift=is_true, accumulators=("truth",))
+def all_combine(a, b):
+    return a and b
+
+
+@all_dim.overload("dims", tags="reduction", **of_dims("all"), **TRUTH)
+def all_dims(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
+    ...
+
+
+all_dims.reduction(init=True, lift=is_true, accumulators=("truth",), empty_is_all=False)(all_combine)
+
+
+@all_dim.overload("", tags="reduction", out=Out("all.all_out"), **TRUTH)
+def all_all(self: Tensor) -> Tensor:
+    """Whether all elements are not zero."""
+    ...
+
+
+all_all.reduction(init=True, lift=is_true, accumulators=("truth",))(all_combine)
+
+
+# ---------------------------------------------------------------------------------------------------------- logsumexp
+
+
+@op(
+    "aten::logsumexp",
+    variants="function, method",
+    tags="reduction",
+    device_check="NoCheck",
+    structured=False,
+    dispatch={"CompositeExplicitAutograd": "logsumexp"},
+    out=Out("logsumexp.out", explicit=True, dispatch={"CompositeExplicitAutogradNonFunctional": "logsumexp_out"}),
+)
+def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+    ...
+
+
+def real_and_rest(x):
+    """``exp(x)`` as the exponent of a positive number and a factor."""
+    return x.real, (1.0 if x == x.real else math.exp(x - x.real))
+
+
+def relative(x: float, largest: float) -> float:
+    """``exp(x)`` relative to the exponential of a number that is not smaller; infinities are as large as themselves."""
+    return 1.0 if x == largest else math.exp(x - largest)
+
+
+def log_of_sum(largest, total, count):
+    return largest + math.log(total)
+
+
+@logsumexp.reduction(
+    init=(-math.inf, 0),
+    lift=real_and_rest,
+    finish=log_of_sum,
+    accumulators=("real", "value"),
+    results=("floating",),
+    promote="int_to_float",
+)
+def logsumexp_combine(a, m, b, n):
+    largest = max(a, b)
+    return largest, m * relative(a, largest) + n * relative(b, largest)
+
+
+@logsumexp.derivative("self")
+def logsumexp_derivative(grad, self, result, dim, keepdim):
+    spread, total = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    return spread * (self - total).exp().conj()
+
+
+@op("aten::special_logsumexp", variants="function", python_module="special")
+@traceable
+def special_logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
+    """``logsumexp`` under the name that ``torch.special`` has for it."""
+    return logsumexp(self, dim, keepdim)
+
+
+@special_logsumexp.out_variant("special_logsumexp.out", python_module="special")
+def special_logsumexp_out(
+    self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logsumexp`` into a given tensor."""
+    return logsumexp.variants["out"](self, dim, keepdim, out=out)

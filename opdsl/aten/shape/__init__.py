@@ -1,0 +1,1 @@
+"""Views, copies of views, and tensors put together."""

@@ -1,0 +1,115 @@
+"""Views of complex numbers as pairs of real ones, and back.
+
+There is no conjugate bit: ``conj`` of a complex tensor computes a new one, where PyTorch makes a view of it that is
+conjugated when it is read.
+"""
+
+from __future__ import annotations
+
+from opdsl.aten._shared.everywhere import EVERYWHERE
+from opdsl.aten.pointwise.frexp import _conj_physical
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, complex64, complex128, float32, float64, install_method, make_view
+from opdsl.schema import Alias
+
+_PARTS = {complex64: float32, complex128: float64}
+_PAIRS = {real: pair for pair, real in _PARTS.items()}
+
+
+@op("aten::view_as_real")
+def view_as_real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """Every complex number as a last dimension of two real ones."""
+    ...
+
+
+@view_as_real.kernel(*EVERYWHERE)
+def view_as_real_kernel(self):
+    check(self.is_complex(), "view_as_real is only supported for complex tensors")
+    strides = tuple(2 * stride for stride in self.strides)
+    return make_view(self, (*self.shape, 2), (*strides, 1), 2 * self.storage_offset(), _PARTS[self.dtype])
+
+
+@op("aten::view_as_complex")
+def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The two real numbers of the last dimension as a complex one."""
+    ...
+
+
+@view_as_complex.kernel(*EVERYWHERE)
+def view_as_complex_kernel(self):
+    if self.dtype not in _PAIRS:
+        raise DTypeError(
+            "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
+            f"{self.dtype.scalar_type}"
+        )
+    check(self.ndim > 0, "Input tensor must have one or more dimensions")
+    check(self.shape[-1] == 2, "Tensor must have a last dimension of size 2")
+    check(self.strides[-1] == 1, "Tensor must have a last dimension with stride 1")
+    check(
+        all(stride % 2 == 0 for stride in self.strides[:-1]),
+        "Tensor must have a stride divisible by 2 for all but last dimension",
+    )
+    offset = self.storage_offset()
+    check(offset % 2 == 0, "Tensor must have a storage_offset divisible by 2")
+    strides = tuple(stride // 2 for stride in self.strides[:-1])
+    return make_view(self, self.shape[:-1], strides, offset // 2, _PAIRS[self.dtype])
+
+
+@op("aten::real", device_check="NoCheck")
+def real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The real parts; real numbers are their own."""
+    return view_as_real(self).select(-1, 0) if self.is_complex() else self
+
+
+@op("aten::imag", device_check="NoCheck")
+def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The imaginary parts of complex numbers."""
+    check(self.is_complex(), "imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(self).select(-1, 1)
+
+
+@op("aten::conj", variants="function, method", manual_cpp_binding=True)
+def conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The conjugate complex numbers, computed at once; real numbers are their own."""
+    return _conj_physical(self) if self.is_complex() else self
+
+
+@op("aten::resolve_conj", variants="function, method")
+def resolve_conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The tensor itself: no conjugation is ever put off."""
+    return self
+
+
+@op("aten::resolve_neg", variants="function, method")
+def resolve_neg(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The tensor itself: no negation is ever put off."""
+    return self
+
+
+@op("aten::is_conj", variants="function, method", device_guard=False, manual_cpp_binding=True)
+def is_conj(self: Tensor) -> bool:
+    """Always False: no conjugation is ever put off."""
+    return False
+
+
+@op("aten::is_neg", variants="function, method", device_guard=False, manual_cpp_binding=True)
+def is_neg(self: Tensor) -> bool:
+    """Always False: no negation is ever put off."""
+    return False
+
+
+def set_real(self: Tensor, value: object) -> None:
+    """``x.real = value``: writes the real parts."""
+    real(self)[...] = value
+
+
+def set_imag(self: Tensor, value: object) -> None:
+    """``x.imag = value``: writes the imaginary parts."""
+    imag(self)[...] = value
+
+
+# PyTorch has them as properties of a tensor, too.
+install_method("real", property(real, set_real), replace=True)
+install_method("imag", property(imag, set_imag), replace=True)

@@ -1,0 +1,251 @@
+"""Operators that copy elements to other places of the same dimensions: flipped, rolled, turned, repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy
+
+from opdsl.aten._shared.index_tensors import BOTH
+from opdsl.aten.create.factories import zeros
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.index.sorted_positions import places_above
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.slicing import narrow
+from opdsl.declare import op, traceable
+from opdsl.kernels import check, gather, new_tensor
+from opdsl.kernels.iteration.dimensions import reduced_dimensions
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.runtime import MemoryFormat, Tensor, cpu, float64, from_numpy, int64, wrap_dimension
+from opdsl.runtime.geometry import geometry
+from opdsl.schema.vocabulary import Ints, SymInt, SymInts
+
+# ---------------------------------------------------------------------------------------------------------------- flip
+
+
+@op("aten::flip", variants="function, method", tags="core", out=True)
+def flip(self: Tensor, dims: list[int]) -> Tensor:
+    """Some dimensions the other way round."""
+    ...
+
+
+def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
+    """Steps that lead from the last position on along some dimensions."""
+    return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
+
+
+@flip.kernel("CPU", "CUDA", "Meta")
+def flip_kernel(self, dims):
+    if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
+        return cast("Tensor", through_host(flip_kernel, (self, dims)))
+    flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
+    made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
+    if made.numel() and not made.is_meta:
+        # From the last position on, with negative steps.
+        source = self
+        for dim in flipped:
+            source = narrow(source, dim, self.shape[dim] - 1, 1)
+        gather(made, source, flipped_strides(self, flipped), [])
+    return made
+
+
+@flip.derivative("self")
+def flip_derivative(grad, dims):
+    return grad.flip(dims)
+
+
+@op("aten::fliplr", variants="function, method")
+@traceable
+def fliplr(self: Tensor) -> Tensor:
+    """The columns of a matrix from right to left."""
+    check(self.ndim >= 2, "Input must be >= 2-d.")
+    return self.flip((1,))
+
+
+@op("aten::flipud", variants="function, method")
+@traceable
+def flipud(self: Tensor) -> Tensor:
+    """The rows of a matrix from the last to the first."""
+    check(self.ndim >= 1, "Input must be >= 1-d.")
+    return self.flip((0,))
+
+
+# ---------------------------------------------------------------------------------------------------------------- roll
+
+
+@op("aten::roll", variants="function, method", out=True)
+def roll(self: Tensor, shifts: SymInts[1], dims: Ints[1] = ()) -> Tensor:
+    """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+    ...
+
+
+@roll.kernel("CPU", "CUDA", "Meta")
+@traceable
+def roll_kernel(self, shifts, dims):
+    check(len(shifts) > 0, "`shifts` required")
+    if not dims and len(shifts) == 1:
+        return rolled(self.contiguous().view((-1,)), shifts[0], 0).view(self.shape)
+    check(
+        len(shifts) == len(dims),
+        f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+    )
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = rolled(self, shift, dim)
+    return self
+
+
+@roll.derivative("self")
+def roll_derivative(grad, shifts, dims):
+    return grad.roll(tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims)))
+
+
+def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
+    """The elements of one dimension moved on.
+
+    Raises:
+        DimensionError: there is no such dimension.
+    """
+    if tensor.numel() == 0:
+        return tensor.clone()
+    size = tensor.size(dim)
+    start = -shift % size
+    return cat([narrow(tensor, dim, start, size - start), narrow(tensor, dim, 0, start)], dim)
+
+
+@op("aten::rot90", variants="function, method", out=True)
+def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
+    """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+    ...
+
+
+@rot90.kernel("CompositeExplicitAutograd")
+@traceable
+def rot90_kernel(self, k, dims):
+    check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    check(self.ndim >= 2, f"expected total dims >= 2, but got total dims = {self.ndim}")
+    check(
+        dims[0] != dims[1] and abs(dims[0] - dims[1]) != self.ndim,
+        f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}",
+    )
+    first, second = (wrap_dimension(each, self.ndim) for each in dims)
+    turns = k % 4
+    if turns == 0:
+        return self.clone(memory_format=MemoryFormat.contiguous_format)
+    if turns == 2:
+        return self.flip((first, second))
+    return self.flip((second,) if turns == 1 else (first,)).transpose(first, second)
+
+
+@rot90.derivative("self")
+def rot90_derivative(grad, k, dims):
+    return grad.rot90(-k, dims)
+
+
+# -------------------------------------------------------------------------------------------------------------- repeat
+
+
+@op("aten::repeat", variants="method", tags="core", autogen="repeat.out")
+def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
+    """The tensor side by side with itself, so many times along each dimension."""
+    ...
+
+
+@repeat.kernel("CompositeExplicitAutograd")
+@traceable
+def repeat_kernel(self, repeats):
+    fresh = len(repeats) - self.ndim
+    check(fresh >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    sizes = (*(1,) * fresh, *self.shape)
+    shape = tuple(size * times for size, times in zip(sizes, repeats, strict=True))
+    check(min(shape, default=0) >= 0, f"Trying to create tensor with negative dimension {min(shape, default=0)}")
+    # Beside each dimension stands one that counts its repetitions.
+    once = tuple(each for size in sizes for each in (1, size))
+    tiles = tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair)
+    return self.reshape(once).expand(tiles).clone(memory_format=MemoryFormat.contiguous_format).view(shape)
+
+
+@repeat.derivative("self")
+def repeat_derivative(grad, self, repeats):
+    sizes = (*(1,) * (len(repeats) - self.ndim), *self.shape)
+    if 0 in repeats:
+        return zeros(self.shape, dtype=self.dtype, device=self.device)
+    tiles = grad.reshape(tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair))
+    summed = tiles.sum(tuple(range(0, tiles.ndim, 2))) if tiles.ndim else tiles
+    return summed.reshape(self.shape)
+
+
+@op("aten::tile", variants="function, method")
+@traceable
+def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
+    """``repeat``; dimensions that are not named stay as they are."""
+    return self.repeat((*(1,) * (self.ndim - len(dims)), *dims))
+
+
+# --------------------------------------------------------------------------------------------------- repeat_interleave
+
+
+@op("aten::repeat_interleave.Tensor", tags="dynamic_output_shape", out=True)
+def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> Tensor:
+    """Every position as often as ``repeats`` says."""
+    ...
+
+
+# No memory has so many elements.
+_LARGE = 1 << 45
+
+
+@repeat_interleave.kernel("CPU", "CUDA")
+def repeat_interleave_kernel(repeats, output_size):
+    check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
+    check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")
+    count = repeats.numel()
+    check(not (repeats < 0).any().item(), "repeats can not be negative")
+    ends = repeats.cumsum(0, dtype=int64)
+    size = ends.select(0, count - 1).item() if count else 0
+    whole = int(float(repeats.sum(dtype=float64)))
+    if whole > _LARGE:
+        repeats.new_empty((min(whole, 2**63 - 1),))  # says that there is no such memory; sums of integers wrap
+    check(output_size is None or output_size == size, "allocated size does not match required size")
+    if repeats.device is cpu:
+        return from_numpy(numpy.arange(count, dtype=repeats.array.dtype).repeat(repeats.array))
+    places = places_above(ends.unsqueeze(0), arange(size, device=repeats.device).unsqueeze(0))
+    return places.squeeze(0).to(repeats.dtype)
+
+
+@repeat_interleave.overload("self_Tensor", variants="function, method")
+def repeat_interleave_each(
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: SymInt | None = None
+) -> Tensor:
+    """Every position of a dimension as often as ``repeats`` says, one after another."""
+    source = self.flatten() if dim is None else self
+    dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
+    size = source.shape[dimension] if source.ndim else 1
+    check(repeats.ndim < 2, "repeats must be 0-dim or 1-dim tensor")
+    if repeats.numel() == 1:
+        repeats = repeats.reshape((1,)).expand((size,))
+    check(
+        repeats.numel() == size,
+        f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.numel()} and "
+        f"input.size({dimension}) = {size}",
+    )
+    return source.index_select(dimension, repeat_interleave(repeats, output_size=output_size))
+
+
+@repeat_interleave.overload("self_int", variants="function, method")
+@traceable
+def repeat_interleave_times(
+    self: Tensor, repeats: SymInt, dim: int | None = None, *, output_size: SymInt | None = None
+) -> Tensor:
+    """Every position of a dimension so many times, one after another."""
+    source = self.flatten() if dim is None else self
+    dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
+    check(repeats >= 0, "Repeats must be non-negative")
+    wide = source.unsqueeze(dimension + 1)
+    shape = (*wide.shape[: dimension + 1], repeats, *wide.shape[dimension + 2 :])
+    check(
+        output_size is None or output_size == shape[dimension] * repeats,
+        f"repeat_interleave: Invalid output_size, expected {shape[dimension] * repeats} but got {output_size}",
+    )
+    return wide.expand(shape).clone(memory_format=MemoryFormat.contiguous_format).flatten(dimension, dimension + 1)

@@ -1,0 +1,363 @@
+"""Views of all parts of a dimension, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.slicing import narrow, select, slice_tensor
+from opdsl.declare import op, traceable
+from opdsl.errors import DimensionError, OutOfMemoryError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, int64, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+# Each part is a tensor of some hundred bytes, which the caller holds all at once.
+_MOST_PARTS = 2**26
+
+
+def check_count(count: int) -> None:
+    """That a list of so many parts can be had.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    if count > _MOST_PARTS:
+        raise OutOfMemoryError(f"not enough memory for a list of {count} tensors; there are at most {_MOST_PARTS}")
+
+
+# -------------------------------------------------------------------------------------------------------------- unbind
+
+
+@op("aten::unbind.int", variants="function, method")
+def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Alias("a")]]:
+    """Every position of a dimension as a tensor of its own."""
+    ...
+
+
+@unbind.kernel("CompositeExplicitAutograd")
+@traceable
+def unbind_kernel(self, dim):
+    if self.ndim == 0:
+        raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
+    size = self.shape[wrap_dimension(dim, self.ndim)]
+    check_count(size)
+    return [select(self, dim, index) for index in range(size)]
+
+
+# --------------------------------------------------------------------------------------------------------------- split
+
+
+def equal_sizes(size: int, split_size: int) -> list[int]:
+    """The sizes of parts of ``split_size`` positions each; the last has what is left.
+
+    Raises:
+        ShapeError: parts of no positions for a dimension that has some.
+    """
+    check(split_size >= 0, f"split expects split_size be non-negative, but got split_size={split_size}")
+    check(
+        split_size > 0 or size == 0,
+        f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}",
+    )
+    count = max(-(-size // split_size), 1) if split_size else 1
+    check_count(count)
+    return [split_size] * (count - 1) + [size - split_size * (count - 1)]
+
+
+def parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
+    """Views of neighbouring parts of a dimension."""
+    starts = list(accumulate(sizes, initial=0))[:-1]
+    return [narrow(tensor, dim, start, size) for start, size in zip(starts, sizes, strict=True)]
+
+
+def split_equally(tensor: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    """``split``: parts of one size.
+
+    Raises:
+        ShapeError: see ``equal_sizes``; or the tensor has no dimensions.
+        DimensionError: there is no such dimension.
+    """
+    check(tensor.ndim != 0, "split expects at least a 1-dimensional tensor")
+    return parts(tensor, equal_sizes(tensor.shape[wrap_dimension(dim, tensor.ndim)], split_size), dim)
+
+
+def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
+    """``split_with_sizes``: parts of the sizes that are given.
+
+    Raises:
+        ShapeError: the sizes are not those of all positions, or the tensor has no dimensions.
+        DimensionError: there is no such dimension.
+    """
+    check(tensor.ndim != 0, "split expects at least a 1-dimensional tensor")
+    size = tensor.shape[wrap_dimension(dim, tensor.ndim)]
+    check(
+        all(each >= 0 for each in sizes),
+        f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}",
+    )
+    check(
+        sum(sizes) == size,
+        f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), but "
+        f"got split_sizes={list(sizes)}",
+    )
+    return parts(tensor, sizes, dim)
+
+
+@op("aten::split.Tensor", variants="function, method", device_check="NoCheck", device_guard=False)
+def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
+    """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+    ...
+
+
+@split.kernel("CompositeExplicitAutograd")
+@traceable
+def split_kernel(self, split_size, dim):
+    return split_equally(self, split_size, dim)
+
+
+@split.overload("sizes", variants="function, method", device_guard=False)
+@traceable
+def split_sizes(
+    self: Tensor[Alias("a", after="*")], split_size: list[SymInt], dim: int = 0
+) -> list[Tensor[Alias("a")]]:
+    """Parts of a dimension, each of its size."""
+    return split_with_sizes(self, split_size, dim)
+
+
+@op(
+    "aten::split_with_sizes",
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+)
+def split_with_sizes(
+    self: Tensor[Alias("a", after="*")], split_sizes: list[SymInt], dim: int = 0
+) -> list[Tensor[Alias("a")]]:
+    """Parts of a dimension, each of its size."""
+    ...
+
+
+@split_with_sizes.kernel("CompositeExplicitAutograd")
+@traceable
+def split_with_sizes_kernel(self, split_sizes, dim):
+    return split_by_sizes(self, split_sizes, dim)
+
+
+@op(
+    "aten::unsafe_split.Tensor",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+    autogen="unsafe_split.Tensor_out",
+    may_alias=True,
+)
+def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
+    """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+    ...
+
+
+@unsafe_split.kernel("CompositeExplicitAutograd")
+@traceable
+def unsafe_split_kernel(self, split_size, dim):
+    return split_equally(self, split_size, dim)
+
+
+@unsafe_split.derivative("self")
+def unsafe_split_derivative(grads, dim):
+    return cat(grads, dim)
+
+
+@op(
+    "aten::unsafe_split_with_sizes",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+    autogen="unsafe_split_with_sizes.out",
+    may_alias=True,
+)
+def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
+    """``split_with_sizes`` for callers that write one part at most."""
+    ...
+
+
+@unsafe_split_with_sizes.kernel("CompositeExplicitAutograd")
+@traceable
+def unsafe_split_with_sizes_kernel(self, split_sizes, dim):
+    return split_by_sizes(self, split_sizes, dim)
+
+
+unsafe_split_with_sizes.derivative("self")(unsafe_split_derivative)
+
+
+# --------------------------------------------------------------------------------------------------------------- chunk
+
+
+def chunk_sizes(tensor: Tensor, chunks: int, dim: int) -> list[int]:
+    """The sizes of ``chunk``'s parts: all alike but the last. There may be fewer parts than asked for.
+
+    Raises:
+        ShapeError: fewer than one part, or the tensor has no dimensions.
+        DimensionError: there is no such dimension.
+    """
+    check(tensor.ndim > 0, "chunk expects at least a 1-dimensional tensor")
+    check(chunks > 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = tensor.shape[wrap_dimension(dim, tensor.ndim)]
+    return equal_sizes(size, -(-size // chunks)) if size else [0] * chunks
+
+
+@op("aten::chunk", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
+def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> list[Tensor[Alias("a")]]:
+    """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
+    return split_with_sizes(self, chunk_sizes(self, chunks, dim), dim)
+
+
+@op(
+    "aten::unsafe_chunk",
+    variants="function, method",
+    tags="maybe_aliasing_or_mutating",
+    device_check="NoCheck",
+    device_guard=False,
+)
+@traceable
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    """``chunk`` for callers that write one part at most."""
+    return unsafe_split_with_sizes(self, chunk_sizes(self, chunks, dim), dim)
+
+
+# -------------------------------------------------------------------------------------------------------- tensor_split
+
+
+def split_at(tensor: Tensor, indices: Sequence[int], dim: int) -> list[Tensor]:
+    """The parts between positions, which a slice clamps as Python's do."""
+    bounds = pairwise([0, *indices, tensor.shape[dim]])
+    return [slice_tensor(tensor, dim, start, end) for start, end in bounds]
+
+
+def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
+    """Where the second and later of so many parts begin; the first parts have one position more than the last.
+
+    Raises:
+        ShapeError: fewer than one part. OutOfMemoryError: see ``check_count``.
+    """
+    check(sections > 0, f"number of sections must be larger than 0, got {sections}")
+    check_count(sections)
+    least, longer = divmod(size, sections)
+    return (index * least + min(index, longer) for index in range(1, sections))
+
+
+def require_dimension(tensor: Tensor, dim: int) -> int:
+    """The dimension that ``tensor_split`` cuts.
+
+    Raises:
+        ShapeError: the tensor has none.
+        DimensionError: there is no such dimension.
+    """
+    check(
+        tensor.ndim > 0,
+        f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {tensor.ndim} dims",
+    )
+    return wrap_dimension(dim, tensor.ndim)
+
+
+@op("aten::tensor_split.sections", variants="function, method")
+@traceable
+def tensor_split(self: Tensor[Alias("a", after="*")], sections: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
+    """A dimension in so many parts, of sizes that differ by one at most."""
+    dimension = require_dimension(self, dim)
+    return split_at(self, list(bounds_of_sections(self.shape[dimension], sections)), dimension)
+
+
+@tensor_split.overload("indices", variants="function, method")
+@traceable
+def tensor_split_indices(
+    self: Tensor[Alias("a", after="*")], indices: list[SymInt], dim: int = 0
+) -> list[Tensor[Alias("a")]]:
+    """The parts of a dimension between positions."""
+    return split_at(self, indices, require_dimension(self, dim))
+
+
+@tensor_split.overload("tensor_indices_or_sections", variants="function, method")
+def tensor_split_by_tensor(
+    self: Tensor[Alias("a", after="*")], tensor_indices_or_sections: Tensor, dim: int = 0
+) -> list[Tensor[Alias("a")]]:
+    """``tensor_split`` by a tensor: a number of parts, or positions."""
+    given = tensor_indices_or_sections
+    expected = "tensor_split expected tensor_indices_or_sections to"
+    require_dimension(self, dim)
+    check(given.is_cpu, f"{expected} be on cpu, but it's on {given.device}")
+    check(given.dtype is int64, f"{expected} have dtype of long, but got {given.dtype.scalar_type}")
+    check(
+        given.ndim < 2,
+        f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {given.ndim} dims",
+    )
+    return tensor_split(self, given.tolist(), dim)
+
+
+# ---------------------------------------------------------------------------------------------- hsplit, vsplit, dsplit
+
+
+def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> int:
+    """The dimension that ``hsplit``, ``vsplit`` or ``dsplit`` cuts.
+
+    Raises:
+        ShapeError: the tensor has too few dimensions, or the parts would not be of one size.
+    """
+    least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
+    check(
+        tensor.ndim >= least,
+        f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor "
+        f"with {tensor.ndim} dimensions!",
+    )
+    dim = {"hsplit": min(tensor.ndim - 1, 1), "vsplit": 0, "dsplit": 2}[name]
+    size = tensor.shape[dim]
+    check(
+        sections is None or (sections != 0 and size % sections == 0),
+        f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not divisible "
+        f"by the split_size {sections}!",
+    )
+    return dim
+
+
+@op("aten::hsplit.int", variants="function, method")
+@traceable
+def hsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
+    """Parts of one size, side by side."""
+    return tensor_split(self, sections, split_dimension(self, "hsplit", sections))
+
+
+@hsplit.overload("array", variants="function, method")
+@traceable
+def hsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
+    """The parts between positions, side by side."""
+    return tensor_split(self, indices, split_dimension(self, "hsplit"))
+
+
+@op("aten::vsplit.int", variants="function, method")
+@traceable
+def vsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
+    """Parts of one size, one below the other."""
+    return tensor_split(self, sections, split_dimension(self, "vsplit", sections))
+
+
+@vsplit.overload("array", variants="function, method")
+@traceable
+def vsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
+    """The parts between positions, one below the other."""
+    return tensor_split(self, indices, split_dimension(self, "vsplit"))
+
+
+@op("aten::dsplit.int", variants="function, method")
+@traceable
+def dsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
+    """Parts of one size, along the third dimension."""
+    return tensor_split(self, sections, split_dimension(self, "dsplit", sections))
+
+
+@dsplit.overload("array", variants="function, method")
+@traceable
+def dsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
+    """The parts between positions, along the third dimension."""
+    return tensor_split(self, indices, split_dimension(self, "dsplit"))

@@ -1,0 +1,256 @@
+"""Operators that put tensors together along a new dimension, or side by side as rows, columns and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.aten.create.factories import zeros
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.splitting import unbind
+from opdsl.declare import op, traceable
+from opdsl.dispatch import get_default_dtype
+from opdsl.kernels import check, copy_
+from opdsl.runtime import Tensor, result_type, wrap_dimension
+from opdsl.schema import Alias
+
+# --------------------------------------------------------------------------------------------------------------- stack
+
+
+def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
+    """What ``stack`` concatenates, and where.
+
+    Raises:
+        ShapeError: there are no tensors, or their shapes differ.
+        DimensionError: there is no such place for a dimension.
+    """
+    check(len(tensors) > 0, "stack expects a non-empty TensorList")
+    dimension = wrap_dimension(dim, tensors[0].ndim + 1)
+    for position, each in enumerate(tensors):
+        check(
+            each.shape == tensors[0].shape,
+            f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+            f"{list(each.shape)} at entry {position}",
+        )
+    return [each.unsqueeze(dimension) for each in tensors], dimension
+
+
+@op("aten::stack")
+def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after another along a new dimension."""
+    ...
+
+
+@stack.kernel("CompositeExplicitAutograd")
+@traceable
+def stack_kernel(tensors, dim):
+    return cat(*unsqueezed(tensors, dim))
+
+
+@stack.derivative("tensors")
+def stack_derivative(grad, dim):
+    return list(unbind(grad, dim))
+
+
+@stack.out_variant()
+def stack_out(
+    tensors: list[Tensor], dim: int = 0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``stack`` into a given tensor."""
+    ...
+
+
+@stack_out.kernel("CompositeExplicitAutograd")
+def stack_out_kernel(tensors, dim, out):
+    return cat(*unsqueezed(tensors, dim), out=out)
+
+
+# ------------------------------------------------------------------------------------------------------------- atleast
+
+
+def with_dimensions(tensor: Tensor, least: int) -> Tensor:
+    """A tensor with dimensions of size 1 added as NumPy adds them: a vector is a row, a matrix is one of depth 1."""
+    while tensor.ndim < least:
+        tensor = tensor.unsqueeze(-1 if tensor.ndim == 2 else 0)
+    return tensor
+
+
+@op("aten::atleast_1d", tags="maybe_aliasing_or_mutating")
+@traceable
+def atleast_1d(self: Tensor) -> Tensor:
+    """The tensor with at least one dimension."""
+    return with_dimensions(self, 1)
+
+
+@atleast_1d.overload("Sequence", may_alias=True)
+@traceable
+def atleast_1d_each(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor with at least one dimension."""
+    return [with_dimensions(each, 1) for each in tensors]
+
+
+@op("aten::atleast_2d", tags="maybe_aliasing_or_mutating")
+@traceable
+def atleast_2d(self: Tensor) -> Tensor:
+    """The tensor with at least two dimensions."""
+    return with_dimensions(self, 2)
+
+
+@atleast_2d.overload("Sequence", may_alias=True)
+@traceable
+def atleast_2d_each(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor with at least two dimensions."""
+    return [with_dimensions(each, 2) for each in tensors]
+
+
+@op("aten::atleast_3d", tags="maybe_aliasing_or_mutating")
+@traceable
+def atleast_3d(self: Tensor) -> Tensor:
+    """The tensor with at least three dimensions."""
+    return with_dimensions(self, 3)
+
+
+@atleast_3d.overload("Sequence", may_alias=True)
+@traceable
+def atleast_3d_each(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor with at least three dimensions."""
+    return [with_dimensions(each, 3) for each in tensors]
+
+
+# --------------------------------------------------------------------------------------------- hstack, vstack and kin
+
+
+def side_by_side(tensors: Sequence[Tensor], name: str) -> tuple[list[Tensor], int]:
+    """What ``hstack``, ``vstack``, ``dstack`` or ``column_stack`` concatenates, and where.
+
+    Raises:
+        ShapeError: there are no tensors.
+    """
+    check(len(tensors) > 0, f"{name} expects a non-empty TensorList")
+    if name == "column_stack":
+        columns = [each if each.ndim > 1 else each.reshape((each.numel(), 1)) for each in tensors]
+        return columns, 1
+    least, dim = {"hstack": (1, 1), "vstack": (2, 0), "dstack": (3, 2)}[name]
+    wide = [with_dimensions(each, least) for each in tensors]
+    return wide, 0 if name == "hstack" and wide[0].ndim == 1 else dim
+
+
+@op("aten::hstack")
+@traceable
+def hstack(tensors: list[Tensor]) -> Tensor:
+    """The tensors side by side."""
+    return cat(*side_by_side(tensors, "hstack"))
+
+
+@hstack.out_variant()
+def hstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``hstack`` into a given tensor."""
+    return cat(*side_by_side(tensors, "hstack"), out=out)
+
+
+@op("aten::vstack")
+@traceable
+def vstack(tensors: list[Tensor]) -> Tensor:
+    """The tensors one below the other."""
+    return cat(*side_by_side(tensors, "vstack"))
+
+
+@vstack.out_variant()
+def vstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``vstack`` into a given tensor."""
+    return cat(*side_by_side(tensors, "vstack"), out=out)
+
+
+@op("aten::row_stack")
+@traceable
+def row_stack(tensors: list[Tensor]) -> Tensor:
+    """The tensors one below the other."""
+    return cat(*side_by_side(tensors, "vstack"))
+
+
+@row_stack.out_variant()
+def row_stack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``row_stack`` into a given tensor."""
+    return cat(*side_by_side(tensors, "vstack"), out=out)
+
+
+@op("aten::dstack")
+@traceable
+def dstack(tensors: list[Tensor]) -> Tensor:
+    """The tensors along the third dimension."""
+    return cat(*side_by_side(tensors, "dstack"))
+
+
+@dstack.out_variant()
+def dstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``dstack`` into a given tensor."""
+    return cat(*side_by_side(tensors, "dstack"), out=out)
+
+
+@op("aten::column_stack")
+@traceable
+def column_stack(tensors: list[Tensor]) -> Tensor:
+    """The tensors side by side, vectors as columns."""
+    return cat(*side_by_side(tensors, "column_stack"))
+
+
+@column_stack.out_variant()
+def column_stack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``column_stack`` into a given tensor."""
+    return cat(*side_by_side(tensors, "column_stack"), out=out)
+
+
+# ---------------------------------------------------------------------------------------------------------- block_diag
+
+
+@op("aten::block_diag", autogen="block_diag.out")
+def block_diag_list(tensors: list[Tensor]) -> Tensor:
+    """The tensors as blocks along the diagonal of a matrix of zeros."""
+    ...
+
+
+@block_diag_list.kernel("CompositeExplicitAutograd")
+def block_diag_kernel(tensors):
+    for position, each in enumerate(tensors):
+        check(
+            each.ndim <= 2,
+            f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {each.ndim} "
+            "dimensions",
+        )
+    blocks = [with_dimensions(each, 2) for each in tensors]
+    if not blocks:
+        return zeros([1, 0])
+    shape = [sum(each.shape[dim] for each in blocks) for dim in range(2)]
+    made = zeros(shape, dtype=result_type(tensors, get_default_dtype()), device=blocks[0].device)
+    row = column = 0
+    for each in blocks:
+        height, width = each.shape
+        copy_(made.narrow(0, row, height).narrow(1, column, width), each)
+        row, column = row + height, column + width
+    return made
+
+
+@block_diag_list.derivative("tensors")
+def block_diag_derivative(grad, tensors):
+    gradients, row, column = [], 0, 0
+    for each in tensors:
+        height, width = with_dimensions(each, 2).shape
+        gradients.append(grad.narrow(0, row, height).narrow(1, column, width).reshape(each.shape))
+        row, column = row + height, column + width
+    return gradients
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The tensors as blocks along the diagonal of a matrix of zeros.
+
+    Args:
+        tensors: of two dimensions at most.
+
+    Raises:
+        ShapeError: one has more.
+
+    >>> import opdsl
+    >>> opdsl.block_diag(opdsl.tensor([[1, 2]]), opdsl.tensor([3]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    return block_diag_list(tensors)

@@ -1,0 +1,208 @@
+"""Views with their dimensions in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.aten.shape.views import alias
+from opdsl.declare import op, traceable
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, become, install_method, view_of, views, wrap_dimension
+from opdsl.schema import Alias
+
+# -------------------------------------------------------------------------------------------------------- t, transpose
+
+
+@op("aten::t", variants="function, method", device_check="NoCheck", device_guard=False)
+def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The transpose of a matrix; vectors and numbers stay as they are."""
+    ...
+
+
+@t.view_kernel("CompositeExplicitAutograd")
+def t_view(self):
+    return views.t(self)
+
+
+@op("aten::t_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def t_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Transposes a matrix by changing its strides."""
+    ...
+
+
+@t_.kernel("CompositeExplicitAutograd")
+def t_inplace_kernel(self):
+    return become(self, views.t(view_of(self)))
+
+
+@op("aten::transpose.int", variants="function, method", device_check="NoCheck", device_guard=False)
+def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
+    """Two dimensions change places."""
+    ...
+
+
+@transpose.view_kernel("CompositeExplicitAutograd")
+def transpose_view(self, dim0, dim1):
+    return views.transpose(self, dim0, dim1)
+
+
+@op("aten::transpose_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def transpose_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
+    """Two dimensions change places, by changing the strides."""
+    ...
+
+
+@transpose_.kernel("CompositeExplicitAutograd")
+def transpose_inplace_kernel(self, dim0, dim1):
+    return become(self, views.transpose(view_of(self), dim0, dim1))
+
+
+@op("aten::swapaxes", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
+def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("a")]:
+    """``transpose``, by NumPy's name."""
+    return self.transpose(axis0, axis1)
+
+
+@op("aten::swapaxes_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def swapaxes_(self: Tensor[Alias("a", write=True)], axis0: int, axis1: int) -> Tensor[Alias("a", write=True)]:
+    """``transpose_``, by NumPy's name."""
+    return self.transpose_(axis0, axis1)
+
+
+@op("aten::swapdims", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
+def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
+    """``transpose``, by another name."""
+    return self.transpose(dim0, dim1)
+
+
+@op("aten::swapdims_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def swapdims_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
+    """``transpose_``, by another name."""
+    return self.transpose_(dim0, dim1)
+
+
+# --------------------------------------------------------------------------------------------------- permute, movedim
+
+
+@op("aten::permute", variants="function, method", tags="core")
+def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
+    """The dimensions in another order."""
+    ...
+
+
+@permute.view_kernel("CompositeExplicitAutograd")
+def permute_view(self, dims):
+    return views.permute(self, dims)
+
+
+@op("aten::movedim.intlist", variants="function, method")
+@traceable
+def movedim(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
+    """Dimensions at other places; those that are not named keep their order."""
+    order = moved(source, destination, self.ndim)
+    return self.permute(order) if order else alias(self)
+
+
+@movedim.overload("int", variants="function, method")
+@traceable
+def movedim_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
+    """One dimension at another place."""
+    return self.movedim((source,), (destination,))
+
+
+@op("aten::moveaxis.intlist", variants="function, method")
+@traceable
+def moveaxis(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
+    """``movedim``, by NumPy's name."""
+    return self.movedim(source, destination)
+
+
+@moveaxis.overload("int", variants="function, method")
+@traceable
+def moveaxis_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
+    """``movedim`` of one dimension, by NumPy's name."""
+    return self.movedim((source,), (destination,))
+
+
+def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[int]:
+    """The order of dimensions in which those of ``source`` stand at the places of ``destination``.
+
+    Raises:
+        DimensionError: there is no such dimension.
+        ShapeError: the lists differ in length, or one names a dimension twice.
+    """
+    check(
+        len(source) == len(destination),
+        f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of "
+        f"dims as destination ({list(destination)} dims)",
+    )
+    taken = [wrap_dimension(dim, ndim) for dim in source]
+    places = [wrap_dimension(dim, ndim) for dim in destination]
+    for name, dims, given in (("source", taken, source), ("destination", places, destination)):
+        check(len(set(dims)) == len(dims), f"movedim: repeated dim in `{name}` ({list(given)})")
+    standing = dict(zip(places, taken, strict=True))
+    rest = iter([dim for dim in range(ndim) if dim not in taken])
+    return [standing[index] if index in standing else next(rest) for index in range(ndim)]
+
+
+# ------------------------------------------------------------------------------------------- T, mT, H, mH, adjoint
+
+
+@op("aten::numpy_T", variants="method")
+@traceable
+def numpy_T(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``x.T``: all dimensions the other way round."""
+    return self.permute(tuple(reversed(range(self.ndim))))
+
+
+@op("aten::mT", variants="method")
+@traceable
+def mT(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``x.mT``: every matrix of a batch transposed."""
+    require_matrices(self, "mT")
+    return self.transpose(-2, -1) if self.ndim else self
+
+
+@op("aten::matrix_H", variants="method")
+@traceable
+def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``x.H``: a matrix transposed and conjugated."""
+    hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+    check(self.ndim in (0, 2), f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
+    return self.adjoint()
+
+
+@op("aten::mH", variants="method")
+@traceable
+def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``x.mH``: every matrix of a batch transposed and conjugated."""
+    require_matrices(self, "mH")
+    return self.adjoint()
+
+
+@op("aten::adjoint", variants="function, method")
+@traceable
+def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """Every matrix of a batch transposed and conjugated."""
+    require_matrices(self, "adjoint()")
+    turned = self.transpose(-2, -1) if self.ndim else self
+    return turned.conj()
+
+
+def require_matrices(tensor: Tensor, name: str) -> None:
+    """That a tensor is a batch of matrices, or a number.
+
+    Raises:
+        ShapeError: it is a vector.
+    """
+    check(
+        tensor.ndim != 1,
+        f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor.",
+    )
+
+
+# What PyTorch has as properties of a tensor, by their names there.
+for _name, _packet in {"T": numpy_T, "mT": mT, "H": matrix_H, "mH": mH}.items():
+    install_method(_name, property(_packet), replace=True)

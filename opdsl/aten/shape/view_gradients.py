@@ -1,0 +1,171 @@
+"""Gradients that PyTorch declares as operators of their own.
+
+Derivatives of ours are derived, or call what they need; these are for programs that name them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.aten.nn.embedding import embedding_dense_backward
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.slicing import slice_tensor
+from opdsl.declare import op
+from opdsl.kernels import copy_
+from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import SymInt
+
+NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "device_guard": False}
+"""What the entries of gradients say alike."""
+
+
+def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
+    """A tensor of zeros, ``whole``, with a gradient in a view of it."""
+    copy_(view, gradient)
+    return whole
+
+
+@op("aten::select_backward", autogen="select_backward.out", **NAMED)
+def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, index: SymInt) -> Tensor:
+    """The gradient of ``select``."""
+    ...
+
+
+@select_backward.kernel("CompositeExplicitAutogradNonFunctional")
+def select_backward_kernel(grad_output, input_sizes, dim, index):
+    whole = grad_output.new_zeros(input_sizes)
+    return _into(whole.select(dim, index), grad_output, whole)
+
+
+@select_backward.derivative("grad_output")
+def select_backward_derivative(grad, dim, index):
+    return grad.select(dim, index)
+
+
+@op("aten::slice_backward", autogen="slice_backward.out", **NAMED)
+def slice_backward(
+    grad_output: Tensor, input_sizes: list[SymInt], dim: int, start: SymInt, end: SymInt, step: SymInt
+) -> Tensor:
+    """The gradient of ``slice``."""
+    ...
+
+
+@slice_backward.kernel("CompositeExplicitAutograd")
+def slice_backward_kernel(grad_output, input_sizes, dim, start, end, step):
+    whole = grad_output.new_zeros(input_sizes)
+    return _into(slice_tensor(whole, dim, start, end, step), grad_output, whole)
+
+
+@slice_backward.derivative("grad_output")
+def slice_backward_derivative(grad, dim, start, end, step):
+    return slice_tensor(grad, dim, start, end, step)
+
+
+@op("aten::diagonal_backward", autogen="diagonal_backward.out", **NAMED)
+def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: int, dim1: int, dim2: int) -> Tensor:
+    """The gradient of ``diagonal``."""
+    ...
+
+
+@diagonal_backward.kernel("CompositeExplicitAutograd")
+def diagonal_backward_kernel(grad_output, input_sizes, offset, dim1, dim2):
+    whole = grad_output.new_zeros(input_sizes)
+    return _into(whole.diagonal(offset, dim1, dim2), grad_output, whole)
+
+
+@diagonal_backward.derivative("grad_output")
+def diagonal_backward_derivative(grad, offset, dim1, dim2):
+    return grad.diagonal(offset, dim1, dim2)
+
+
+@op("aten::unfold_backward", variants="function", autogen="unfold_backward.out")
+def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: int, step: int) -> Tensor:
+    """The gradient of ``unfold``: what lies in several windows gets the sum."""
+    ...
+
+
+@unfold_backward.kernel("CPU", "CUDA", "Meta")
+def unfold_backward_kernel(grad_in, input_sizes, dim, size, step):
+    whole = grad_in.new_zeros(input_sizes)
+    if not whole.ndim:
+        return grad_in.reshape(())
+    count = grad_in.shape[dim]
+    for at in range(size):  # the elements of windows at one place in them are apart
+        part = slice_tensor(whole, dim, at, at + (count - 1) * step + 1, step)
+        part.add_(grad_in.select(-1, at))
+    return whole
+
+
+@unfold_backward.derivative("grad_in")
+def unfold_backward_derivative(grad, dim, size, step):
+    return grad.unfold(dim, size, step)
+
+
+@op("aten::masked_scatter_backward")
+def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: list[SymInt]) -> Tensor:
+    """The gradient of ``masked_scatter``'s source."""
+    ...
+
+
+@masked_scatter_backward.kernel("CompositeExplicitAutograd")
+def masked_scatter_backward_kernel(grad_output, mask, sizes):
+    taken = grad_output.masked_select(mask)
+    whole = grad_output.new_zeros(sizes).view((-1,))
+    return _into(whole[: taken.numel()], taken, whole).view(sizes)
+
+
+@masked_scatter_backward.derivative("grad_output")
+def masked_scatter_backward_derivative(grad, grad_output, mask):
+    return zeros_like(grad_output).masked_scatter(mask, grad)
+
+
+# ------------------------------------------------------------------------------------- written with other operators
+
+
+@op("aten::trace_backward", **NAMED)
+def trace_backward(grad: Tensor, sizes: list[SymInt]) -> Tensor:
+    """The gradient of ``trace``."""
+    return diagonal_backward(grad.expand((min(sizes),)), sizes, 0, 0, 1)
+
+
+@op("aten::index_select_backward", **NAMED)
+def index_select_backward(grad: Tensor, self_sizes: list[SymInt], dim: int, index: Tensor) -> Tensor:
+    """The gradient of ``index_select``."""
+    return grad.new_zeros(self_sizes).index_add(dim, index, grad)
+
+
+@op("aten::gather_backward", **NAMED)
+def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    """The gradient of ``gather``."""
+    return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
+
+
+@op("aten::value_selecting_reduction_backward", **NAMED)
+def value_selecting_reduction_backward(
+    grad: Tensor, dim: int, indices: Tensor, sizes: list[SymInt], keepdim: bool
+) -> Tensor:
+    """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
+    if sizes and not keepdim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return grad.new_zeros(sizes).scatter(dim, indices, grad)
+
+
+@op("aten::masked_select_backward", **NAMED)
+def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+    """The gradient of ``masked_select``."""
+    return input.new_zeros(where(mask, input, input).shape).masked_scatter(mask, grad)
+
+
+@op("aten::embedding_backward")
+def embedding_backward(
+    grad: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    """The gradient of ``embedding``'s table."""
+    return embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+@op("aten::cummaxmin_backward", **NAMED)
+def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """The gradient of ``cummax`` and ``cummin``."""
+    return input.new_zeros(input.shape).scatter_add(dim, indices, grad) if input.numel() else input

@@ -1,0 +1,193 @@
+"""Copies of a tensor of which one part, that a view shows, is another tensor's; and copies with a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.aten.shape.slicing import slice_tensor
+from opdsl.declare import op
+from opdsl.kernels import check, clone, copy_, fill_, new_tensor
+from opdsl.runtime import Tensor, has_internal_overlap, strides_for
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.views import required_storage
+from opdsl.schema.vocabulary import Scalar, SymInt
+
+# -------------------------------------------------------------------------------------------- slice_scatter and its kin
+
+
+def clone_with_strides(tensor: Tensor) -> Tensor:
+    """A copy that lies in its memory as the tensor does in its own (``clone_preserve_strides``)."""
+    if has_internal_overlap(tensor.geometry):
+        return clone(tensor)
+    offset = tensor.storage_offset()
+    extent = required_storage(tensor.shape, tensor.strides, offset)
+    return clone(tensor.as_strided((extent,), (1,), 0)).as_strided(tensor.shape, tensor.strides, offset)
+
+
+def scattered(self: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+    """A copy of a tensor, of which one part is another tensor.
+
+    Raises:
+        ShapeError: that has another shape.
+    """
+    made = clone_with_strides(self)
+    shown = part(made)
+    check(
+        shown.shape == src.shape,
+        f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+        f"{list(shown.shape)}",
+    )
+    copy_(shown, src)
+    return made
+
+
+@op(
+    "aten::slice_scatter",
+    variants="function, method",
+    tags=("core", "view_copy"),
+    device_check="NoCheck",
+    device_guard=False,
+    out=True,
+)
+def slice_scatter(
+    self: Tensor, src: Tensor, dim: int = 0, start: SymInt | None = None, end: SymInt | None = None, step: SymInt = 1
+) -> Tensor:
+    """``self`` with a slice of it replaced."""
+    ...
+
+
+@slice_scatter.kernel("CompositeExplicitAutogradNonFunctional")
+def slice_scatter_kernel(self, src, dim, start, end, step):
+    return scattered(self, src, lambda made: slice_tensor(made, dim, start, end, step))
+
+
+@slice_scatter.derivative("self")
+def slice_scatter_derivative(grad, src, dim, start, end, step):
+    return grad.slice_scatter(zeros_like(src), dim, start, end, step)
+
+
+@slice_scatter.derivative("src")
+def slice_scatter_src_derivative(grad, dim, start, end, step):
+    return slice_tensor(grad, dim, start, end, step)
+
+
+@op(
+    "aten::select_scatter",
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+    out=True,
+)
+def select_scatter(self: Tensor, src: Tensor, dim: int, index: SymInt) -> Tensor:
+    """``self`` with one position of a dimension replaced."""
+    ...
+
+
+@select_scatter.kernel("CompositeExplicitAutogradNonFunctional")
+def select_scatter_kernel(self, src, dim, index):
+    return scattered(self, src, lambda made: made.select(dim, index))
+
+
+@select_scatter.derivative("self")
+def select_scatter_derivative(grad, src, dim, index):
+    return grad.select_scatter(zeros_like(src), dim, index)
+
+
+@select_scatter.derivative("src")
+def select_scatter_src_derivative(grad, dim, index):
+    return grad.select(dim, index)
+
+
+@op("aten::diagonal_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
+def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """``self`` with a diagonal replaced."""
+    ...
+
+
+@diagonal_scatter.kernel("CompositeExplicitAutogradNonFunctional")
+def diagonal_scatter_kernel(self, src, offset, dim1, dim2):
+    return scattered(self, src, lambda made: made.diagonal(offset, dim1, dim2))
+
+
+@diagonal_scatter.derivative("self")
+def diagonal_scatter_derivative(grad, src, offset, dim1, dim2):
+    return grad.diagonal_scatter(zeros_like(src), offset, dim1, dim2)
+
+
+@diagonal_scatter.derivative("src")
+def diagonal_scatter_src_derivative(grad, offset, dim1, dim2):
+    return grad.diagonal(offset, dim1, dim2)
+
+
+@op("aten::as_strided_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
+def as_strided_scatter(
+    self: Tensor, src: Tensor, size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
+) -> Tensor:
+    """``self`` with what ``as_strided`` shows of it replaced."""
+    ...
+
+
+@as_strided_scatter.kernel("CompositeExplicitAutogradNonFunctional")
+def as_strided_scatter_kernel(self, src, size, stride, storage_offset):
+    return scattered(self, src, lambda made: made.as_strided(size, stride, storage_offset))
+
+
+@as_strided_scatter.derivative("self", "src")
+def as_strided_scatter_derivative(grad, size, stride, storage_offset, result):
+    """In the result's memory, gaps included: what neither shows has no gradient."""
+    own = result.strides, result.storage_offset()
+    offset = own[1] if storage_offset is None else storage_offset
+    extent = max(required_storage(result.shape, *own), required_storage(size, stride, offset))
+    memory = grad.new_zeros(extent).as_strided_scatter(grad, result.shape, *own)
+    rest = memory.as_strided_scatter(grad.new_zeros(size), size, stride, offset)
+    return rest.as_strided(result.shape, *own), memory.as_strided(size, stride, offset)
+
+
+# ----------------------------------------------------------------------------------------------------- constant_pad_nd
+
+
+@op("aten::constant_pad_nd", tags="core", out=True)
+def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tensor:
+    """The tensor inside of a margin of a number.
+
+    ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
+    """
+    ...
+
+
+@constant_pad_nd.kernel("CompositeExplicitAutograd")
+def constant_pad_kernel(self, pad, value):
+    check(len(pad) % 2 == 0, f"Length of pad must be even but instead it equals {len(pad)}")
+    check(
+        len(pad) <= 2 * self.ndim,
+        f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
+        f"while the input has {self.ndim} dimensions.",
+    )
+    margins = {self.ndim - 1 - index // 2: (pad[index], pad[index + 1]) for index in range(0, len(pad), 2)}
+    source, shape = self, list(self.shape)
+    for dim, (before, after) in margins.items():
+        shape[dim] += before + after
+        check(
+            shape[dim] >= 0,
+            f"The input size {self.shape[dim]}, plus negative padding {before} and {after}, resulted in a negative "
+            f"output size, which is invalid. Check dimension {dim} of your input.",
+        )
+        first, last = max(-before, 0), self.shape[dim] - max(-after, 0)
+        source = source.narrow(dim, first, last - first)
+    if all(each <= 0 for each in pad):
+        return clone(source)
+    strides = strides_for(tuple(shape), self.geometry.suggested_memory_format())
+    made = fill_(new_tensor(geometry(self.dtype, self.device, tuple(shape), strides)), value)
+    inside = made
+    for dim, (before, after) in margins.items():
+        first, last = max(before, 0), shape[dim] - max(after, 0)
+        inside = inside.narrow(dim, first, last - first)
+    copy_(inside, source)
+    return made
+
+
+@constant_pad_nd.derivative("self")
+def constant_pad_derivative(grad, pad):
+    return constant_pad_nd(grad, tuple(-each for each in pad), 0)

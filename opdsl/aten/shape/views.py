@@ -1,0 +1,426 @@
+"""Views of all elements: other shapes of the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from opdsl.aten._shared.everywhere import EVERYWHERE
+from opdsl.declare import op, traceable
+from opdsl.errors import ShapeError
+from opdsl.kernels import check
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.runtime import (
+    DType,
+    MemoryFormat,
+    Tensor,
+    become,
+    forget_history,
+    has_internal_overlap,
+    infer_size,
+    int64,
+    make_view,
+    storage_size,
+    view_of,
+    views,
+    wrap_dimension,
+)
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+# -------------------------------------------------------------------------------------------------------------- alias
+
+
+@op("aten::alias", variants="method, function", tags="core")
+def alias(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of everything."""
+    ...
+
+
+@alias.view_kernel("CompositeExplicitAutograd")
+def alias_view(self):
+    return self
+
+
+@op("aten::detach", variants="function, method")
+def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of everything that autograd does not follow."""
+    ...
+
+
+@detach.view_kernel("CompositeExplicitAutograd")
+def detach_view(self):
+    return self
+
+
+detach.non_differentiable("self")
+
+
+@op("aten::detach_", variants="function, method", tags="inplace_view")
+def detach_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Has autograd no longer follow the tensor: it becomes a leaf."""
+    ...
+
+
+@detach_.kernel("CompositeExplicitAutograd")
+def detach_inplace_kernel(self):
+    return self
+
+
+@detach_.kernel("Autograd")
+def detach_inplace_autograd_kernel(self):
+    return forget_history(self)
+
+
+@op("aten::lift_fresh")
+def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
+    ...
+
+
+@lift_fresh.kernel("CompositeExplicitAutograd")
+def lift_fresh_kernel(self):
+    return self
+
+
+# ------------------------------------------------------------------------------------------------------- view, reshape
+
+
+@op("aten::view", variants="method", tags="core", device_check="NoCheck", device_guard=False)
+def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
+    """Another shape of the same elements, where strides can show it."""
+    ...
+
+
+@view.view_kernel(*EVERYWHERE)
+def view_view(self, size):
+    return views.view(self, size)
+
+
+@view.derivative("self")
+def view_derivative(grad, self):
+    return grad.reshape(self.shape)
+
+
+@view.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
+def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
+    """The same bytes as elements of another dtype."""
+    ...
+
+
+@view_dtype.kernel("CompositeExplicitAutograd")
+def view_dtype_kernel(self, dtype):
+    return make_view(self, *views.view_as_dtype(view_of(self), self.dtype, dtype), dtype)
+
+
+view_dtype.non_differentiable("self")
+
+
+@op("aten::reshape", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
+def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
+    """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
+    wanted, shows = reshaped(self.geometry, shape)
+    if shows:
+        return self.view(wanted)
+    return _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
+
+
+@lru_cache(maxsize=1024)
+def reshaped(form: TensorMeta, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+    """The shape with its -1 filled in, and whether a view of such tensors can show it."""
+    wanted, seen = views.reshape(views.View(form.shape, form.strides), shape)
+    return wanted, seen is not None
+
+
+@op("aten::_unsafe_view", autogen="_unsafe_view.out", may_alias=True)
+def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
+    """``view`` of a tensor that nothing else refers to: the result counts as new."""
+    ...
+
+
+@_unsafe_view.view_kernel("CompositeExplicitAutograd")
+def unsafe_view_kernel(self, size):
+    return views.view(self, size)
+
+
+@_unsafe_view.derivative("self")
+def unsafe_view_derivative(grad, self):
+    return grad.reshape(self.shape)
+
+
+@op("aten::view_as", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
+def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
+    """The shape of another tensor, where strides can show it."""
+    return self.view(other.shape)
+
+
+@op("aten::reshape_as", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
+def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
+    """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+    return self.reshape(other.shape)
+
+
+@op("aten::ravel", variants="function, method")
+@traceable
+def ravel(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """One dimension: a view of a contiguous tensor, a copy of others."""
+    return self.contiguous().view((-1,))
+
+
+@op("aten::flatten.using_ints", variants="function, method")
+@traceable
+def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> Tensor[Alias("a")]:
+    """The dimensions from one to another as one."""
+    first, last = wrap_dimension(start_dim, self.ndim), wrap_dimension(end_dim, self.ndim)
+    check(first <= last, "flatten() has invalid args: start_dim cannot come after end_dim")
+    if self.ndim == 0:
+        return self.reshape((1,))
+    if first == last:
+        return self
+    shape = self.shape
+    return self.reshape((*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@op("aten::unflatten.int", variants="function, method")
+@traceable
+def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor[Alias("a")]:
+    """One dimension as several."""
+    dimension = wrap_dimension(dim, self.ndim)
+    check(len(sizes) > 0, "unflatten: sizes must be non-empty")
+    shape = self.shape
+    size = shape[dimension] if shape else 1
+    try:
+        parts = infer_size(sizes, size)
+    except ShapeError:
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dimension} ({size}) in the "
+            "input tensor"
+        ) from None
+    return self.view((*shape[:dimension], *parts, *shape[dimension + 1 :]))
+
+
+# --------------------------------------------------------------------------------------------------------- as_strided
+
+
+@op(
+    "aten::as_strided",
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+)
+def as_strided(
+    self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
+) -> Tensor[Alias("a")]:
+    """Any shape, strides and offset inside the storage."""
+    ...
+
+
+@as_strided.kernel(*EVERYWHERE)
+def as_strided_kernel(self, size, stride, storage_offset):
+    return make_view(self, *strided_view(self, size, stride, storage_offset))
+
+
+@as_strided.derivative("self")
+def as_strided_derivative(grad, self, size, stride, storage_offset):
+    """By way of the storage: what is shown several times gets the sum; where ``self`` overlaps, each a share."""
+    count = storage_size(self) // self.itemsize
+    places = grad.new_ones((count,), dtype=int64).cumsum(0).sub(1)
+    offset = self.storage_offset() if storage_offset is None else storage_offset
+    shown, own = (
+        as_strided(places, *each).reshape((-1,))
+        for each in ((size, stride, offset), (self.shape, self.strides, self.storage_offset()))
+    )
+    found = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
+    if has_internal_overlap(self.geometry):
+        found = found / grad.new_zeros((count,)).index_add(0, own, grad.new_ones(own.shape)).index_select(0, own)
+    return found.view(self.shape)
+
+
+def strided_view(
+    tensor: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None
+) -> views.View:
+    """What ``as_strided`` shows of a tensor.
+
+    Raises:
+        ShapeError: it does not lie in the storage.
+    """
+    offset = tensor.storage_offset() if storage_offset is None else storage_offset
+    return views.as_strided(size, stride, offset, storage_size(tensor), tensor.itemsize)
+
+
+@op(
+    "aten::as_strided_",
+    variants="function, method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+    use_const_ref_for_mutable_tensors=True,
+)
+def as_strided_(
+    self: Tensor[Alias("a", write=True)], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Any shape, strides and offset inside the storage, given to the tensor itself."""
+    ...
+
+
+@as_strided_.kernel("CompositeExplicitAutogradNonFunctional")
+def as_strided_inplace_kernel(self, size, stride, storage_offset):
+    return become(self, strided_view(self, size, stride, storage_offset))
+
+
+# -------------------------------------------------------------------------------------------------- added dimensions
+
+
+@op("aten::expand", variants="method", tags="core", device_check="NoCheck", device_guard=False)
+def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
+    """Dimensions of size 1, and new ones in front, repeated without a copy."""
+    ...
+
+
+@expand.view_kernel("CompositeExplicitAutograd")
+def expand_view(self, size, implicit):
+    return views.expand(self, size)
+
+
+# What was repeated is summed where gradients are brought to the shape of what they are of.
+@expand.derivative("self")
+def expand_derivative(grad):
+    return grad
+
+
+@op("aten::expand_as", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
+def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
+    """``expand`` to the shape of another tensor."""
+    return self.expand(other.shape)
+
+
+@op("aten::broadcast_to", variants="function, method")
+@traceable
+def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
+    """``expand``, by NumPy's name."""
+    return self.expand(size)
+
+
+@op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False, may_alias=True)
+def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor expanded to the shape to which all of them broadcast."""
+    shape = broadcast_all(each.shape for each in tensors)
+    return [each.expand(shape) for each in tensors]
+
+
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    """Every tensor expanded to the shape to which all of them broadcast.
+
+    Args:
+        tensors: one after another, or one list of them.
+
+    Raises:
+        ShapeError: two sizes differ and neither is 1.
+
+    >>> import opdsl
+    >>> [each.shape for each in opdsl.broadcast_tensors(opdsl.ones(2, 1), opdsl.ones(3))]
+    [(2, 3), (2, 3)]
+    """
+    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    return broadcast_tensor_list(given)
+
+
+@op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
+def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
+    """A dimension of size 1 more."""
+    ...
+
+
+@unsqueeze.view_kernel("CompositeExplicitAutograd")
+def unsqueeze_view(self, dim):
+    return views.unsqueeze(self, dim)
+
+
+@unsqueeze.derivative("self")
+def unsqueeze_derivative(grad, self):
+    return grad.reshape(self.shape)
+
+
+@op("aten::squeeze", variants="function, method", device_check="NoCheck", device_guard=False)
+def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """Without the dimensions of size 1."""
+    ...
+
+
+@squeeze.view_kernel("CompositeExplicitAutograd")
+def squeeze_view(self):
+    return views.squeeze(self)
+
+
+@squeeze.overload("dim", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
+def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
+    """Without a dimension, if its size is 1."""
+    ...
+
+
+@squeeze_dim.view_kernel("CompositeExplicitAutograd")
+def squeeze_dim_view(self, dim):
+    return views.squeeze(self, dim)
+
+
+@squeeze.overload("dims", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
+def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
+    """Without those of the dimensions whose size is 1."""
+    ...
+
+
+@squeeze_dims.view_kernel("CompositeExplicitAutograd")
+def squeeze_dims_view(self, dim):
+    return views.squeeze(self, dim)
+
+
+@op("aten::squeeze_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def squeeze_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Drops the dimensions of size 1."""
+    ...
+
+
+@squeeze_.kernel("CompositeExplicitAutograd")
+def squeeze_inplace_kernel(self):
+    return become(self, views.squeeze(view_of(self)))
+
+
+@squeeze_.overload("dim", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def squeeze_dim_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
+    """Drops a dimension, if its size is 1."""
+    ...
+
+
+@squeeze_dim_.kernel("CompositeExplicitAutograd")
+def squeeze_dim_inplace_kernel(self, dim):
+    return become(self, views.squeeze(view_of(self), dim))
+
+
+@squeeze_.overload("dims", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def squeeze_dims_(self: Tensor[Alias("a", write=True)], dim: list[int]) -> Tensor[Alias("a", write=True)]:
+    """Drops those of the dimensions whose size is 1."""
+    ...
+
+
+@squeeze_dims_.kernel("CompositeExplicitAutograd")
+def squeeze_dims_inplace_kernel(self, dim):
+    return become(self, views.squeeze(view_of(self), dim))
+
+
+@op("aten::unsqueeze_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def unsqueeze_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
+    """Takes in a dimension of size 1."""
+    ...
+
+
+@unsqueeze_.kernel("CompositeExplicitAutograd")
+def unsqueeze_inplace_kernel(self, dim):
+    return become(self, views.unsqueeze(view_of(self), dim))

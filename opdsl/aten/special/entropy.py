@@ -1,0 +1,265 @@
+"""Functions of statistics and of information, and powers in double precision."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.pointwise.exponentials import erf
+from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
+from opdsl.declare import Out, op
+from opdsl.errors import DeviceError, DTypeError
+from opdsl.kernels import resize_output, write_out
+from opdsl.runtime import Category, DType, Tensor, can_cast, complex128, float64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function"}
+UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
+
+
+# ------------------------------------------------------------------------------------------------------------- entropy
+
+
+@op("aten::special_entr", **SPECIAL, tags="pointwise", device_check="ExactSame", out=True)
+def special_entr(self: Tensor) -> Tensor:
+    """``-self * log(self)``; 0 at 0, minus infinity below."""
+    ...
+
+
+@special_entr.pointwise(promote="int_to_float", dtypes=("floating",))
+def special_entr_scalar(self):
+    return self if math.isnan(self) else -self * math.log(self) if self > 0 else 0.0 if self == 0 else -math.inf
+
+
+@special_entr.derivative("self")
+def special_entr_derivative(grad, self):
+    return grad * (-self.log() - 1)
+
+
+# ------------------------------------------------------------------------------------------------- xlogy, xlog1py, ndtr
+
+
+def number_overload(name: str, overload: str) -> dict[str, Any]:
+    """What the entry says of an overload that takes a number."""
+    out = Out(f"{name}.{overload}_out", explicit=True, dispatch={"CompositeExplicitAutograd": f"{name}_out"})
+    return {
+        **UNCHECKED,
+        "tags": "pointwise",
+        "structured": False,
+        "dispatch": {"CompositeExplicitAutograd": name},
+        "out": out,
+    }
+
+
+@op("aten::special_xlog1py", **UNCHECKED, tags="pointwise", out=True)
+def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
+    """``self * log(1 + other)``; 0 where ``self`` is 0."""
+    ...
+
+
+@special_xlog1py.pointwise(promote="int_to_float", dtypes=("floating",))
+def xlog1py_scalar(self, other):
+    return other if math.isnan(other) else 0.0 if self == 0 else self * math.log1p(other)
+
+
+@special_xlog1py.derivative("self")
+def xlog1py_derivative(grad, self, other):
+    """Beside 0 the slope is the logarithm, where there is one."""
+    return where((self == 0) * (other <= -1), 0.0, special_xlog1py(grad, other))
+
+
+@special_xlog1py.derivative("other")
+def xlog1py_other_derivative(grad, self, other):
+    return grad * self / (other + 1)
+
+
+@special_xlog1py.overload("self_scalar", **number_overload("special_xlog1py", "self_scalar"))
+def number_xlog1py(self: Scalar, other: Tensor) -> Tensor:
+    """``self * log(1 + other)`` for a number as factor."""
+    ...
+
+
+number_xlog1py.pointwise(promote="int_to_float", wrapped="self", dtypes=("floating",))(xlog1py_scalar)
+number_xlog1py.derivative("other")(xlog1py_other_derivative)
+
+
+@special_xlog1py.overload("other_scalar", **number_overload("special_xlog1py", "other_scalar"))
+def xlog1py_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self * log(1 + other)`` for a number."""
+    ...
+
+
+xlog1py_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("floating",))(xlog1py_scalar)
+
+
+@xlog1py_number.derivative("self")
+def xlog1py_number_derivative(grad, self, other):
+    slope = special_xlog1py(grad, other)
+    return where(self == 0, 0.0, slope) if other.real <= -1 else slope
+
+
+@op("aten::special_xlogy", **UNCHECKED, out=True)
+def special_xlogy(self: Tensor, other: Tensor) -> Tensor:
+    """``xlogy``."""
+    ...
+
+
+special_xlogy.forward(xlogy)
+
+
+@special_xlogy.overload("self_scalar", **UNCHECKED, out=True)
+def special_number_xlogy(self: Scalar, other: Tensor) -> Tensor:
+    """``xlogy`` for a number as factor."""
+    ...
+
+
+special_number_xlogy.forward(number_xlogy)
+
+
+@special_xlogy.overload("other_scalar", **UNCHECKED, out=True)
+def special_xlogy_number(self: Tensor, other: Scalar) -> Tensor:
+    """``xlogy`` for a number."""
+    ...
+
+
+special_xlogy_number.forward(xlogy_number)
+
+
+@op("aten::special_ndtr", **SPECIAL)
+def special_ndtr(self: Tensor) -> Tensor:
+    """The area below the standard normal curve, up to every element."""
+    return (erf(self / math.sqrt(2)) + 1) * 0.5
+
+
+@special_ndtr.out_variant(**SPECIAL)
+def special_ndtr_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``special_ndtr`` into a given tensor."""
+    if out.device is not self.device:
+        raise DeviceError(f"special_ndtr: out is on {out.device}, self on {self.device}. Give both the same device.")
+    return cast_into(out, special_ndtr(self))
+
+
+def cast_into(out: Tensor, value: Tensor) -> Tensor:
+    """Write a result into a tensor, whose dtype may be another that it can be cast to.
+
+    Raises:
+        DTypeError: it cannot.
+    """
+    if not can_cast(value.dtype, out.dtype):
+        raise DTypeError(
+            f"result type {value.dtype.scalar_type} can't be cast to the desired output type {out.dtype.scalar_type}"
+        )
+    resize_output(out, value.shape)
+    return out.copy_(value)
+
+
+# --------------------------------------------------------------------------------------------------------- float_power
+
+
+def double_dtype(*operands: Tensor | complex) -> DType:
+    """float64, or complex128 where an operand is complex."""
+    is_complex = any(
+        each.dtype.category is Category.COMPLEX
+        if isinstance(each, Tensor)
+        else isinstance(each, complex) and not isinstance(each, (int, float))
+        for each in operands
+    )
+    return complex128 if is_complex else float64
+
+
+def as_double(operand: Any, dtype: DType) -> Any:
+    """An operand in double precision."""
+    if isinstance(operand, Tensor):
+        return operand.to(dtype)
+    return complex(operand) if dtype is complex128 else float(operand)
+
+
+def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> None:
+    """That what is written has the dtype of the result.
+
+    Raises:
+        DTypeError: it has not.
+    """
+    dtype = double_dtype(*operands)
+    if target.dtype is not dtype:
+        raise DTypeError(
+            f"the {what} has dtype {target.dtype.scalar_type} but the operation's result requires dtype "
+            f"{dtype.scalar_type}"
+        )
+
+
+POWER: dict[str, Any] = {"tags": "pointwise"}
+
+
+@op("aten::float_power.Tensor_Tensor", variants="function, method", **POWER)
+def float_power(self: Tensor, exponent: Tensor) -> Tensor:
+    """``self ** exponent`` in double precision."""
+    dtype = double_dtype(self, exponent)
+    return pow_tensors(self.to(dtype), exponent.to(dtype))
+
+
+float_power.sharding(elementwise=True)
+
+
+@float_power.out_variant("float_power.Tensor_Tensor_out", **POWER)
+def float_power_out(
+    self: Tensor, exponent: Tensor, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``float_power`` into a given tensor."""
+    require_double("output given to float_power", out, self, exponent)
+    return write_out("aten::float_power.Tensor_Tensor_out", out, float_power(self, exponent))
+
+
+@float_power.inplace_variant("float_power_.Tensor", variants="method", **POWER)
+def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tensor[Alias("a", write=True)]:
+    """``float_power`` in place, of a double tensor."""
+    require_double("base given to float_power_", self, self, exponent)
+    return self.pow_(exponent.to(self.dtype))
+
+
+@float_power.overload("Tensor_Scalar", variants="function, method", **POWER)
+def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
+    """``self ** exponent`` in double precision, for a number."""
+    dtype = double_dtype(self, exponent)
+    return pow_number(self.to(dtype), as_double(exponent, dtype))
+
+
+float_power_number.sharding(elementwise=True)
+
+
+@float_power_number.out_variant("float_power.Tensor_Scalar_out", **POWER)
+def float_power_number_out(
+    self: Tensor, exponent: Scalar, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``float_power`` of a number into a given tensor."""
+    require_double("output given to float_power", out, self, exponent)
+    return write_out("aten::float_power.Tensor_Scalar_out", out, float_power_number(self, exponent))
+
+
+@float_power_number.inplace_variant("float_power_.Scalar", variants="method", **POWER)
+def float_power_number_(self: Tensor[Alias("a", write=True)], exponent: Scalar) -> Tensor[Alias("a", write=True)]:
+    """``float_power`` of a number in place, of a double tensor."""
+    require_double("base given to float_power_", self, self, exponent)
+    return self.pow_(as_double(exponent, self.dtype))
+
+
+@float_power.overload("Scalar", **POWER)
+def number_float_power(self: Scalar, exponent: Tensor) -> Tensor:
+    """``self ** exponent`` in double precision, for a number as base."""
+    dtype = double_dtype(self, exponent)
+    return number_pow(as_double(self, dtype), exponent.to(dtype))
+
+
+number_float_power.sharding(elementwise=True)
+
+
+@number_float_power.out_variant("float_power.Scalar_out", **POWER)
+def number_float_power_out(
+    self: Scalar, exponent: Tensor, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``float_power`` with a number as base into a given tensor."""
+    require_double("output given to float_power", out, self, exponent)
+    return write_out("aten::float_power.Scalar_out", out, number_float_power(self, exponent))

@@ -1,0 +1,290 @@
+"""The gamma function's logarithm, the derivatives of that, and Hurwitz' zeta function."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from opdsl.aten._shared.entries import UNARY
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
+from opdsl.declare import Inplace, op
+from opdsl.dispatch import get_default_dtype
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
+
+
+def bernoulli_numbers(count: int) -> list[Fraction]:
+    """B(2), B(4), ...: DLMF 24.5.3."""
+    found = [Fraction(1)]
+    for n in range(1, 2 * count + 1):
+        total = sum(math.comb(n + 1, k) * each for k, each in enumerate(found))
+        found.append(-Fraction(total) / (n + 1))
+    return found[2::2]
+
+
+BERNOULLI = bernoulli_numbers(12)
+
+
+def series_of_square(variable: float, coefficients: tuple[float, ...]) -> float:
+    """A polynomial, the lowest power's coefficient first."""
+    value = 0.0
+    for coefficient in reversed(coefficients):
+        value = value * variable + coefficient
+    return value
+
+
+# -------------------------------------------------------------------------------------------------------- lgamma, psi
+
+METHOD_IN_PLACE: dict[str, Any] = {**UNARY, "inplace": Inplace(variants="method")}
+
+
+@op("aten::lgamma", **METHOD_IN_PLACE)
+def lgamma(self: Tensor) -> Tensor:
+    """The logarithm of the gamma function's magnitude."""
+    ...
+
+
+@lgamma.derivative("self")
+def lgamma_derivative(grad, self):
+    return grad * digamma(self)
+
+
+@lgamma.pointwise(promote="int_to_float", dtypes="floating")
+def lgamma_scalar_function(self):
+    return math.lgamma(self)
+
+
+@op("aten::digamma", **METHOD_IN_PLACE)
+def digamma(self: Tensor) -> Tensor:
+    """The derivative of ``lgamma``; NaN at negative integers."""
+    ...
+
+
+# psi(x) = log(x) - 1/(2x) - sum of B(2k) / (2k x**(2k)), DLMF 5.11.2; enough from 10 on.
+DIGAMMA = tuple(float(each / (2 * (k + 1))) for k, each in enumerate(BERNOULLI[:8]))
+ASYMPTOTIC_FROM = 10
+
+
+def digamma_positive(x: Any) -> Any:
+    """Moved up by psi(x) = psi(x + 1) - 1/x, DLMF 5.5.2, to where the asymptotic series holds."""
+    total: Any = 0.0
+    for _ in range(ASYMPTOTIC_FROM):
+        low = x < ASYMPTOTIC_FROM
+        total = total + 1.0 / x if low else total
+        x = x + 1.0 if low else x
+    square = 1.0 / (x * x)
+    return math.log(x) - 0.5 / x - square * series_of_square(square, DIGAMMA) - total
+
+
+@digamma.pointwise(promote="int_to_float", dtypes="floating")
+def digamma_scalar_function(self):
+    # Below 0 by reflection, DLMF 5.5.4; the fraction keeps the angle small.
+    fraction = self - math.trunc(self)
+    found = digamma_positive(1.0 - self if self < 0 else self)
+    reflected = found - math.pi / math.tan(math.pi * fraction)
+    below = math.nan if fraction == 0 else reflected
+    return math.copysign(math.inf, -self) if self == 0 else below if self < 0 else found
+
+
+# ----------------------------------------------------------------------------------------------------------------- zeta
+
+
+@op("aten::special_zeta", **UNCHECKED, tags="pointwise", out=True)
+def special_zeta(self: Tensor, other: Tensor) -> Tensor:
+    """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
+    ...
+
+
+# Euler and Maclaurin's formula, DLMF 25.11.5, after so many terms of the sum itself.
+DIRECT = 9
+MACLAURIN = tuple(float(each / math.factorial(2 * k + 2)) for k, each in enumerate(BERNOULLI))
+
+
+def zeta_positive(s: Any, q: Any) -> Any:
+    total, k = 0.0, 0.0
+    for _ in range(DIRECT):
+        term = (q + k) ** -s
+        total += term
+        k += 1
+        if term < total * 2.0**-60:
+            break
+    w = q + float(DIRECT)
+    power = w**-s
+    rest = power * (w / (s - 1.0) + 0.5)
+    term = power * s / w
+    for k in range(len(MACLAURIN)):
+        rest = rest + MACLAURIN[k] * term
+        term = term * ((s + (2.0 * k + 1.0)) / w) * ((s + (2.0 * k + 2.0)) / w)
+    return total if power == 0 else total + rest
+
+
+def zeta_function(s: Any, q: Any) -> Any:
+    """Terms with a negative base are those of another sum, up to their sign, that ends where a third one begins."""
+    lowest = q - math.floor(q) if q < 0 else q
+    sign = -1.0 if s % 2.0 == 1.0 else 1.0
+    found = zeta_positive(s, lowest)
+    below = sign * (zeta_positive(s, 1.0 - lowest) - zeta_positive(s, 1.0 - q))
+    whole = q <= 0 and q == math.floor(q)
+    outside = s < 1 or (q < 0 and s != math.floor(s))
+    regular = found + below if q < 0 else found
+    return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
+
+
+@special_zeta.derivative("other")
+def zeta_derivative(grad, self, other):
+    return grad * -self * special_zeta(self + 1.0, other)
+
+
+special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
+
+
+@special_zeta.overload("self_scalar", **number_overload("special_zeta", "self_scalar"))
+def number_zeta(self: Scalar, other: Tensor) -> Tensor:
+    """Hurwitz' zeta function with a number as exponent."""
+    ...
+
+
+@special_zeta.overload("other_scalar", **number_overload("special_zeta", "other_scalar"))
+def zeta_number(self: Tensor, other: Scalar) -> Tensor:
+    """Hurwitz' zeta function with a number to begin at."""
+    ...
+
+
+zeta_number.non_differentiable("self")
+
+
+@number_zeta.derivative("other")
+def number_zeta_derivative(grad, self, other):
+    return grad * -self * number_zeta(self + 1.0, other)
+
+
+number_zeta.pointwise(promote="int_to_float", wrapped="self", dtypes=("float32", "float64"))(zeta_function)
+zeta_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("float32", "float64"))(zeta_function)
+
+
+# ----------------------------------------------------------------------------------------------------------- polygamma
+
+
+@op("aten::polygamma", variants="method, function", tags="pointwise", out=True)
+def polygamma(n: int, self: Tensor) -> Tensor:
+    """The derivative of ``digamma``, taken ``n`` times."""
+    ...
+
+
+@polygamma.derivative("self")
+def polygamma_derivative(grad, n, self):
+    return grad * polygamma(n + 1, self)
+
+
+@polygamma.meta(reads_numbers=False)
+def polygamma_meta(ctx, n, self):
+    check(n >= 0, "polygamma(n, x) does not support negative n.")
+
+
+# psi'(x) = 1/x + 1/(2x**2) + sum of B(2k) / x**(2k + 1), DLMF 5.15.8.
+TRIGAMMA = tuple(float(each) for each in BERNOULLI[:8])
+
+
+def trigamma_scalar_function(self: Any) -> Any:
+    """By reflection, DLMF 5.15.6, below 1/2; at poles it is as large as rounding of the angle lets it be."""
+    low = self < 0.5
+    x = 1.0 - self if low else self
+    total: Any = 0.0
+    for _ in range(ASYMPTOTIC_FROM):
+        small = x < ASYMPTOTIC_FROM
+        total = total + 1.0 / (x * x) if small else total
+        x = x + 1.0 if small else x
+    square = 1.0 / (x * x)
+    found = total + (1.0 + square * series_of_square(square, TRIGAMMA)) / x + 0.5 * square
+    sine = math.sin(math.pi * self)
+    return math.pi * math.pi / (sine * sine) - found if low else found
+
+
+def polygamma_scalar_function(n: Any, self: Any) -> Any:
+    sign = 1.0 if n % 2 == 1 else -1.0
+    order = n + 1.0
+    return sign * math.gamma(order) * zeta_function(order, self)
+
+
+polygamma.pointwise(promote="int_to_float", dtypes="floating", when={"n": 0})(digamma_scalar_function)
+polygamma.pointwise(promote="int_to_float", dtypes="floating", when={"n": 1})(trigamma_scalar_function)
+polygamma.pointwise(promote="int_to_float", dtypes="floating")(polygamma_scalar_function)
+
+
+@op(
+    "aten::polygamma_",
+    variants="method",
+    tags="pointwise",
+    device_check="NoCheck",
+    dispatch={"CompositeExplicitAutograd": "polygamma_"},
+)
+def polygamma_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]:
+    """``polygamma``, written into ``self``."""
+    ...
+
+
+@polygamma_.kernel("CompositeExplicitAutograd")
+def polygamma_in_place(self, n):
+    return cast_into(self, polygamma(n, self))
+
+
+@digamma.derivative("self")
+def digamma_derivative(grad, self):
+    return grad * polygamma(1, self)
+
+
+@polygamma_.derivative("self")
+def polygamma_in_place_derivative(grad, self, n):
+    return grad * polygamma(n + 1, self)
+
+
+# ------------------------------------------------------------------------------------------------------------ mvlgamma
+
+
+def spread(self: Tensor, p: int) -> Tensor:
+    """The arguments of the logarithms that make up a multivariate one: every element less 0, 1/2, ... (p - 1)/2."""
+    check(p >= 1, "p has to be greater than or equal to 1")
+    dtype = self.dtype if self.dtype.is_floating_point else get_default_dtype()
+    return self.unsqueeze(-1) + arange(-p * 0.5 + 0.5, 0.5, 0.5, dtype=dtype, device=self.device)
+
+
+@op("aten::mvlgamma", variants="function, method", tags="pointwise", device_check="NoCheck")
+def mvlgamma(self: Tensor, p: int) -> Tensor:
+    """The logarithm of the gamma function of ``p`` variables."""
+    ...
+
+
+@mvlgamma.kernel("CompositeExplicitAutograd")
+def mvlgamma_kernel(self, p):
+    return spread(self, p).lgamma().sum(-1) + p * (p - 1) * math.log(math.pi) / 4
+
+
+@mvlgamma.derivative("self")
+def mvlgamma_derivative(grad, self, p):
+    return grad * spread(self, p).digamma().sum(-1)
+
+
+@mvlgamma.inplace_variant(variants="method", tags="pointwise", device_check="NoCheck")
+def mvlgamma_(self: Tensor[Alias("a", write=True)], p: int) -> Tensor[Alias("a", write=True)]:
+    """``mvlgamma``, written into ``self``."""
+    ...
+
+
+@mvlgamma_.kernel("CompositeExplicitAutograd")
+def mvlgamma_in_place(self, p):
+    return cast_into(self, mvlgamma_kernel(self, p))
+
+
+@mvlgamma.out_variant(tags="pointwise")
+def mvlgamma_out(self: Tensor, p: int, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``mvlgamma`` into a given tensor."""
+    ...
+
+
+@mvlgamma_out.kernel("CPU", "CUDA", "Meta")
+def mvlgamma_out_kernel(self, p, out):
+    return cast_into(out, mvlgamma_kernel(self, p))

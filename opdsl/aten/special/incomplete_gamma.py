@@ -1,0 +1,181 @@
+"""The incomplete gamma functions.
+
+A series, a continued fraction, and for huge ``self`` the uniform expansion (DLMF 8.7.1, 8.9.2, 8.12), in double
+precision. How many terms an element needs is its own matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.aten._shared.entries import UNARY
+from opdsl.aten.special.series import GAMMA_ABOVE_ONE
+from opdsl.aten.special.series_values import evaluate
+from opdsl.declare import Inplace, op
+from opdsl.runtime import Tensor
+from opdsl.scalar.intrinsics import double
+
+INCOMPLETE: dict[str, Any] = {
+    **UNARY,
+    "device_check": "ExactSame",
+    "inplace": Inplace(variants="method"),
+    "structured_inherits": "TensorIteratorBase",
+}
+
+# What a term may be of its sum when no more are added, for results of 53 bits, and for those that are rounded to 24.
+PRECISION = {("float64",): 2.0**-53, ("float16", "bfloat16", "float32"): 2.0**-32}
+TINY = 2.0**-1000
+# From here on the series have thousands of terms, and two of the expansion are enough.
+HUGE = 1e6
+# More terms than any series has, with orders up to there.
+MOST_TERMS = 100_000
+# From here on Stirling's series is one.
+STIRLING_FROM = 16
+ROOT_OF_TWO_PI = math.sqrt(2 * math.pi)
+
+# The first term of the expansion in powers of eta, DLMF 8.12.11, the highest power first.
+EXPANSION = (-571 / 261273600, 1 / 25515, -139 / 777600, 1 / 2835, 1 / 864, -2 / 135, 1 / 12, -1 / 3)
+
+
+def stirling(a: Any) -> Any:
+    """What ``lgamma(a)`` is more than ``(a - 1/2) * log(a) - a + log(2 * pi) / 2``, of large ``a``."""
+    inverse = 1 / a
+    square = inverse * inverse
+    return inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+
+
+def powers_over_gamma(a: Any, x: Any) -> Any:
+    """``x**a * exp(-x) / gamma(a + 1)``, with Stirling's series; of large ``a`` its large terms cancel beforehand."""
+    distance = (x - a) / a
+    near = -a * (distance - math.log1p(distance))
+    exponent = near if abs(distance) <= 0.5 else a * math.log(x / a) + (a - x)
+    large = math.exp(exponent - stirling(a)) / (ROOT_OF_TWO_PI * math.sqrt(a))
+    product: Any = 1.0
+    for k in range(1, STIRLING_FROM + 1):
+        product = product * (a + k)
+    above = a + (STIRLING_FROM + 1)
+    gamma = (above - 0.5) * math.log(above) - above + stirling(above)
+    small = math.exp(a * math.log(x) - x - gamma) * (product / ROOT_OF_TWO_PI)
+    return small if a < STIRLING_FROM else large
+
+
+def below_series(a: Any, x: Any, precision: float) -> Any:
+    """The sum of ``x**n / ((a + 1) ... (a + n))``."""
+    total, term, place = 1.0, 1.0, a
+    for _ in range(MOST_TERMS):
+        if term <= total * precision:
+            break
+        place += 1
+        term *= x / place
+        total += term
+    return total
+
+
+def above_fraction(a: Any, x: Any, precision: float) -> Any:
+    """The continued fraction of ``gamma(a, x) * exp(x) / x**a``, by Lentz' method (DLMF 8.9.2, 3.10)."""
+    bottom, numerator = x + 1 - a, 1 / TINY
+    denominator = 1 / bottom
+    found, change, step = denominator, 0.0, 0.0
+    for _ in range(MOST_TERMS):
+        if abs(change - 1) <= 2 * precision:
+            break
+        step += 1
+        factor = (a - step) * step
+        bottom += 2
+        inverse = factor * denominator + bottom
+        denominator = 1 / (TINY if abs(inverse) < TINY else inverse)
+        numerator = bottom + factor / numerator
+        numerator = TINY if abs(numerator) < TINY else numerator
+        change = numerator * denominator
+        found *= change
+    return found
+
+
+def above_series(a: Any, x: Any) -> Any:
+    """The upper function for small arguments, whose complement would cancel (DLMF 8.7.3)."""
+    total, power, n = 0.0, 1.0, 0.0
+    for _ in range(31):
+        if abs(power) < 2.0**-60:
+            break
+        n += 1
+        power *= -x / n
+        total += power / (a + n)
+    logarithm, gamma = a * math.log(x), a * evaluate(GAMMA_ABOVE_ONE["float64"], a)
+    return -math.expm1(logarithm - gamma) - math.exp(logarithm - gamma) * a * total
+
+
+def uniform(a: Any, x: Any, upper: bool) -> Any:
+    """A function of huge ``a``: that of a normal variable, and a correction."""
+    distance = (x - a) / a
+    half = distance - math.log1p(distance)
+    eta = math.copysign(math.sqrt(2 * half), distance)
+    near: Any = 0.0
+    for coefficient in EXPANSION:
+        near = near * eta + coefficient
+    rest = near if abs(eta) < 0.1 else 1 / distance - 1 / eta
+    rest *= math.exp(-a * half) / (ROOT_OF_TWO_PI * math.sqrt(a))
+    bend = eta * math.sqrt(a / 2)
+    return math.erfc(bend) / 2 + rest if upper else math.erfc(-bend) / 2 - rest
+
+
+def regular(a: Any, x: Any, upper: bool, precision: float) -> Any:
+    """A function of positive numbers that are not huge."""
+    is_small = x <= 1.1 and (-0.4 / math.log(x) >= a if x <= 0.5 else x * 1.1 >= a)
+    small = above_series(a, x)
+    scale = powers_over_gamma(a, x)
+    is_above = x > 1 and x > a
+    sum_ = scale * (a * above_fraction(a, x, precision) if is_above else below_series(a, x, precision))
+    found = small if is_small else sum_
+    return found if (is_small or is_above) == upper else 1 - found
+
+
+def incomplete(upper: bool, precision: float) -> Callable[[Any, Any], Any]:
+    """The scalar function of the lower or the upper function; at the edges what PyTorch gives."""
+    none, every = (0.0, 1.0) if upper else (1.0, 0.0)
+
+    def incomplete_scalar_function(self: Any, other: Any) -> Any:
+        a, x = double(self), double(other)
+        inside = uniform(a, x, upper) if a > HUGE else regular(a, x, upper, precision)
+        is_defined = a >= 0 and x >= 0 and not (a == 0 and x == 0) and not (math.isinf(a) and math.isinf(x))
+        is_edge = a == 0 or x == 0 or math.isinf(a) or math.isinf(x)
+        edge = none if a == 0 or math.isinf(x) else every
+        return (edge if is_edge else inside) if is_defined else math.nan
+
+    return incomplete_scalar_function
+
+
+def density(self: Tensor, other: Tensor) -> Tensor:
+    """The lower function's derivative."""
+    return ((self - 1) * other.log() - other - self.lgamma()).exp()
+
+
+@op("aten::igamma", **{**INCOMPLETE, "variants": "method, function"})
+def igamma(self: Tensor, other: Tensor) -> Tensor:
+    """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    ...
+
+
+@igamma.derivative("other")
+def igamma_derivative(grad, self, other):
+    return grad * density(self, other)
+
+
+for dtypes, precision in PRECISION.items():
+    igamma.pointwise(dtypes=dtypes)(incomplete(upper=False, precision=precision))
+
+
+@op("aten::igammac", **{**INCOMPLETE, "variants": "method, function"})
+def igammac(self: Tensor, other: Tensor) -> Tensor:
+    """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    ...
+
+
+@igammac.derivative("other")
+def igammac_derivative(grad, self, other):
+    return -grad * density(self, other)
+
+
+for dtypes, precision in PRECISION.items():
+    igammac.pointwise(dtypes=dtypes)(incomplete(upper=True, precision=precision))

@@ -1,0 +1,249 @@
+"""Fits the tables of ``series``; needs mpmath.
+
+``python -m opdsl.aten.special.series_fit > opdsl/aten/special/series.py`` makes them.
+
+Each is the interpolating polynomial in Chebyshev's points of a function that its name stands for, cut where what
+follows is less than half a unit in the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import mpmath
+from mpmath import mp, mpf, pi, sqrt
+
+Function = Callable[[Any], Any]
+
+mp.dps = 50
+POINTS = 72
+HANKEL_FROM = 5
+AIRY_FROM = 1
+AIRY_LEFT_FROM = mpf("4.5")
+
+
+class Target(NamedTuple):
+    """A function of one variable, and the interval of that."""
+
+    function: Function
+    low: Any
+    high: Any
+
+
+def of_square(function: Function) -> Function:
+    """An even function, of the square of its argument."""
+    return lambda z: function(sqrt(z))
+
+
+def hankel(order: int, sine: bool) -> Function:
+    """P or Q of DLMF 10.17.3 to 10.17.4, of ``(5 / x)**2``; Q is divided by ``5 / x``."""
+
+    def run(w: Any) -> Any:
+        x = HANKEL_FROM / sqrt(w)
+        turned = (mpmath.besselj(order, x) + 1j * mpmath.bessely(order, x)) * mpmath.expj(
+            -(x - (2 * order + 1) * pi / 4)
+        )
+        found = sqrt(pi * x / 2) * turned
+        return found.imag * x / HANKEL_FROM if sine else found.real
+
+    return run
+
+
+def zeta_of(x: Any) -> Any:
+    """The argument of the asymptotic series of Airy's functions, DLMF 9.7.1."""
+    return 2 * x ** mpf("1.5") / 3
+
+
+def airy_right(w: Any) -> Any:
+    """Ai less its exponential, of ``zeta(1) / zeta``."""
+    x = (zeta_of(mpf(AIRY_FROM)) / w * 3 / 2) ** (mpf(2) / 3)
+    return mpmath.airyai(x) * x ** mpf("0.25") * mpmath.exp(zeta_of(x))
+
+
+def airy_left(sine: bool) -> Function:
+    """The factors of sine and cosine in DLMF 9.7.9, of ``(zeta(4.5) / zeta)**2``; that of cosine over its root."""
+
+    def run(w: Any) -> Any:
+        root = sqrt(w)
+        x = (zeta_of(AIRY_LEFT_FROM) / root * 3 / 2) ** (mpf(2) / 3)
+        angle, first, second = zeta_of(x) + pi / 4, mpmath.airyai(-x), mpmath.airybi(-x)
+        found = mpmath.sin(angle) * first + mpmath.cos(angle) * second
+        if not sine:
+            found = (mpmath.sin(angle) * second - mpmath.cos(angle) * first) / root
+        return found * x ** mpf("0.25")
+
+    return run
+
+
+def scaled_erfc(t: Any) -> Any:
+    """``e**(x*x) * erfc(x) * (x + 1/2)`` of ``(x - 4) / (x + 4)``."""
+    x = 4 * (1 + t) / (1 - t)
+    if x > 200:  # DLMF 7.12.1
+        total = sum((-1) ** k * mpmath.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(12))
+        return total / (x * sqrt(pi)) * (x + mpf(1) / 2)
+    return mpmath.erfc(x) * mpmath.exp(x * x) * (x + mpf(1) / 2)
+
+
+def quantile(s: Any) -> Any:
+    """How many deviations below the mean the probability ``e**(-s*s/2)`` lies."""
+    wanted = -s * s / 2
+    guess = s - (mpmath.log(s) + mpmath.log(2 * pi) / 2) / s
+    return mpmath.findroot(lambda x: mpmath.log(mpmath.erfc(x / sqrt(2)) / 2) - wanted, guess)
+
+
+def quantile_tail(v: Any) -> Any:
+    """What is left of the quantile after its leading terms, of ``1 / s``."""
+    s = 1 / v
+    return (s - quantile(s)) * s - mpmath.log(s)
+
+
+def quantile_center(square: Any) -> Any:
+    """The quantile of ``1/2 + y`` over y, of ``y*y``."""
+    y = sqrt(square)
+    return sqrt(2) * mpmath.erfinv(2 * y) / y
+
+
+def scaled(function: Callable[..., Any], order: int, sign: int, start: int) -> Function:
+    """``sqrt(x) * e**(sign * x)`` times a modified Bessel function, of ``start / x``."""
+
+    def run(w: Any) -> Any:
+        x = start / w
+        return sqrt(x) * mpmath.exp(sign * x) * function(order, x)
+
+    return run
+
+
+def k_near_zero(order: int) -> Function:
+    """K0, or ``x * K1``, without its logarithm."""
+
+    def run(x: Any) -> Any:
+        logarithm = mpmath.log(x / 2) * mpmath.besseli(order, x)
+        return mpmath.besselk(0, x) + logarithm if order == 0 else x * (mpmath.besselk(1, x) - logarithm)
+
+    return run
+
+
+def root_of(order: int) -> Any:
+    """The square of the first zero of a Bessel function."""
+    return mpmath.besseljzero(order, 1) ** 2
+
+
+def y_near_zero(order: int) -> Function:
+    """Y0, or ``Y1 / x`` and its pole, without their logarithms."""
+
+    def run(x: Any) -> Any:
+        found = mpmath.bessely(order, x) - 2 / pi * mpmath.log(x) * mpmath.besselj(order, x)
+        return found if order == 0 else (found + 2 / (pi * x)) / x
+
+    return run
+
+
+SQUARE = HANKEL_FROM**2
+TARGETS: dict[str, Target] = {
+    "J0": Target(of_square(lambda x: mpmath.besselj(0, x) / (x * x - root_of(0))), 0, SQUARE),
+    "J1": Target(of_square(lambda x: mpmath.besselj(1, x) / x / (x * x - root_of(1))), 0, SQUARE),
+    "Y0": Target(of_square(y_near_zero(0)), 0, SQUARE),
+    "Y1": Target(of_square(y_near_zero(1)), 0, SQUARE),
+    "P0": Target(hankel(0, False), 0, 1),
+    "Q0": Target(hankel(0, True), 0, 1),
+    "P1": Target(hankel(1, False), 0, 1),
+    "Q1": Target(hankel(1, True), 0, 1),
+    "I0_NEAR": Target(lambda x: mpmath.exp(-x) * mpmath.besseli(0, x), 0, 8),
+    "I0_FAR": Target(scaled(mpmath.besseli, 0, -1, 8), 0, 1),
+    "I1_NEAR": Target(lambda x: mpmath.exp(-x) * mpmath.besseli(1, x) / x, 0, 8),
+    "I1_FAR": Target(scaled(mpmath.besseli, 1, -1, 8), 0, 1),
+    "I0_SMALL": Target(of_square(lambda x: mpmath.besseli(0, x)), 0, 4),
+    "I1_SMALL": Target(of_square(lambda x: mpmath.besseli(1, x) / x), 0, 4),
+    "K0_NEAR": Target(of_square(k_near_zero(0)), 0, 4),
+    "K1_NEAR": Target(of_square(k_near_zero(1)), 0, 4),
+    "K0_FAR": Target(scaled(mpmath.besselk, 0, 1, 2), 0, 1),
+    "K1_FAR": Target(scaled(mpmath.besselk, 1, 1, 2), 0, 1),
+    "AIRY_CENTER": Target(mpmath.airyai, mpf("-1.5"), AIRY_FROM),
+    "AIRY_LEFT": Target(mpmath.airyai, -AIRY_LEFT_FROM, mpf("-1.5")),
+    "AIRY_RIGHT": Target(airy_right, 0, 1),
+    "AIRY_SINE": Target(airy_left(sine=True), 0, 1),
+    "AIRY_COSINE": Target(airy_left(sine=False), 0, 1),
+    "ERFCX": Target(scaled_erfc, -1, 1),
+    "QUANTILE_CENTER": Target(quantile_center, 0, mpf("0.375") ** 2),
+    "QUANTILE_NEAR": Target(quantile_tail, mpf(1) / 8, mpf(1) / 2),
+    "QUANTILE_FAR": Target(quantile_tail, mpf(1) / 40, mpf(1) / 8),
+    "GAMMA_ABOVE_ONE": Target(lambda x: mpmath.loggamma(1 + x) / x, 0, mpf("1.25")),
+}
+ROOTS: dict[str, Any] = {"J0_ROOT": root_of(0), "J1_ROOT": root_of(1)}
+
+
+def chebyshev_coefficients(target: Target) -> list[Any]:
+    """Of the interpolating polynomial."""
+    angles = [pi * (mpf(index) + mpf(1) / 2) / POINTS for index in range(POINTS)]
+    middle, half = (mpf(target.low) + target.high) / 2, (mpf(target.high) - target.low) / 2
+    values = [target.function(middle + half * mpmath.cos(angle)) for angle in angles]
+    found = [
+        2 * sum(value * mpmath.cos(degree * angle) for value, angle in zip(values, angles, strict=True)) / POINTS
+        for degree in range(POINTS)
+    ]
+    return [found[0] / 2, *found[1:]]
+
+
+def powers(coefficients: list[Any], bits: int) -> list[Any]:
+    """Coefficients of powers, the highest first, of as many of Chebyshev's polynomials as ``bits`` need."""
+    scale = max(abs(each) for each in coefficients)
+    count = max(index for index, each in enumerate(coefficients) if abs(each) > scale * mpf(2) ** -bits) + 1
+    total = [mpf(0)] * count
+    before, now = [mpf(1)], [mpf(0), mpf(1)]
+    for coefficient in coefficients[:count]:
+        for index, each in enumerate(before):
+            total[index] += coefficient * each
+        after = [mpf(0), *(2 * each for each in now)]
+        for index, each in enumerate(before):
+            after[index] -= each
+        before, now = now, after
+    return total[::-1]
+
+
+def single(number: Any) -> float:
+    """The nearest float32, and its shortest text in float64."""
+    import numpy
+
+    return float(numpy.float32(float(number)))
+
+
+def module() -> str:
+    """The text of ``series``."""
+    lines = [
+        '"""Series of special functions, and squares of zeros; printed by ``series_fit``, where each is defined."""',
+        "",
+        "from typing import Final, TypeAlias",
+        "",
+        "# The factor and the summand that bring the interval to [-1, 1], and coefficients, the highest power first.",
+        "Series: TypeAlias = tuple[float, float, tuple[float, ...]]",
+    ]
+    lines += ["", "# Where the series of large arguments begin."]
+    for name, start in (("HANKEL_FROM", HANKEL_FROM), ("AIRY_FROM", AIRY_FROM), ("AIRY_LEFT_FROM", AIRY_LEFT_FROM)):
+        lines.append(f"{name}: Final = {float(start)!r}")
+    for name, target in TARGETS.items():
+        coefficients = chebyshev_coefficients(target)
+        width = mpf(target.high) - target.low
+        factor, summand = 2 / width, -(mpf(target.high) + target.low) / width
+        lines += ["", f"{name}: Final[dict[str, Series]] = {{"]
+        for kind, bits, rounded in (("float32", 28, single), ("float64", 57, float)):
+            numbers = "".join(f"            {rounded(each)!r},\n" for each in powers(coefficients, bits))
+            lines += [
+                f'    "{kind}": (',
+                f"        {rounded(factor)!r},",
+                f"        {rounded(summand)!r},",
+                "        (",
+            ]
+            lines.append(f"{numbers}        ),\n    ),")
+        lines.append("}")
+    lines += ["", "# A number, and what rounding left of it."]
+    for name, root in ROOTS.items():
+        lines.append(f"{name}: Final[dict[str, tuple[float, float]]] = {{")
+        for kind, rounded in (("float32", single), ("float64", float)):
+            lines.append(f'    "{kind}": ({rounded(root)!r}, {rounded(root - mpf(rounded(root)))!r}),')
+        lines.append("}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(module())
