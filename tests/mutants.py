@@ -1,6 +1,6 @@
 """How strong the tests are: one small change of the code at a time, and whether a test notices it.
 
-    python -m tests.mutants --folder opdsl/runtime --count 50 --seed 1 tests/unit/runtime tests/torch/test_views.py
+    python -m tests.mutants --folder opdsl/runtime --count 50 --seed 1 tests/unit/runtime tests/torch/shape
 
 Everything happens in a copy of the repository, which ``--work`` keeps for further runs. The tests that are named run in
 it once, which tells for each line the tests that execute it. Then each mutant is tried by those alone, in a process of

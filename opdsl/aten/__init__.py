@@ -40,7 +40,7 @@ def load() -> None:
 
 
 def load_topic(topic: str) -> ModuleType:
-    """Import a topic (``"pointwise.arithmetic"``). Its operators may make the first tensor, so that has methods then."""
+    """Import a topic (``"pointwise.arithmetic"``). Its operators may make the first tensor, so it has methods then."""
     prepare()
     with _loading, library_loads, without_collecting():
         return importlib.import_module(f"opdsl.aten.{topic}")

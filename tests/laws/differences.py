@@ -39,7 +39,7 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
 WITHOUT_DIFFERENCES |= dict.fromkeys(
     ("aten::linalg_svd", "aten::_linalg_svd"),
     "vectors beyond the singular values have no gradients, phases of complex ones are free "
-    "(see tests/torch/test_spectral_factors.py)",
+    "(see tests/torch/linalg/test_spectral_factors.py)",
 )
 
 

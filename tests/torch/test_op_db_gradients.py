@@ -28,7 +28,7 @@ LEFT_OUT: dict[str, str] = {
     "nn.functional.feature_alpha_dropout.with_train": "its values are random",
     **dict.fromkeys(
         ("linalg.svd", "linalg.eigh"),
-        "directions of vectors are free: tests/torch/test_spectral_factors.py takes what does not depend on them",
+        "directions of vectors are free: linalg/test_spectral_factors.py takes what does not depend on them",
     ),
     "nn.functional.rrelu": "its values are random",
     "istft-complex128": "its windows are slices of which PyTorch says here that they have not been used",

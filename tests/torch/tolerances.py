@@ -29,7 +29,7 @@ class Units(NamedTuple):
 ARBITRARY = {
     "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_",
     "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "bernoulli", "multinomial", "uniform",
-    # Vectors that are fixed but for their direction: tests/torch/test_spectral_factors.py holds what they span.
+    # Vectors that are fixed but for their direction: tests/torch/linalg/test_spectral_factors.py holds what they span.
     "linalg_eigh", "linalg_svd",
     "cauchy", "exponential", "geometric", "log_normal", "dropout", "alpha_dropout", "feature_alpha_dropout",
     "rrelu",

@@ -16,10 +16,10 @@ from torch.utils.checkpoint import checkpoint
 
 from opdsl import Library
 from opdsl.interop.torch import deregister, register
-from tests.torch.interop import make, registered
-from tests.torch.interop_kinds import declare_rows
+from tests.torch.interop.bridge import make, registered
+from tests.torch.interop.kinds import declare_rows
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ class Model(torch.nn.Module):
 PROGRAM = """
 import sys
 import torch
-from tests.torch.interop import registered
+from tests.torch.interop.bridge import registered
 with registered():
     model = torch.export.load(sys.argv[1]).module()
     x = torch.load(sys.argv[2])

@@ -1,6 +1,6 @@
 """PyTorch's derivatives.yaml against ours: how each operator is differentiated, and with respect to which arguments.
 
-``python -m tests.torch.test_derivatives`` prints the table of kinds.
+``python -m tests.torch.autograd.test_derivatives`` prints the table of kinds.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from opdsl.errors import (
 from opdsl.interop.torch import deregister, register
 from opdsl.interop.torch.requirement import require_torch
 from opdsl.schema.vocabulary import Scalar
-from tests.torch.interop import make, registered, run_alone
+from tests.torch.interop.bridge import make, registered, run_alone
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import torch
 from opdsl import Library, Tensor
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
-from tests.torch.interop import declare, run_alone
+from tests.torch.interop.bridge import declare, run_alone
 
 # Without torch's care, each of these would end the process: it frees operators.
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {

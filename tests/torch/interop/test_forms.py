@@ -14,7 +14,7 @@ from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.errors import InterchangeError
 from opdsl.interop.torch import deregister, native, register
 from opdsl.interop.torch.registration import bridge_of
-from tests.torch.interop import declare_loops
+from tests.torch.interop.bridge import declare_loops
 
 
 @pytest.fixture(scope="module")

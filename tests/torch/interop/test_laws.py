@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.torch.interop import DIFFERENTIABLE, SAMPLES, cases, followed, make, operator, registered
+from tests.torch.interop.bridge import DIFFERENTIABLE, SAMPLES, cases, followed, make, operator, registered
 
 
 @pytest.fixture(scope="module")

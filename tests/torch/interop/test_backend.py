@@ -210,6 +210,6 @@ def test_errors_are_torchs_own() -> None:
 
 
 def test_the_backend_has_an_entry_point() -> None:
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
     points = tomllib.loads(text)["project"]["entry-points"]
     assert points["torch_dynamo_backends"] == {"opdsl": "opdsl.interop.torch:backend"}

@@ -10,7 +10,7 @@ import torch
 
 from opdsl import Library, Scalar, Tensor
 from opdsl.interop.torch import native, register
-from tests.torch.interop import declare_loops
+from tests.torch.interop.bridge import declare_loops
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,12 @@ import torch
 import opdsl
 from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check
 from opdsl.interop.torch import deregister, register
-from tests.torch.interop_kinds import declare_more
+from tests.torch.interop.kinds import declare_more
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def run_alone(module: str, code: str) -> None:

@@ -14,7 +14,7 @@ from torch._inductor.utils import run_and_get_code
 import opdsl
 from opdsl import Ints, Library, Tensor
 from opdsl.interop.torch import deregister, inductor, register, registration
-from tests.torch.interop import SAMPLES, make, operator, registered
+from tests.torch.interop.bridge import SAMPLES, make, operator, registered
 
 
 @pytest.fixture(scope="module")

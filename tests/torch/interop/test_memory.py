@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from opdsl.errors import InterchangeError
-from tests.torch.interop import registered, run_alone
+from tests.torch.interop.bridge import registered, run_alone
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import opdsl
 from opdsl import Library, Tensor
 from opdsl.errors import MissingKernelError, MissingMetaError
 from opdsl.interop.torch import register
-from tests.torch.interop import registered
+from tests.torch.interop.bridge import registered
 
 
 @pytest.fixture(scope="module")

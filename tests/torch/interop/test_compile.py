@@ -11,8 +11,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from opdsl import Library
 from opdsl.interop.torch import register
-from tests.torch.interop import DIFFERENTIABLE, SAMPLES, declare_pointwise, followed, make, operator, registered
-from tests.torch.test_interop_laws import tensors_in
+from tests.torch.interop.bridge import DIFFERENTIABLE, SAMPLES, declare_pointwise, followed, make, operator, registered
+from tests.torch.interop.test_laws import tensors_in
 
 
 @pytest.fixture(scope="module")
