@@ -18,7 +18,7 @@ from opdsl.runtime import ALL_DTYPES, DType
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
 
-# PyTorch has few kernels for the others, and no list of them: pointwise/test_unsigned.py in tests/torch holds them to it.
+# PyTorch has few kernels for the others, and no list of them: pointwise/test_unsigned.py holds them to it.
 DTYPES = [each for each in ALL_DTYPES if each.name not in ("uint16", "uint32", "uint64")]
 
 FILE = Path(__file__).with_name("refused.txt")
