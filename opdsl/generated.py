@@ -1,13 +1,14 @@
-"""Functions made from source that opdsl wrote: nothing else in the package runs generated text."""
+"""Functions made from source that opdsl wrote, or took apart: nothing else in the package runs generated text."""
 
 from __future__ import annotations
 
+import ast
 import linecache
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["function_from_source"]
+__all__ = ["function_from_source", "function_from_tree"]
 
 
 def function_from_source(
@@ -39,3 +40,35 @@ def _code(source: str, title: str) -> CodeType:
     filename = f"<opdsl {title} {abs(hash(source)):x}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return compile(source, filename, "exec")
+
+
+def function_from_tree(tree: ast.FunctionDef, model: FunctionType) -> FunctionType:
+    """The function of a syntax tree, with the globals, the variables, the defaults and the file of another one.
+
+    Args:
+        tree: of a function whose statements are those of the other one.
+        model: the other one.
+    """
+    free = model.__code__.co_freevars
+    outer = ast.FunctionDef(
+        "outer",
+        ast.arguments([], [ast.arg(each) for each in free], None, [], [], None, []),
+        [tree, ast.Return(ast.Name(tree.name, ast.Load()))],
+        [],
+    )
+    arguments = tree.args
+    arguments.defaults = [ast.Constant(None) for _ in arguments.defaults]
+    arguments.kw_defaults = [None if each is None else ast.Constant(None) for each in arguments.kw_defaults]
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+        if each is not None:
+            each.annotation = None
+    namespace: dict[str, Any] = {}
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    exec(compile(module, model.__code__.co_filename, "exec"), namespace)
+    code: CodeType = namespace["outer"](*free).__code__
+    cells = dict(zip(free, model.__closure__ or (), strict=True))
+    closure = tuple([cells[each] for each in code.co_freevars])
+    made = FunctionType(code, model.__globals__, tree.name, model.__defaults__, closure)
+    made.__kwdefaults__ = model.__kwdefaults__
+    made.__module__ = model.__module__
+    return made

@@ -44,7 +44,7 @@ def backward(
     >>> x.grad
     tensor([7.])
     """
-    modes = [each for each in current.get().modes if isinstance(each, DispatchMode)]
+    modes = _modes()
     if modes and inputs is None and not create_graph:
         given = None if grad_tensors is None else _given(grad_tensors)
         if any(each.backward(_listed(tensors), given) for each in modes):
@@ -106,14 +106,16 @@ def grad(
             "grad: materialize_grads=True gives zeros for unused inputs, so allow_unused cannot be False."
         )
     wanted = _listed(inputs)
-    roots = _roots(_listed(outputs), grad_outputs)
-    found = execute(
-        roots,
-        keep_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        wanted=[_edge(each) for each in wanted],
-        accumulates=False,
-    )
+    found = None if create_graph else _found_by_modes(_listed(outputs), wanted, grad_outputs)
+    if found is None:
+        roots = _roots(_listed(outputs), grad_outputs)
+        found = execute(
+            roots,
+            keep_graph=create_graph if retain_graph is None else retain_graph,
+            create_graph=create_graph,
+            wanted=[_edge(each) for each in wanted],
+            accumulates=False,
+        )
     if materialize_grads:
         return tuple(
             filled(each.geometry, 0) if gradient is None else gradient
@@ -126,6 +128,21 @@ def grad(
             f"{list(wanted[place].shape)}). Set allow_unused=True if this is the desired behavior."
         )
     return tuple(found)
+
+
+def _modes() -> list[DispatchMode]:
+    return [each for each in current.get().modes if isinstance(each, DispatchMode)]
+
+
+def _found_by_modes(
+    outputs: list[Tensor], inputs: list[Tensor], gradients: Tensor | Sequence[Tensor | None] | None
+) -> Sequence[Tensor | None] | None:
+    """The gradients that a mode gives; None where none does."""
+    for each in _modes():
+        found = each.gradients_of(outputs, inputs, None if gradients is None else _given(gradients))
+        if found is not None:
+            return found
+    return None
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from contextlib import nullcontext
 from types import MethodType
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from opdsl.dispatch import current, no_grad
 from opdsl.dispatch.binding.arguments import value_key
@@ -14,15 +14,18 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import OpdslError, TraceError
 from opdsl.programs.algebra import without_needless_steps
+from opdsl.programs.arranging import arranged
+from opdsl.programs.breaking import Parts, parts_of
 from opdsl.programs.derivative import differentiated
 from opdsl.programs.functional import functional
 from opdsl.programs.fusion import with_fused_steps
-from opdsl.programs.leaves import LEAF, Leaves, as_leaves, flatten, unflatten
+from opdsl.programs.leaves import Leaves, as_leaves, flatten, is_size, structure_key, unflatten
 from opdsl.programs.passes import Pass, without_repeated_steps, without_unused_steps
 from opdsl.programs.program import Program
 from opdsl.programs.running import RecordedProgram, RunningProgram, UpdatingProgram, leaf_form
+from opdsl.programs.steps import Expression, counted
 from opdsl.programs.tracing import as_function, traced, traced_call
-from opdsl.runtime import Tensor
+from opdsl.runtime import Device, DType, Tensor
 
 __all__ = ["PASSES", "CompiledFunction", "Explanation", "compile", "optimised"]
 
@@ -55,20 +58,24 @@ class Explanation(NamedTuple):
 
     programs: those that it has, as they run.
     reasons: why calls of other forms run as they are.
+    breaks: where it looks at elements: what comes before is a program then, and the rest runs as it is.
     """
 
     programs: tuple[Program, ...]
     reasons: tuple[str, ...]
+    breaks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = []
         for each in self.programs:
             fused = [step for step in each.steps if step.parts]
             lines.append(
-                f"{each.name}({', '.join(map(str, each.inputs))}): {len(each.steps)} steps, "
+                f"{each.name}({', '.join(map(str, each.inputs))}): {counted(len(each.steps), 'step')}, "
                 f"{len(fused)} of them fused of {sum(len(step.parts) for step in fused)}"
             )
-        return "\n".join([*lines, *(f"runs as it is: {each}" for each in self.reasons)]) or "not called yet"
+        lines += [f"runs as it is from here on: {each}" for each in self.breaks]
+        lines += [f"runs as it is: {each}" for each in self.reasons]
+        return "\n".join(lines) or "not called yet"
 
 
 class _Form:
@@ -76,6 +83,8 @@ class _Form:
 
     running: its programs, in the order in which they are tried.
     reason: why there are none.
+    broken: the function in two parts, the first one compiled, where it looks at elements.
+    has_sizes: whether its calls differ in integers.
     """
 
     def __init__(self, function: Callable[..., Any], leaves: Leaves, passes: tuple[Pass, ...]) -> None:
@@ -86,6 +95,28 @@ class _Form:
         self.passes = passes
         self.running: list[RunningProgram] = []
         self.reason = ""
+        self.broken: tuple[CompiledFunction[..., Any], Parts] | None = None
+        self.has_sizes = False
+
+    def takes_sizes(self, state: State, leaves: Leaves) -> bool:
+        """Whether there is a program, made now, that serves calls with other integers than those among the leaves."""
+        try:
+            made = self._made(state, leaves)
+        except Exception:  # whatever does not know what to do with such an integer
+            return False
+        sizes = {name for name, each in zip(leaves.names, leaves.values, strict=True) if type(each) is int}
+        if any(each.partition(" == ")[0] in sizes for each in made.program.guards):
+            return False
+        self.running.append(made)
+        self.has_sizes = True
+        return True
+
+    def run(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call without a program of its own: what comes before it looks at elements by one, all the rest as it is."""
+        if self.broken is None:
+            return self.function(*given, **named)
+        first, parts = self.broken
+        return parts.rest(first(*given, **named), *given, **named)
 
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> tuple[Any, RunningProgram | None]:
         """The result of a call, and the program that has served it: a new one where none does.
@@ -108,13 +139,27 @@ class _Form:
                 made = self._made(state, leaves)
             except OpdslError as error:
                 reason = str(error)
+                self.broken = self._cut(leaves, error)
             else:
                 self.running.append(made)
                 return made.call(state, key, values), made
         positional, named = unflatten(leaves, values)
-        result = self.function(*positional, **named)
+        result = self.run(positional, named)
         self.reason = reason  # what raises now would have raised without a program, too
         return result, None
+
+    def _cut(self, leaves: Leaves, error: OpdslError) -> tuple[CompiledFunction[..., Any], Parts] | None:
+        """The function cut where it has looked at elements; None where it cannot be, or nothing is computed before."""
+        parts = parts_of(self.function, error)
+        if parts is None:
+            return None
+        try:
+            program = traced_call(parts.first, leaves).program
+        except OpdslError:
+            return None
+        if all(each.is_view for each in program.steps) or not _is_plain(program.outputs):
+            return None
+        return CompiledFunction(parts.first, self.passes), parts
 
     def _made(self, state: State, leaves: Leaves) -> RunningProgram:
         """A new program for a call, as one node where it is recorded and can be."""
@@ -122,7 +167,7 @@ class _Form:
         program = call.program
         flat = as_leaves(program.inputs, leaves.values)
         with no_grad() if call.gradients else nullcontext():
-            rewritten = functional(program)
+            rewritten = arranged(functional(program))
             if rewritten is not program and not call.is_mixed:
                 program = traced(as_function(rewritten), flat)
         if call.gradients:
@@ -152,6 +197,10 @@ class CompiledFunction(Generic[P, R]):
         self._forms: dict[object, _Form] = {}
         # Programs of calls whose arguments are all positional, and no lists of tensors; and where the leaves are.
         self._flat: dict[tuple[State, object], tuple[RunningProgram, tuple[int, ...]]] = {}
+        # Of those that have no programs.
+        self._others: dict[tuple[State, object], _Form] = {}
+        # Forms of calls that differ in integers: None for one that has come once, False where integers are no sizes.
+        self._sized: dict[object, _Form | Literal[False] | None] = {}
 
     def __call__(self, *given: P.args, **named: P.kwargs) -> R:
         """Call the function: by its program, where one serves the arguments."""
@@ -176,26 +225,59 @@ class CompiledFunction(Generic[P, R]):
         """A call for which there is no plan yet, or which is looked up the long way."""
         if not state.plans or state.modes or state.recording:
             return self.function(*given, **named)
-        leaves = flatten(self.function, given, named)
+        known = self._others.get((state, key)) if key is not None else None
+        if known is not None:
+            return known.run(given, named)
+        found: list[Any] = []
         try:
-            structure = _structure_key(leaves.structure)
-            form_key = state, structure, tuple(map(leaf_form, leaves.values))
+            structure = structure_key((given, named), found)
+            form_key = state, structure, tuple(map(leaf_form, found))
             form = self._forms.get(form_key)
-            whole = key if key is not None else (structure, tuple(map(_flat_key, leaves.values)))
+            whole = key if key is not None else (structure, tuple(map(_flat_key, found)))
         except (TypeError, AttributeError):
             return self.function(*given, **named)
         if form is None:
-            if len(self._forms) >= _MOST_FORMS:
-                self._forms.clear()
-            form = self._forms[form_key] = _Form(self.function, leaves, self.passes)
+            form = self._new_form(form_key, given, named)
         if form.reason:
-            return self.function(*given, **named)
-        result, running = form.call(state, whole, leaves.values)
+            if key is not None:
+                self._keep(self._others, (state, key), form)
+            return form.run(given, named)
+        if form.has_sizes:
+            found = list(flatten(self.function, given, named, with_sizes=True).values)
+        result, running = form.call(state, whole, tuple(found))
         if key is not None and running is not None:
-            if len(self._flat) >= PLAN_LIMIT:
-                self._flat.clear()
-            self._flat[state, key] = running, tuple(index for index, each in enumerate(given) if _is_leaf(each))
+            places = tuple(at for at, each in enumerate(given) if _is_leaf(each) or (form.has_sizes and is_size(each)))
+            self._keep(self._flat, (state, key), (running, places))
         return result
+
+    def _new_form(self, key: tuple[State, object, object], given: tuple[Any, ...], named: dict[str, Any]) -> _Form:
+        """The form of a call, which is kept."""
+        form = self._form_with_sizes(key[0], flatten(self.function, given, named, with_sizes=True))
+        if form is None:
+            form = _Form(self.function, flatten(self.function, given, named), self.passes)
+        if len(self._forms) >= _MOST_FORMS:
+            self._forms.clear()
+        self._forms[key] = form
+        return form
+
+    def _form_with_sizes(self, state: State, leaves: Leaves) -> _Form | None:
+        """The form of calls that differ in integers alone, from the second one on; None where these are no sizes."""
+        if int not in map(type, leaves.values):
+            return None
+        key = state, structure_key(leaves.structure, []), tuple(map(leaf_form, leaves.values))
+        if key not in self._sized:
+            self._keep(self._sized, key, None)
+            return None
+        if self._sized[key] is None:
+            form = _Form(self.function, leaves, self.passes)
+            self._sized[key] = form if form.takes_sizes(state, leaves) else False
+        return self._sized[key] or None
+
+    @staticmethod
+    def _keep(kept: dict[Any, Any], key: object, value: object) -> None:
+        if len(kept) >= PLAN_LIMIT:
+            kept.clear()
+        kept[key] = value
 
     @overload
     def __get__(self, instance: None, owner: type) -> CompiledFunction[P, R]: ...
@@ -206,17 +288,26 @@ class CompiledFunction(Generic[P, R]):
 
     def explain(self) -> Explanation:
         """What was traced and fused so far, and why calls run as they are."""
-        forms = tuple(self._forms.values())
-        programs = tuple(running.program for each in forms for running in each.running)
-        return Explanation(programs, tuple(dict.fromkeys(each.reason for each in forms if each.reason)))
+        forms = tuple(dict.fromkeys(self._forms.values()))
+        programs = [running.program for each in forms for running in each.running]
+        reasons = [each.reason for each in forms if each.reason and each.broken is None]
+        breaks = []
+        for first, parts in (each.broken for each in forms if each.broken is not None):
+            inner = first.explain()
+            programs += inner.programs
+            reasons += inner.reasons
+            breaks.append(parts.place)
+        return Explanation(tuple(programs), tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(breaks)))
 
 
 def compile(function: Callable[P, R]) -> CompiledFunction[P, R]:
     """A function that runs as a program: traced when it is first called, optimised, fused, and run without dispatch.
 
     It is traced once for each form of its arguments: dtypes, devices, dimensions, layouts and options. New sizes need
-    no new program, unless the function has asked something of them that is answered in another way. What cannot be
-    traced runs as it is. Gradients flow as through the function itself.
+    no new program, unless the function has asked something of them that is answered in another way; nor do other
+    integers, where these are sizes. A function that
+    looks at elements (``item()``, ``if x.sum() > 0``) is cut there: what comes before is a program, the rest runs as it
+    is. What cannot be traced or cut runs as it is. Gradients flow as through the function itself.
 
     Args:
         function: calls operators. What else it does, as printing, is done when it is traced, and not again.
@@ -237,6 +328,15 @@ def compile(function: Callable[P, R]) -> CompiledFunction[P, R]:
     return CompiledFunction(function)
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether what a program returns is the same for all its calls, but for tensors and numbers."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return value is None or isinstance(value, (Expression, bool, int, float, str, DType, Device))
+
+
 def _is_leaf(value: object) -> bool:
     return type(value) is Tensor or type(value) is float
 
@@ -254,14 +354,3 @@ def _flat_key(value: Any) -> object:
     if isinstance(value, (tuple, list, dict, Tensor)):
         raise TypeError("a list is taken apart")
     return value_key(value)
-
-
-def _structure_key(structure: Any) -> object:
-    """A key of what is no leaf."""
-    if structure is LEAF:
-        return LEAF
-    if isinstance(structure, (tuple, list)):
-        return (type(structure), *map(_structure_key, structure))
-    if isinstance(structure, dict):
-        return (dict, *((name, _structure_key(each)) for name, each in structure.items()))
-    return value_key(structure)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from opdsl.dispatch.binding.arguments import value_key
 from opdsl.programs.steps import Input
 from opdsl.runtime import Tensor
 
-__all__ = ["LEAF", "RESERVED", "Leaves", "as_leaves", "flatten", "unflatten"]
+__all__ = ["LEAF", "RESERVED", "Leaves", "as_leaves", "flatten", "is_size", "structure_key", "unflatten"]
 
 RESERVED = frozenset((*keyword.kwlist, "math", "max", "min", "opdsl", "repr", "unserved"))
 """Names that mean something else in the text of a program."""
@@ -40,18 +41,21 @@ class Leaves(NamedTuple):
     structure: tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def flatten(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> Leaves:
+def flatten(
+    function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any], *, with_sizes: bool = False
+) -> Leaves:
     """Take the arguments of a call apart: tensors and floats are leaves, all else is part of the structure.
 
     Args:
         function: whose parameters name the leaves.
         given, named: of the call.
+        with_sizes: whether integers of two or more are leaves, too.
     """
     names: list[str] = []
     values: list[Any] = []
 
     def walk(value: Any, name: str) -> Any:
-        if isinstance(value, Tensor) or type(value) is float:
+        if isinstance(value, Tensor) or type(value) is float or (with_sizes and is_size(value)):
             names.append(name)
             values.append(value)
             return LEAF
@@ -67,6 +71,36 @@ def flatten(function: Callable[..., Any], given: tuple[Any, ...], named: dict[st
     made = tuple([walk(each, name) for name, each in zip(positional, given, strict=True)])
     kept = {name: walk(each, name) for name, each in named.items()}
     return Leaves(_identifiers(names), tuple(values), (made, kept))
+
+
+def is_size(value: object) -> bool:
+    """Whether a value may be a size that differs from call to call."""
+    return type(value) is int and value >= 2
+
+
+def structure_key(value: Any, values: list[Any]) -> object:
+    """A key of what is no leaf in the arguments of a call, or in a structure of leaves.
+
+    Args:
+        value: the arguments, or one of them.
+        values: the leaves are added to it.
+
+    Raises:
+        TypeError: an argument has no key.
+    """
+    kind = type(value)
+    if kind is Tensor or kind is float:
+        values.append(value)
+        return LEAF
+    if value is LEAF:
+        return LEAF
+    if isinstance(value, Tensor):
+        raise TypeError("a tensor of another class")
+    if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return (kind, *[structure_key(each, values) for each in value])
+    if kind is dict:
+        return (kind, *[(name, structure_key(each, values)) for name, each in value.items()])
+    return value_key(value)
 
 
 def as_leaves(inputs: Sequence[Input], values: tuple[Any, ...]) -> Leaves:

@@ -5,11 +5,12 @@ Each keeps the order of steps that write or draw random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 
+from opdsl.programs.memory import Memory, returned_by
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Result, Step, names_in
 
@@ -25,26 +26,6 @@ __all__ = [
 ]
 
 Pass = Callable[[Program], Program]
-
-
-class Memory:
-    """Whose memory is whose in a program.
-
-    written: what stands for the memory that steps write.
-    """
-
-    def __init__(self, program: Program) -> None:
-        # Arguments may share memory with one another.
-        outside = frozenset(("outside",))
-        self._roots = dict.fromkeys([*(each.name for each in program.inputs), *program.constants], outside)
-        for step in program.steps:
-            seen = self.of(step.reads) if step.is_view else None
-            self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.made}
-        self.written = frozenset().union(*(self.of(each.written) for each in program.steps))
-
-    def of(self, names: Iterable[str]) -> frozenset[str]:
-        """What stands for the memory of tensors: the names of those that were made with it."""
-        return frozenset().union(*(self._roots.get(each, frozenset()) for each in names))
 
 
 def without_unused_steps(program: Program) -> Program:
@@ -92,15 +73,6 @@ def without_repeated_steps(program: Program) -> Program:
             pairs = zip(step.results, found, strict=True)
             names |= {one.name: other.name for one, other in pairs if one is not None and other is not None}
     return program.replace(steps=tuple(kept))
-
-
-def returned_by(program: Program) -> set[str]:
-    """The names of tensors whose memory callers get."""
-    returned = set(names_in(program.outputs))
-    for step in reversed(program.steps):
-        if step.is_view and any(each is not None and each.name in returned for each in step.results):
-            returned |= step.reads
-    return returned
 
 
 def _key(step: Step) -> Any:

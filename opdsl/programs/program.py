@@ -20,7 +20,8 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import ProgramError
 from opdsl.generated import function_from_source
 from opdsl.programs import drawing, saving
-from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, names_in, short_name
+from opdsl.programs.memory import MemoryPlan, made_apart, memory_plan
+from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, counted, names_in, short_name
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
 
 __all__ = ["Program"]
@@ -115,6 +116,35 @@ class Program:
         """
         return self(*[each.to("meta") if isinstance(each, Tensor) else each for each in arguments])
 
+    def memory_plan(self, *arguments: Any) -> MemoryPlan:
+        """Where the tensors that the program makes on its way lie, if one block of memory holds them all.
+
+        Args:
+            arguments: as for a call; tensors may be on any device. Only sizes count.
+
+        Returns:
+            The plan: offsets, when each tensor lives, and the most memory that is in use at once. It prints as a table.
+
+        Raises:
+            ProgramError: the program does not serve these arguments.
+
+        >>> import opdsl
+        >>> def function(x, w):
+        ...     return ((x @ w).t() @ (x @ w)).sum()
+        >>> program = opdsl.trace(function, opdsl.ones(32, 8), opdsl.ones(8, 16))
+        >>> print(program.memory_plan(opdsl.ones(64, 8), opdsl.ones(8, 16)))
+        9.0 KiB hold what is made on the way (9.0 KiB one by one), 4 bytes are results; at most 9.0 KiB live at once
+                   0         4096  steps 0 to 3: mm
+                4096         4096  steps 2 to 3: mm_1
+                8192         1024  steps 3 to 4: mm_2
+        """
+        own = [each for _, each in made_apart(self)]
+        shapes = tuple([tuple([Expression(size) if isinstance(size, str) else size for size in e.shape]) for e in own])
+        found = self.replace(steps=(), outputs=shapes)(*arguments)
+        return memory_plan(
+            self, [math.prod(shape) * each.dtype.itemsize for each, shape in zip(own, found, strict=True)]
+        )
+
     @property
     def function(self) -> Callable[..., Any]:
         """The steps as a function of inputs, then constants, which returns ``UNSERVED`` where a guard does not hold."""
@@ -139,7 +169,7 @@ class Program:
         return self.source
 
     def __repr__(self) -> str:
-        return f"<program {self.name}({', '.join(map(str, self.inputs))}): {len(self.steps)} steps>"
+        return f"<program {self.name}({', '.join(map(str, self.inputs))}): {counted(len(self.steps), 'step')}>"
 
     def _repr_svg_(self) -> str | None:
         """What a notebook shows: the graph; None of a program of too many steps for a picture."""

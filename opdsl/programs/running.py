@@ -23,13 +23,15 @@ from opdsl.autograd.graph import (
 from opdsl.autograd.passes import grad
 from opdsl.autograd.saving import KeptResult, keep_result
 from opdsl.dispatch import current, is_grad_enabled, no_grad
+from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.errors import GradientError
 from opdsl.programs.derivative import Differentiated, tensors_returned
 from opdsl.programs.program import Program
-from opdsl.runtime import Creation, Tensor, version_of
+from opdsl.runtime import Creation, Device, DType, Tensor, version_of
+from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["RecordedProgram", "RunningProgram", "UpdatingProgram", "leaf_form"]
 
@@ -227,7 +229,16 @@ def leaf_form(value: Any) -> object:
 
 def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
     names = (*(each.name for each in program.inputs), *program.constants)
-    return FunctionPlans(program.function, names, numbers, most_steps=_MOST_STEPS)
+    return FunctionPlans(program.function, names, numbers, printer=_Printer, most_steps=_MOST_STEPS)
+
+
+class _Printer(Emitter):
+    """Prints plans of programs, which also return numbers: what sizes and numbers of the call decide."""
+
+    def _returned(self, result: Any) -> str:
+        if is_symbol(result) or isinstance(result, (bool, int, float, str, DType, Device)):
+            return self.recorder.source(result)
+        return super()._returned(result)
 
 
 def _follow(result: Tensor, edge: Edge) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "Result",
     "Size",
     "Step",
+    "counted",
     "names_in",
     "operator_named",
     "short_name",
@@ -215,3 +216,8 @@ def names_in(value: Any) -> frozenset[str]:
 def short_name(dtype: DType | None) -> str:
     """The name of a dtype without that of the package."""
     return str(dtype).removeprefix("opdsl.")
+
+
+def counted(number: int, word: str) -> str:
+    """So many of something."""
+    return f"{number} {word}{'s' * (number != 1)}"

@@ -106,7 +106,9 @@ class Tracer(DispatchMode):
             Given(name, None, value, {_kind(value)}, False)
             for name, value in zip(leaves.names, leaves.values, strict=True)
         ]
-        self.given, _ = self.inputs.taken_in(call)
+        given, _ = self.inputs.taken_in(call)
+        pairs = zip(leaves.names, leaves.values, given, strict=True)
+        self.given = tuple([recorder.size(name, one, 2) if type(one) is int else made for name, one, made in pairs])
         self.specs = tuple(map(_input, leaves.names, leaves.values, self.given))
         self.required = {id(made) for made, _ in self.inputs.tensors if made.geometry.requires_grad}
         for made, _ in self.inputs.tensors:
@@ -145,19 +147,47 @@ class Tracer(DispatchMode):
 
     def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
         """Note what computes the gradients of leaves, which get what stands for them."""
-        calls, reached = followed(self.calls, self.required)
-        given = [None] * len(tensors) if gradients is None else gradients
-        pairs = []
-        for each, gradient in zip(tensors, given, strict=True):
-            if id(each) not in reached or (gradient is None and each.numel() != 1):
-                return False  # autograd says what is wrong
-            pairs.append((each, each.new_ones(each.shape) if gradient is None else gradient))
+        found = self._pulled_back(tensors, gradients, self.required, followed(self.calls, self.required)[1])
+        if found is None:
+            return False  # autograd says what is wrong
         with no_grad():
-            found = pulled_back(calls, pairs)
             for at in self.required & found.keys():
                 leaf = self._leaf(at)
                 leaf.grad = found[at] if leaf.grad is None else self._added(leaf.grad, found[at])
         return True
+
+    def gradients_of(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], gradients: Sequence[Any] | None
+    ) -> Sequence[Any] | None:
+        """Note what computes the gradients of outputs by inputs; None where autograd says what is wrong."""
+        wanted = [id(self.standing_in(each)) for each in inputs]
+        reached = followed(self.calls, self.required)[1]
+        if not reached.issuperset(wanted):
+            return None
+        found = self._pulled_back(outputs, gradients, set(wanted), reached)
+        return None if found is None else [found.get(at) for at in wanted]
+
+    def _pulled_back(
+        self, tensors: Sequence[Any], gradients: Sequence[Any] | None, required: set[int], known: set[int]
+    ) -> dict[int, Tensor] | None:
+        """Gradients by the identities of stand-ins; None where it is not clear what is asked for.
+
+        Args:
+            tensors, gradients: where it begins.
+            required: the identities of that whose gradients are asked for.
+            known: of all that has gradients.
+        """
+        calls, reached = followed(self.calls, required)
+        given = [None] * len(tensors) if gradients is None else gradients
+        with no_grad():
+            pairs = []
+            for each, gradient in zip(tensors, given, strict=True):
+                fits = each.numel() == 1 if gradient is None else each.shape == gradient.shape
+                if id(each) not in known or not fits:
+                    return None
+                seed = each.new_ones(each.shape) if gradient is None else self.standing_in(gradient)
+                pairs += [(each, seed)] if id(each) in reached else []
+            return pulled_back(calls, pairs)
 
     def _leaf(self, at: int) -> Leaf:
         """The leaf that a stand-in is of."""
@@ -405,6 +435,12 @@ class _Calls(DispatchMode):
     def backward(self, tensors: Sequence[Any], gradients: Sequence[Any] | None) -> bool:
         """See ``Tracer``."""
         return self.tracer.backward(tensors, gradients)
+
+    def gradients_of(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], gradients: Sequence[Any] | None
+    ) -> Sequence[Any] | None:
+        """See ``DispatchMode``."""
+        return self.tracer.gradients_of(outputs, inputs, gradients)
 
     def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
         """See ``Tracer``."""

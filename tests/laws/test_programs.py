@@ -129,11 +129,11 @@ def test_a_function_that_asks_something_of_sizes_has_a_program_for_each_answer()
     assert len(compiled.explain().programs) == 2
 
 
-def test_what_cannot_be_traced_runs_as_it_is_and_says_why() -> None:
+def test_what_looks_at_elements_runs_as_it_is_from_there_on_and_says_why() -> None:
     compiled = opdsl.compile(lambda x: x * 2 if x.sum() > 0 else x)
     assert compiled(drawn(3)).tolist() == (drawn(3) * 2).tolist()
     assert compiled(-drawn(3)).tolist() == (-drawn(3)).tolist()
-    assert "elements" in compiled.explain().reasons[0]
+    assert "elements are read" in compiled.explain().breaks[0]
 
 
 def test_a_wrong_call_raises_and_leaves_right_ones_compiled() -> None:

@@ -100,7 +100,7 @@ def test_what_accumulates_runs_as_it_is_and_says_so() -> None:
     step = opdsl.compile(Model().accumulated)
     for number in range(3):
         step(data(number))
-    assert "earlier call" in step.explain().reasons[0]
+    assert "earlier call" in step.explain().breaks[0]
 
 
 def test_what_is_computed_within_no_grad_has_no_gradient() -> None:

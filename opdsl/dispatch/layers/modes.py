@@ -78,6 +78,21 @@ class DispatchMode(Scope):
         """
         return False
 
+    def gradients_of(
+        self, outputs: Sequence[Any], inputs: Sequence[Any], gradients: Sequence[Any] | None
+    ) -> Sequence[Any] | None:
+        """Give the gradients of outputs with respect to inputs, in place of autograd; override it.
+
+        Args:
+            outputs: what is differentiated.
+            inputs: with respect to what.
+            gradients: those of outputs; None for those of single numbers.
+
+        Returns:
+            One for each input, None for one that no output depends on; None where autograd is to do it.
+        """
+        return None
+
     def before_gradient_is_used(self, tensor: Any, *, is_set: bool) -> None:
         """Learn that the program reads or sets the gradient of a tensor; override it.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
@@ -24,6 +26,7 @@ class FunctionPlans:
         function: what is called.
         names: of its arguments, as parameters of plans.
         numbers: those of them of whose numbers plans know the type alone.
+        printer: prints plans.
         most_steps: how many a plan may have; None for what is usual.
 
     plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
@@ -33,11 +36,17 @@ class FunctionPlans:
     generation = 0
 
     def __init__(
-        self, function: Plan, names: Sequence[str], numbers: Collection[str] = (), *, most_steps: int | None = None
+        self,
+        function: Plan,
+        names: Sequence[str],
+        numbers: Collection[str] = (),
+        *,
+        printer: type[Emitter] = Emitter,
+        most_steps: int | None = None,
     ) -> None:
         self.function = function
         self.names = names
-        self.most_steps = most_steps
+        self.options: dict[str, Any] = {"printer": printer, "most_steps": most_steps}
         self.kinds: dict[str, set[Kind]] = {each: {Kind.NUMBER} if each in numbers else set() for each in names}
         self.plans: dict[tuple[State, object], Plan] = {}
         self.forms = FormTable(function.__name__, self)
@@ -89,7 +98,7 @@ class FunctionPlans:
         return self.forms.lower(
             state,
             form,
-            lambda: lower_form(self.function.__name__, self._run, form, self.names, call, most_steps=self.most_steps),
+            lambda: lower_form(self.function.__name__, self._run, form, self.names, call, **self.options),
         )
 
     def _given(self, arguments: Sequence[object], *, is_sized: bool) -> list[Given]:
@@ -120,7 +129,7 @@ class FunctionPlans:
         call = self._given(arguments, is_sized=False)
         made: tuple[Plan, Dependencies]
         try:
-            made = lower_call(name, self._run, self._run, self.names, call, [], same, most_steps=self.most_steps)
+            made = lower_call(name, self._run, self._run, self.names, call, [], same, **self.options)
         except Exception:  # whatever stands in the way: sizes that elements decide, say, which forms allow
             form = self.forms.find(state, form_key)
             # Tensors that lists have become are not among the arguments that plans of the form would be handed.

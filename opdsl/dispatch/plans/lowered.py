@@ -128,6 +128,7 @@ def lower_call(
     variants: list[Plan],
     same: Sequence[Tensor] = (),
     *,
+    printer: type[Emitter] = Emitter,
     most_steps: int | None = None,
 ) -> tuple[Plan, Dependencies]:
     """The plan of a call with its very geometries, and the packets that it is made of.
@@ -140,7 +141,7 @@ def lower_call(
         call: the arguments that are given.
         variants: plans of the same geometries, of which the new one will be the last.
         same: tensors among the arguments that every such call has.
-        most_steps: see ``lower_form``.
+        printer, most_steps: see ``lower_form``.
 
     Raises:
         NotLoweredError: the call does what no such plan can do.
@@ -154,7 +155,7 @@ def lower_call(
             inputs = Inputs(recorder, same)
             result = run(*inputs.taken_in(call))
             inputs.check_kept()
-            emitter = Emitter(name, recorder, inputs.tensors, leaving)
+            emitter = printer(name, recorder, inputs.tensors, leaving)
             body = emitter.body(result)
         # Where a number does not fit the call is left to the slow path, so that nothing may have been written then.
         if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):

@@ -9,6 +9,7 @@ import numpy
 
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import OpdslError, TraceError
+from opdsl.programs.arranging import ARRANGEMENTS
 from opdsl.programs.compiled import PASSES, compile
 from opdsl.programs.functional import functional
 from opdsl.programs.leaves import flatten
@@ -43,7 +44,7 @@ def _differences(sample: Sample, function: Callable[..., Any]) -> Iterator[str]:
         program = traced(function, flatten(function, tuple(sample.copy().given), dict(sample.copy().named)))
     except (OpdslError, TraceError):  # elements decide what it gives, say
         return
-    for step in (None, functional, *PASSES):
+    for step in (None, functional, *ARRANGEMENTS, *PASSES):
         program = program if step is None else step(program)
         found = _of_program(sample, function, program)
         # Sums of rows that are fused are added in another order.

@@ -1,0 +1,351 @@
+"""What is arranged anew before steps are fused and derivatives are made: products, and what is done to what they give.
+
+A recurrent network is what it is for: its products with all steps of the input become one, biases are added where
+gates are computed, and gates are computed of the slices that they read. New steps are plain calls: who uses such a
+program traces it again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import attrs
+
+from opdsl.dispatch import DispatchKey, Operator
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.programs.memory import Memory, returned_by
+from opdsl.programs.passes import Pass, without_repeated_steps
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named
+from opdsl.runtime import DType, float32, float64
+
+__all__ = ["ARRANGEMENTS", "arranged", "with_joined_products", "with_slices_first", "with_sums_apart"]
+
+# In 16 bits each step is rounded, so that a sum apart is another one.
+_DTYPES = (float32, float64)
+
+_SLICING = ("aten::split.Tensor", "aten::split_with_sizes")
+_PRODUCTS = ("aten::mm", "aten::addmm")
+
+
+def arranged(program: Program) -> Program:
+    """The program after all of these; itself where there is nothing to arrange."""
+    for each in ARRANGEMENTS:
+        program = each(program)
+    return program
+
+
+def with_sums_apart(program: Program) -> Program:
+    """The program with a product and a sum in place of ``addmm`` where the sum is fused with what follows.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x, w, b: (b.addmm(x, w)).tanh(), *[opdsl.ones(2, 2)] * 2, opdsl.ones(2))
+    >>> [each.name for each in with_sums_apart(program).steps]
+    ['aten::mm', 'aten::add.Tensor', 'aten::tanh']
+    """
+    known = _Known(program)
+    steps: list[Step] = []
+    for step in program.steps:
+        result = step.results[0] if step.name == "aten::addmm" else None
+        if result is None or len(step.operands) != 3 or step.options or not known.is_read_by_elements(result):
+            steps.append(step)
+            continue
+        product = attrs.evolve(result, name=known.free(result.name))
+        steps.append(Step(operator_named("aten::mm"), step.operands[1:], {}, (product,)))
+        operands = Expression(product.name), step.operands[0]
+        steps.append(Step(operator_named("aten::add.Tensor"), operands, {}, (result,)))
+    return program if len(steps) == len(program.steps) else program.replace(steps=tuple(steps))
+
+
+def with_slices_first(program: Program) -> Program:
+    """The program with pointwise steps of slices in place of slices of what pointwise steps give.
+
+    >>> import opdsl
+    >>> def gated(x, y):
+    ...     one, other = (x + y).chunk(2, 1)
+    ...     return one.sigmoid() * other.tanh()
+    >>> program = opdsl.trace(gated, opdsl.ones(2, 6), opdsl.ones(2, 6))
+    >>> [each.name.partition("::")[2] for each in with_slices_first(program).steps]
+    ['split_with_sizes', 'split_with_sizes', 'add.Tensor', 'add.Tensor', 'sigmoid', 'tanh', 'mul.Tensor']
+    """
+    known = _Known(program)
+    replaced: set[int] = set()
+    backwards: list[Step] = []
+    for step in reversed(program.steps):
+        slicing = known.only_slicing(step)
+        sliced = None if slicing is None else _of_slices(known, step, slicing)
+        if slicing is None or sliced is None:
+            backwards.append(step)
+            continue
+        replaced.add(id(slicing))
+        backwards += reversed(sliced)
+        known.forget(step)
+        known.forget(slicing)
+        for each in sliced:
+            known.note(each)
+    if not replaced:
+        return program
+    return program.replace(steps=tuple(each for each in reversed(backwards) if id(each) not in replaced))
+
+
+def with_joined_products(program: Program) -> Program:
+    """The program with one product in place of those of all parts of a tensor with one matrix.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x, w: [each @ w for each in x.unbind(0)], opdsl.ones(3, 2, 4), opdsl.ones(4, 5))
+    >>> [each.name.partition("::")[2] for each in with_joined_products(program).steps]
+    ['unbind.int', 'flatten.using_ints', 'mm', 'unflatten.int', 'unbind.int']
+    """
+    if not any(_families(_Known(program), program.steps)):
+        return program
+    unrepeated = without_repeated_steps(program)  # the matrix may be a view that is taken for each part
+    known = _Known(unrepeated)
+    place = {id(step): at for at, step in enumerate(unrepeated.steps)}
+    first: dict[int, _Family] = {}
+    joined: set[int] = set()
+    for family in _families(known, unrepeated.steps):
+        for each in family.products(known):
+            joined.update(map(id, each))
+            first[min(map(id, each), key=place.__getitem__)] = family._replace(joined=each)
+    if not first:
+        return program
+    steps: list[Step] = []
+    for step in unrepeated.steps:
+        if id(step) in first:
+            steps += first[id(step)].as_one(known)
+        elif id(step) not in joined:
+            steps.append(step)
+    return unrepeated.replace(steps=tuple(steps))
+
+
+ARRANGEMENTS: tuple[Pass, ...] = (with_sums_apart, with_slices_first, with_joined_products)
+"""In this order."""
+
+
+class _Known:
+    """What is known of the tensors of a program.
+
+    results: what its steps make, by name.
+    shapes, dtypes: of all tensors.
+    guards: of the program.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.results = {each.name: each for step in program.steps for each in step.results if each is not None}
+        self.shapes: dict[str, Sequence[Size]] = {each.name: each.shape for each in program.inputs if each.kind is None}
+        self.shapes |= {name: tuple(each.shape) for name, each in program.constants.items()}
+        self.shapes |= {name: each.shape for name, each in self.results.items()}
+        self.dtypes: dict[str, DType | None] = {each.name: each.dtype for each in program.inputs}
+        self.dtypes |= {name: each.dtype for name, each in program.constants.items()}
+        self.dtypes |= {name: each.dtype for name, each in self.results.items()}
+        self.guards = program.guards
+        self._readers: dict[str, list[Step]] = defaultdict(list)
+        for step in program.steps:
+            self.note(step)
+        self._memory, self._returned = Memory(program), returned_by(program)
+        self._counts: Counter[str] = Counter()
+        self._taken = {*self.shapes, *self.dtypes, *(name for name, _ in program.sizes)}
+
+    def free(self, stem: str) -> str:
+        """A name that nothing has."""
+        self._counts[stem] += 1
+        name = f"{stem}_{self._counts[stem]}"
+        return self.free(stem) if name in self._taken else name
+
+    def note(self, step: Step) -> None:
+        """Have a step read what it reads."""
+        for name in step.reads:
+            self._readers[name].append(step)
+        for each in step.results:
+            if each is not None:
+                self.shapes[each.name], self.dtypes[each.name] = each.shape, each.dtype
+
+    def forget(self, step: Step) -> None:
+        """Have it read nothing."""
+        for name in step.reads:
+            self._readers[name] = [each for each in self._readers[name] if each is not step]
+
+    def readers(self, name: str) -> list[Step]:
+        """The steps that read a tensor."""
+        return self._readers.get(name, [])
+
+    def is_own(self, names: frozenset[str]) -> bool:
+        """Whether callers do not get these, and no step writes their memory."""
+        return not names & self._returned and not self._memory.of(names) & self._memory.written
+
+    def is_written(self, names: frozenset[str]) -> bool:
+        """Whether steps write the memory of one of these."""
+        return bool(self._memory.of(names) & self._memory.written)
+
+    def is_read_by_elements(self, result: Result) -> bool:
+        """Whether all that read a tensor are pointwise steps of its shape, or slice it for such steps."""
+        readers = self.readers(result.name)
+        if not readers or result.dtype not in _DTYPES or not self.is_own(frozenset((result.name,))):
+            return False
+        return all(self._is_slicing(each) or self._is_pointwise(each, result.shape) for each in readers)
+
+    def only_slicing(self, step: Step) -> Step | None:
+        """The step that slices what a pointwise step gives, where nothing else reads that."""
+        result = step.results[0] if len(step.results) == 1 else None
+        if result is None or result.dtype not in _DTYPES or not self._is_pointwise(step, result.shape):
+            return None
+        readers = self.readers(result.name)
+        if len(readers) != 1 or not self._is_slicing(readers[0]):
+            return None
+        return readers[0] if self.is_own(step.made) else None
+
+    def _is_slicing(self, step: Step) -> bool:
+        """Whether a step gives slices, which pointwise steps alone read."""
+        if step.name not in _SLICING or not self.is_own(step.made):
+            return False
+        return all(
+            each is not None
+            and self.readers(each.name)
+            and all(self._is_pointwise(reader, each.shape) for reader in self.readers(each.name))
+            for each in step.results
+        )
+
+    def _is_pointwise(self, step: Step, shape: Sequence[Size]) -> bool:
+        """Whether a step gives one tensor of a shape, element by element, of tensors of its own dtype."""
+        result = step.results[0] if len(step.results) == 1 else None
+        if result is None or result.dtype not in _DTYPES or tuple(result.shape) != tuple(shape):
+            return False
+        kinds = {self.dtypes[each] for each in step.reads if each in self.shapes}
+        return kinds == {result.dtype} and _is_elementwise(step.operator)
+
+
+def _is_elementwise(operator: Operator) -> bool:
+    if operator.schema.is_mutable:
+        return False
+    kernel = operator.entry(DispatchKey("CPU")).kernel
+    return isinstance(kernel, StructuredKernel) and isinstance(kernel.definition, PointwiseDefinition)
+
+
+def _of_slices(known: _Known, step: Step, slicing: Step) -> list[Step] | None:
+    """Slices of the operands of a pointwise step, and a step for each slice of its result."""
+    result = step.results[0]
+    assert result is not None, "the result of a pointwise step"
+    given: dict[str, Any] = {**dict(zip(("tensor", "sizes", "dim"), slicing.operands, strict=False)), **slicing.options}
+    dim, ndim = given.get("dim", 0), len(result.shape)
+    if type(dim) is not int:
+        return None
+    dim %= ndim
+    steps: list[Step] = []
+    parts: list[list[Any]] = [[] for _ in slicing.results]
+    for operand in step.operands:
+        shape = known.shapes.get(operand.text) if isinstance(operand, Expression) else None
+        if shape is None and names_in(operand) & known.shapes.keys():
+            return None  # a list of tensors
+        at = -1 if shape is None else dim - (ndim - len(shape))
+        if shape is None or at < 0 or shape[at] == 1 != result.shape[dim]:
+            for part in parts:
+                part.append(operand)
+            continue
+        if shape[at] != result.shape[dim]:
+            return None
+        made = []
+        for each in slicing.results:
+            assert each is not None, "a slice"
+            sizes = (*shape[:at], each.shape[dim], *shape[at + 1 :])
+            made.append(Result(known.free(operand.text), each.dtype, tuple(sizes), each.device))
+        steps.append(Step(slicing.operator, (operand, given["sizes"], at), {}, tuple(made), slicing.is_list))
+        for part, one in zip(parts, made, strict=True):
+            part.append(Expression(one.name))
+    if any(names_in(each) & known.shapes.keys() for each in step.options.values()):
+        return None
+    results = zip(parts, slicing.results, strict=True)
+    return [*steps, *(Step(step.operator, tuple(each), step.options, (one,)) for each, one in results)]
+
+
+class _Family(NamedTuple):
+    """The parts of a tensor along its first or second dimension of three.
+
+    source, dim: of what, along which.
+    names: of the parts, in order.
+    joined: products that become one.
+    """
+
+    source: str
+    dim: int
+    names: tuple[str, ...]
+    joined: tuple[Step, ...] = ()
+
+    def products(self, known: _Known) -> list[tuple[Step, ...]]:
+        """The products of all parts with one matrix, and one bias for columns; several such."""
+        found: dict[Any, dict[str, Step]] = defaultdict(dict)
+        for name in self.names:
+            for step in known.readers(name):
+                others = _others(step, name)
+                if others is None or step.options or known.is_written(step.reads | step.made):
+                    continue
+                if len(others) == 1 or len(known.shapes.get(others[0], (0, 0))) == 1:
+                    found[others].setdefault(name, step)
+        complete = (each for each in found.values() if len(each) == len(self.names))
+        return [tuple(each[name] for name in self.names) for each in complete]
+
+    def as_one(self, known: _Known) -> list[Step]:
+        """The steps that give what the products give."""
+        result = self.joined[0].results[0]
+        assert result is not None, "a product"
+        columns = result.shape[1]
+        shape = known.shapes[self.source]
+        inner = shape[2]
+        lead = f"({shape[0]}) * ({shape[1]})"
+        flat = attrs.evolve(result, name=known.free(self.source), shape=(lead, inner))
+        whole = attrs.evolve(result, name=known.free(result.name), shape=(lead, columns))
+        apart = attrs.evolve(result, name=known.free(result.name), shape=(*shape[:2], columns))
+        sizes = tuple([Expression(each) if isinstance(each, str) else each for each in shape[:2]])
+        given = [
+            Expression(flat.name) if each == Expression(self.names[0]) else each for each in self.joined[0].operands
+        ]
+        return [
+            Step(operator_named("aten::flatten.using_ints"), (Expression(self.source), 0, 1), {}, (flat,)),
+            Step(self.joined[0].operator, tuple(given), {}, (whole,)),
+            Step(operator_named("aten::unflatten.int"), (Expression(whole.name), 0, sizes), {}, (apart,)),
+            Step(
+                operator_named("aten::unbind.int"),
+                (Expression(apart.name), self.dim),
+                {},
+                tuple(each.results[0] for each in self.joined),
+                is_list=True,
+            ),
+        ]
+
+
+def _others(step: Step, name: str) -> tuple[str, ...] | None:
+    """The matrix, and the bias before it, that a step multiplies a tensor with; None for another step."""
+    if step.name not in _PRODUCTS or not all(isinstance(each, Expression) for each in step.operands):
+        return None
+    names = [each.text for each in step.operands]
+    if names[-2] != name or names.count(name) != 1 or len(names) != 2 + (step.name == "aten::addmm"):
+        return None
+    return (*names[:-2], names[-1])
+
+
+def _families(known: _Known, steps: Sequence[Step]) -> list[_Family]:
+    """The tensors of which all parts are taken, and multiplied."""
+    found: list[_Family] = []
+    selected: Mapping[tuple[str, int], dict[int, str]] = defaultdict(dict)
+    for step in steps:
+        result = step.results[0] if step.results else None
+        if result is None or not isinstance(step.operands[0], Expression) or step.options:
+            continue
+        source, rest = step.operands[0].text, step.operands[1:]
+        if len(known.shapes.get(source, ())) != 3 or not any(
+            _others(each, result.name) is not None for each in known.readers(result.name)
+        ):
+            continue
+        if step.name == "aten::unbind.int" and rest in ((), (0,), (1,)):
+            names = tuple(each.name for each in step.results if each is not None)
+            found.append(_Family(source, *(rest or (0,)), names))
+        elif step.name == "aten::select.int" and rest[0] in (0, 1) and type(rest[1]) is int:
+            selected[source, rest[0]].setdefault(rest[1], result.name)
+    for (source, dim), parts in selected.items():
+        size = known.shapes[source][dim]
+        are_all = size == len(parts) or f"{size} == {len(parts)}" in known.guards
+        if are_all and sorted(parts) == list(range(len(parts))):
+            found.append(_Family(source, dim, tuple(parts[at] for at in range(len(parts)))))
+    return [each for each in found if len(each.names) > 1]

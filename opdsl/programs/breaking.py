@@ -1,0 +1,315 @@
+"""Functions that look at elements cut in two: what comes before is a function that can be traced, the rest another one.
+
+The cut is before the statement that looks, and within it behind what is computed first: of ``if (x * 2).sum() > 0:``
+the condition belongs to what comes before. The parts are the function's own statements, so that errors show its lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+import inspect
+import linecache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, TracebackType
+from typing import Any, NamedTuple
+
+from opdsl.errors import ScalarFunctionError
+from opdsl.generated import function_from_tree
+from opdsl.scalar.source import FunctionSource, function_source
+
+__all__ = ["Parts", "parts_of"]
+
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+# What would mean something else in a function that ends earlier, or begins later.
+_BOUND_TO_PLACE = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef)
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+# The parts of nodes in the order in which Python computes them; what comes behind the first may not be computed at all.
+_IN_ORDER: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Assign: ("value",),
+    ast.AnnAssign: ("value",),
+    ast.AugAssign: ("value",),
+    ast.Expr: ("value",),
+    ast.Return: ("value",),
+    ast.If: ("test",),
+    ast.Assert: ("test",),
+    ast.IfExp: ("test",),
+    ast.Compare: ("left", "comparators"),
+    ast.BinOp: ("left", "right"),
+    ast.UnaryOp: ("operand",),
+    ast.BoolOp: ("values",),
+    ast.Call: ("func", "args", "keywords"),
+    ast.keyword: ("value",),
+    ast.Attribute: ("value",),
+    ast.Subscript: ("value", "slice"),
+    ast.Tuple: ("elts",),
+    ast.List: ("elts",),
+}
+
+_LOOKED_AT = "looked_at"
+_KEPT = "kept_before"
+
+
+class Parts(NamedTuple):
+    """A function in two parts.
+
+    first: takes what the function takes, and gives a tuple.
+    rest: takes that tuple, and what the function takes.
+    place: where the rest begins, and why: file, line and text.
+    """
+
+    first: Callable[..., tuple[Any, ...]]
+    rest: Callable[..., Any]
+    place: str
+
+
+def parts_of(function: Callable[..., Any], error: BaseException) -> Parts | None:
+    """A function cut where it has looked at elements; None where it cannot be cut there.
+
+    Args:
+        function: a function or a method.
+        error: what was raised then, with its traceback.
+    """
+    own = function.__func__ if isinstance(function, MethodType) else function
+    if not isinstance(own, FunctionType) or own.__code__.co_flags & _GENERATORS:
+        return None
+    instruction = _instruction(own.__code__, error)
+    try:
+        source = function_source(own)
+    except ScalarFunctionError:  # it was made of no file
+        return None
+    if instruction is None:
+        return None
+    made = _Cut(own, source, instruction, str(error.__cause__ or error).partition(". ")[0]).parts()
+    if made is None or own is function:
+        return made
+    holder = function.__self__  # type: ignore[attr-defined]
+    rest = made.rest
+
+    def of_method(kept: tuple[Any, ...], *given: Any, **named: Any) -> Any:
+        return rest(kept, holder, *given, **named)
+
+    return made._replace(first=MethodType(made.first, holder), rest=of_method)
+
+
+class _Instruction(NamedTuple):
+    """What a function was doing.
+
+    name: of the operation.
+    line, end_line, column, end_column: of its text in the file.
+    """
+
+    name: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+
+def _instruction(code: CodeType, error: BaseException | None) -> _Instruction | None:
+    """What a function was doing when an error was raised beneath it."""
+    while error is not None:
+        for each in _tracebacks(error):
+            if each.tb_frame.f_code is code:
+                place = list(code.co_positions())[each.tb_lasti // 2]
+                if None in place:
+                    return None
+                name = dis.opname[code.co_code[each.tb_lasti]]
+                line, end_line, column, end_column = (int(part or 0) for part in place)
+                return _Instruction(name, line, end_line, column, end_column)
+        error = error.__cause__
+    return None
+
+
+def _tracebacks(error: BaseException) -> Iterator[TracebackType]:
+    found = error.__traceback__
+    while found is not None:
+        yield found
+        found = found.tb_next
+
+
+class _Cut:
+    """A function, and where it is cut.
+
+    Args:
+        function, source: the function.
+        instruction: before which it is cut.
+        reason: why.
+    """
+
+    def __init__(self, function: FunctionType, source: FunctionSource, instruction: _Instruction, reason: str) -> None:
+        self.function = function
+        self.reason = reason
+        self.tree = copy.deepcopy(source.tree)
+        self.indent = source.indent
+        self.shift = source.first_line - 1
+        self.instruction = instruction
+        body = self.tree.body
+        self.body = body if isinstance(body, list) else [ast.copy_location(ast.Return(body), body)]
+
+    def parts(self) -> Parts | None:
+        """The parts; None where there are none."""
+        line = self.instruction.line - self.shift
+        place = next((at for at, each in enumerate(self.body) if each.lineno <= line <= (each.end_lineno or 0)), None)
+        if place is None:
+            return None
+        before, rest = self.body[:place], self.body[place:]
+        looked_at = self._taken_out(rest[0])
+        if not (before or looked_at) or any(isinstance(each, _BOUND_TO_PLACE) for each in _within(before)):
+            return None
+        if any(_is_mangled(each) for each in ast.walk(self.tree)):
+            return None
+        names = self._kept(before, rest)
+        if names is None:
+            return None
+        values: list[ast.expr] = [ast.Name(each, ast.Load()) for each in names]
+        targets: list[ast.expr] = [ast.Name(each, ast.Store()) for each in names]
+        if looked_at is not None:
+            values.append(looked_at)
+            targets.append(ast.Name(_LOOKED_AT, ast.Store()))
+        end = ast.Return(ast.Tuple(values, ast.Load()))
+        begin = ast.Assign([ast.Tuple(targets, ast.Store())], ast.Name(_KEPT, ast.Load()))
+        arguments = copy.deepcopy(self.tree.args)
+        (arguments.posonlyargs or arguments.args).insert(0, ast.arg(_KEPT))
+        if looked_at is not None and any(isinstance(each, ast.NamedExpr) for each in ast.walk(looked_at)):
+            return None
+        first = self._function("before", self.tree.args, [*before, end])
+        return Parts(first, self._function("after", arguments, [begin, *rest]), self._place())
+
+    def _place(self) -> str:
+        file, line = self.function.__code__.co_filename, self.instruction.line
+        return f"{Path(file).name}:{line}: {linecache.getline(file, line).strip()}  # {self.reason}"
+
+    def _taken_out(self, statement: ast.stmt) -> ast.expr | None:
+        """What a statement computes before it looks at elements; a name stands there instead then."""
+        found = next((each for each in _computed(statement) if self._is_looking(each)), None)
+        if found is None:
+            return None
+        node = found
+        if self.instruction.name.startswith(("CALL", "PRECALL")):
+            if not isinstance(found, ast.Call):
+                return None
+            if isinstance(found.func, ast.Attribute):
+                node = found.func.value
+            elif isinstance(found.func, ast.Name) and len(found.args) == 1 and not found.keywords:
+                node = found.args[0]
+            else:
+                return None
+        elif "JUMP" not in self.instruction.name and self.instruction.name not in ("UNARY_NOT", "TO_BOOL"):
+            return None
+        is_simple = isinstance(node, (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute))
+        is_simple = is_simple or (isinstance(node, ast.Compare) and len(node.ops) == 1)
+        if not is_simple or not _is_first(statement, node):
+            return None
+        _put(statement, node, ast.copy_location(ast.Name(_LOOKED_AT, ast.Load()), node))
+        assert isinstance(node, ast.expr), "something is computed"
+        return node
+
+    def _is_looking(self, node: ast.AST) -> bool:
+        """Whether a node is what the instruction was made of."""
+        if not isinstance(node, ast.expr):
+            return False
+        own = self.instruction
+        place = node.lineno + self.shift, (node.end_lineno or 0) + self.shift
+        columns = node.col_offset + self.indent, (node.end_col_offset or 0) + self.indent
+        return place == (own.line, own.end_line) and columns == (own.column, own.end_column)
+
+    def _kept(self, before: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[str] | None:
+        """The names that the rest reads, and what comes before it sets; None where one may not have been set."""
+        read = {each.id for node in rest for each in ast.walk(node) if isinstance(each, ast.Name)}
+        always = set(self.function.__code__.co_varnames[: _arguments(self.function.__code__)])
+        always |= {name for each in before if isinstance(each, _SETTING) for name in _set_by([each])}
+        kept = sorted(read & set(_set_by(before)))
+        return kept if always.issuperset(kept) else None
+
+    def _function(self, which: str, arguments: ast.arguments, body: list[ast.stmt]) -> Any:
+        """One of the parts, with the globals, the closure and the defaults of the function."""
+        own = self.function
+        made = ast.FunctionDef(f"{self._name}_{which}", arguments, body, [])
+        located = ast.increment_lineno(ast.fix_missing_locations(ast.copy_location(made, self.tree)), self.shift)
+        assert isinstance(located, ast.FunctionDef), "the same tree"
+        return function_from_tree(copy.deepcopy(located), own)
+
+    @property
+    def _name(self) -> str:
+        return self.function.__name__ if self.function.__name__.isidentifier() else "function"
+
+
+_SETTING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.Import, ast.ImportFrom, ast.FunctionDef)
+
+
+def _arguments(code: CodeType) -> int:
+    flags = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount + flags
+
+
+def _within(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes and what is in them, without the insides of functions and comprehensions."""
+    for each in nodes:
+        yield each
+        if not isinstance(each, _SCOPES):
+            yield from _within(ast.iter_child_nodes(each))
+
+
+def _set_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that statements set."""
+    for each in _within(nodes):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ExceptHandler)) and each.name:
+            yield each.name
+        elif isinstance(each, (ast.Import, ast.ImportFrom)):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in each.names)
+
+
+def _is_mangled(node: ast.AST) -> bool:
+    """Whether a name is one of a class's own, which outside of it is another one."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name.startswith("__") and not name.endswith("__")
+
+
+def _computed(node: ast.AST) -> Iterator[ast.AST]:
+    """What is computed of a statement, as far as its order is known: without the statements within."""
+    for each in _children(node):
+        yield each
+        yield from _computed(each)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    for field in _IN_ORDER.get(type(node), ()):
+        value = getattr(node, field)
+        found += value if isinstance(value, list) else [] if value is None else [value]
+    return found
+
+
+def _is_first(node: ast.AST, wanted: ast.AST) -> bool:
+    """Whether nothing is computed in a node before another one but what names and constants stand for."""
+    for each in _children(node):
+        if each is wanted:
+            return True
+        if any(inner is wanted for inner in _computed(each)):
+            return _is_first(each, wanted)
+        if isinstance(node, ast.BoolOp) or not _is_still(each):
+            return False
+    return False
+
+
+def _is_still(node: ast.AST) -> bool:
+    """Whether computing a node does nothing else."""
+    return isinstance(node, (ast.Name, ast.Constant)) or (isinstance(node, ast.Attribute) and _is_still(node.value))
+
+
+def _put(root: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    """Put a node in the place of another one."""
+    for node in ast.walk(root):
+        for field, value in ast.iter_fields(node):
+            if value is old:
+                setattr(node, field, new)
+            elif isinstance(value, list):
+                value[:] = [new if each is old else each for each in value]

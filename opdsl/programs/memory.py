@@ -1,0 +1,161 @@
+"""Whose memory is whose in a program, and where its tensors lie when one block holds all that are made on the way.
+
+A tensor lives from the step that makes it to the last one that reads it, or a view of it. The largest are placed first,
+each at the lowest offset that is free for as long as it lives: greedy by size, as TFLite plans arenas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from opdsl.programs.steps import Input, Result, Step, names_in
+
+__all__ = ["Block", "Memory", "MemoryPlan", "Steps", "made_apart", "memory_plan", "returned_by"]
+
+# Blocks begin at lines of the cache.
+_ALIGNMENT = 64
+
+
+class Steps(Protocol):
+    """What a program is made of."""
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """Its arguments."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What it does."""
+
+    @property
+    def outputs(self) -> Any:
+        """What it returns."""
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Tensors that are no arguments."""
+
+
+class Memory:
+    """Whose memory is whose in a program.
+
+    written: what stands for the memory that steps write.
+    """
+
+    def __init__(self, program: Steps) -> None:
+        # Arguments may share memory with one another.
+        outside = frozenset(("outside",))
+        self._roots = dict.fromkeys([*(each.name for each in program.inputs), *program.constants], outside)
+        for step in program.steps:
+            seen = self.of(step.reads) if step.is_view else None
+            self._roots |= {name: frozenset((name,)) if seen is None else seen for name in step.made}
+        self.written = frozenset().union(*(self.of(each.written) for each in program.steps))
+
+    def of(self, names: Iterable[str]) -> frozenset[str]:
+        """What stands for the memory of tensors: the names of those that were made with it."""
+        return frozenset().union(*(self._roots.get(each, frozenset()) for each in names))
+
+
+def returned_by(program: Steps) -> set[str]:
+    """The names of tensors whose memory callers get."""
+    returned = set(names_in(program.outputs))
+    for step in reversed(program.steps):
+        if step.is_view and any(each is not None and each.name in returned for each in step.results):
+            returned |= step.reads
+    return returned
+
+
+class Block(NamedTuple):
+    """A tensor that a program makes on its way.
+
+    name: in the program.
+    size: in bytes.
+    offset: of its first byte.
+    first, last: the steps that make it, and that use it last, by place.
+    """
+
+    name: str
+    size: int
+    offset: int
+    first: int
+    last: int
+
+
+class MemoryPlan(NamedTuple):
+    """Where the tensors of a program lie for arguments of some sizes. What may be a view counts as one.
+
+    blocks: those that are made on the way and read by steps alone, as they are made.
+    size: of the one block that holds them.
+    results: bytes of what the program returns, besides its arguments.
+    peak: the most bytes that live at once, results among them.
+    """
+
+    blocks: tuple[Block, ...]
+    size: int
+    results: int
+    peak: int
+
+    def __str__(self) -> str:
+        apart = sum(each.size for each in self.blocks)
+        lines = [
+            f"{_bytes(self.size)} hold what is made on the way ({_bytes(apart)} one by one), "
+            f"{_bytes(self.results)} are results; at most {_bytes(self.peak)} live at once"
+        ]
+        rows = (
+            f"{each.offset:>12} {each.size:>12}  steps {each.first} to {each.last}: {each.name}" for each in self.blocks
+        )
+        return "\n".join([*lines, *rows])
+
+
+def made_apart(program: Steps) -> list[tuple[int, Result]]:
+    """The tensors that have memory of their own, with the place of the step that makes them."""
+    steps = enumerate(program.steps)
+    return [(place, each) for place, step in steps if not step.is_view for each in step.results if each is not None]
+
+
+def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
+    """See ``Program.memory_plan``.
+
+    Args:
+        program: this one.
+        sizes: of the tensors that are ``made_apart``, in bytes.
+    """
+    memory = Memory(program)
+    kept = memory.of(returned_by(program))
+    last: dict[str, int] = {}
+    for place, step in enumerate(program.steps):
+        last |= dict.fromkeys(memory.of(step.reads | step.made), place)
+    made = zip(made_apart(program), sizes, strict=True)
+    blocks = [Block(each.name, size, 0, place, last[each.name]) for (place, each), size in made]
+    placed = _placed([each for each in blocks if each.name not in kept])
+    alive = [
+        sum(each.size for each in blocks if each.first <= place and (each.name in kept or place <= each.last))
+        for place in range(len(program.steps))
+    ]
+    results = sum(each.size for each in blocks if each.name in kept)
+    return MemoryPlan(
+        tuple(placed), max((each.offset + each.size for each in placed), default=0), results, max(alive, default=0)
+    )
+
+
+def _placed(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks with their offsets, in the order in which they are given."""
+    done: dict[str, Block] = {}
+    for block in sorted(blocks, key=lambda each: (-each.size, each.first, each.name)):
+        beside = (each for each in done.values() if each.first <= block.last and block.first <= each.last)
+        offset = 0
+        for each in sorted(beside, key=lambda other: other.offset):
+            if offset + block.size <= each.offset:
+                break
+            offset = max(offset, -(-(each.offset + each.size) // _ALIGNMENT) * _ALIGNMENT)
+        done[block.name] = block._replace(offset=offset)
+    return [done[each.name] for each in blocks]
+
+
+def _bytes(count: int) -> str:
+    """A size as people read it."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
