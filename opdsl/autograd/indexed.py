@@ -14,7 +14,7 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, known_operator
 from opdsl.kernels.definitions.indexed import IndexedDefinition
 from opdsl.kernels.definitions.indexed_gradients import DerivedIndexed
-from opdsl.scalar.indexed import IndexedFunction, adjoint, unfinished
+from opdsl.scalar.indexed import EXTREMA, IndexedFunction, adjoint, unfinished
 from opdsl.schema import FunctionSchema, parse_schema
 from opdsl.schema.implementation import result_names
 
@@ -71,9 +71,9 @@ class IndexedDerivative:
         if wanted not in definition.arrays(tuple(arguments)):
             return (None,)
         grads = list(gradients[: len(gradients) - definition.with_place])
-        folds_places = definition.fold in ("max", "min")
+        folds_places = definition.fold in EXTREMA
         folded: list[Any] = []
-        if (folds_places and not definition.with_place) or definition.finish is not None:
+        if (folds_places and not definition.gives_turns) or definition.finish is not None:
             folded = list(self._folded(folds_places)(*arguments))
         more = [folded.pop() if folded else values[result_names(definition.schema)[-1]]] if folds_places else []
         if definition.finish is not None:
@@ -85,7 +85,7 @@ class IndexedDerivative:
         """What is folded, and its places, as a tuple."""
 
         def make(indexed: IndexedFunction) -> IndexedFunction:
-            return indexed._replace(finish=None, with_place=with_place)
+            return indexed.by_turns()._replace(finish=None, with_place=with_place)
 
         count = self.definition.values + with_place
         operator = self._operator("folded", (), make, "", count, self.definition.fold)
@@ -101,7 +101,7 @@ class IndexedDerivative:
         given = tuple(f"{self.grads}{k}" for k in range(grads))
 
         def make(indexed: IndexedFunction) -> IndexedFunction:
-            plain = indexed._replace(finish=None, with_place=False)
+            plain = indexed.by_turns()._replace(finish=None, with_place=False)
             return adjoint(plain, wanted, given, is_complex=is_complex)
 
         return self._operator(f"{wanted}_gradient{is_complex}", (*given, *[PLACE] * places), make, wanted, 1)

@@ -71,6 +71,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str) -
     Raises:
         KernelSignatureError: there is no shape function, or the other operator is no indexed one that has such an
             adjoint.
+        ScalarFunctionError: the gradient of what finishes depends on what was folded.
         DuplicateOperatorError: the operator is computed in another way already.
     """
     from opdsl.kernels.definitions.indexed import IndexedDefinition
@@ -79,15 +80,18 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str) -
     function, kind, original = declaration.function, KINDS["indexed"], target.definition
     declaration.require_one_way(kind, function)
     meta = declaration.attached.get("meta")
-    fits = isinstance(original, IndexedDefinition) and original.fold in ("", "sum") and original.finish is None
+    fits = isinstance(original, IndexedDefinition) and original.fold in ("", "sum")
     if meta is None or not isinstance(original, IndexedDefinition) or not fits:
         missing = "has no shape function" if meta is None else f"is no adjoint of {target.name}"
         raise KernelSignatureError(
             f"{location(function)}: {declaration.name} {missing}. An adjoint stands beneath a .meta, and is of an "
-            "indexed operator that folds sums, or nothing, and does not finish them."
+            "indexed operator that folds sums, or nothing."
         )
     declaration.claim("indexed", function)
-    declaration.definition = AdjointIndexed(declaration.main.schema, declaration.name, original, wanted, meta)
+    definition = AdjointIndexed(declaration.main.schema, declaration.name, original, wanted, meta)
+    if original.finish is not None:
+        definition.read(original.declared_signature())
+    declaration.definition = definition
     declaration.kind = kind
     for key in COMPILED_KEYS:
         declaration.register_structured(key)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives.copying import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.primitives.indexed import fill_by_index
     from opdsl.kernels.primitives.indirect import Positions, gather, known_inside, range_of, scatter
-    from opdsl.kernels.primitives.pooling import pool_windows
     from opdsl.kernels.primitives.products import multiply
     from opdsl.kernels.primitives.random import fill_random_
     from opdsl.kernels.steps import step
@@ -58,7 +57,6 @@ __all__ = [
     "known_inside",
     "multiply",
     "new_tensor",
-    "pool_windows",
     "range_of",
     "resize",
     "resize_output",
@@ -94,7 +92,6 @@ _MODULES = {
     "holds": "checks",
     "multiply": "primitives.products",
     "new_tensor": "outputs",
-    "pool_windows": "primitives.pooling",
     "range_of": "primitives.indirect",
     "known_inside": "primitives.indirect",
     "resize": "outputs",

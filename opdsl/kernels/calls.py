@@ -176,7 +176,8 @@ class IndexedLoop(NamedTuple):
     reads: in the order of their parameters. The positions of one may depend on those before it.
     writes: where values are added, one for each; none where they are the results of their place.
     fold: how the values of all turns become one: ``sum``, ``max``, ``min``, or empty.
-    with_place: whether the number of the turn in which a largest or smallest value was found is a result, the last.
+    with_place: whether the place of a largest or smallest value is a result, the last: the number of the turn in which
+        it was found, or what the turn gives beside the value, which is not negative.
     finish: values, indices of the result, whole and other numbers -> results; None where these are the values.
     """
 
@@ -203,9 +204,14 @@ class IndexedLoop(NamedTuple):
         return tuple(str(kind) for kind in self.graph.result_types[count:])
 
     @property
+    def folded(self) -> tuple[str, ...]:
+        """The types of what is made of all turns, but for a place."""
+        return self.values[:1] if self.with_place else self.values
+
+    @property
     def results(self) -> tuple[str, ...]:
         """The types of what is written."""
-        made = self.values if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
+        made = self.folded if self.finish is None else tuple(str(kind) for kind in self.finish.result_types)
         return (*made, "int64") if self.with_place else made
 
 
@@ -330,46 +336,3 @@ class ConvolutionCall(NamedTuple):
     weight: tuple[int, ...]
     results: tuple[int, ...]
     is_biased: bool
-
-
-class PoolSpec(NamedTuple):
-    """Windows along one dimension, which slide over it or divide it.
-
-    Window ``i`` shows every ``dilation``-th element from ``first + i * step // parts`` to before
-    ``first + (i * step + reach) / parts``, rounded up; what lies outside of the dimension is margin.
-
-    size: of the dimension.
-    windows: how many there are.
-    margin: how much of it on both sides counts, where the elements of a window are counted.
-    """
-
-    size: int
-    windows: int
-    first: int
-    step: int
-    parts: int
-    reach: int
-    dilation: int
-    margin: int
-
-
-class PoolingCall(NamedTuple):
-    """What windows over images have in them.
-
-    kind: ``largest`` writes the largest elements and their numbers in the dimensions that are slid over; ``mean`` the
-        sums, divided; ``share``, its transpose, adds the results, divided, to the images.
-    samples, channels: there is a result for each of them and each window.
-    windows: one for each dimension.
-    images, results, places: strides in elements of (batch, channels, ...); the places are those of the numbers.
-    divisor: of the sums; 0 for the number of elements of each window.
-    """
-
-    kind: str
-    dtype: DType
-    samples: int
-    channels: int
-    windows: tuple[PoolSpec, ...]
-    images: tuple[int, ...]
-    results: tuple[int, ...]
-    places: tuple[int, ...]
-    divisor: int

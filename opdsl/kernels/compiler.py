@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         IndirectCall,
         Ordering,
         PointwiseCall,
-        PoolingCall,
         ProductCall,
         Recurring,
         ReductionCall,
@@ -80,12 +79,6 @@ class Compiler(Protocol):
 
         Of the images, the weight and the results, in this order, two are read; ``weigh`` reads the results first, and
         so does ``spread``. None where it has none for the dtype. A backend may have none at all.
-        """
-
-    def pooling(self, call: PoolingCall) -> Compiled | None:
-        """What windows have in them: the array that is read, then the outputs -> None.
-
-        None where it has none for the dtype. A backend may have none at all.
         """
 
     def order(self, ordering: Ordering, call: RowCall) -> Compiled:

@@ -20,6 +20,7 @@ from opdsl.scalar.types import INTEGER, ScalarType
 from opdsl.scalar.untyped import Place, UntypedNode
 
 __all__ = [
+    "EXTREMA",
     "FOLDS",
     "MARGINS",
     "SKIP",
@@ -37,13 +38,19 @@ MARGINS: Final = ("replicate", "reflect", "circular")
 SKIP: Final = "skip"
 """The margin whose elements are left out of a fold."""
 
-FOLDS: Final = ("sum", "max", "min")
+EXTREMA: Final = ("max", "min")
+"""Folds that take the value of one turn."""
+
+FOLDS: Final = ("sum", *EXTREMA)
 """What is made of the values of all turns."""
 
 Margin: TypeAlias = str | bool | int | float | complex | None
 
 ANY: Final = -1
 """How many numbers a list has that is not known yet."""
+
+STATED: Final = -2
+"""The same of what may be a number, too."""
 
 # What a fold over places calls where its value was found, counted in row-major order of the ranges.
 PLACE: Final = "place"
@@ -75,7 +82,8 @@ class IndexedFunction(NamedTuple):
     reads: in the order in which they are read.
     writes: where values are added; none where they are those of the result's own place.
     fold: one of ``FOLDS``; empty where nothing is folded.
-    with_place: whether the place of a largest or smallest value is a result, after it.
+    with_place: whether the place of a largest or smallest value is a result, after it: the number of its turn, or what
+        the function gives beside the value.
     finish: from what is folded, indices and numbers to results; None where these are the same.
     """
 
@@ -106,6 +114,17 @@ class IndexedFunction(NamedTuple):
     def arrays(self) -> tuple[str, ...]:
         """The tensors that are read, each once."""
         return tuple(dict.fromkeys(each.array for each in self.reads))
+
+    @property
+    def folded(self) -> int:
+        """How many values there are but for a place."""
+        return 1 if self.fold in EXTREMA else len(self.function.results)
+
+    def by_turns(self) -> IndexedFunction:
+        """The function whose places are the numbers of turns."""
+        function = self.function
+        given = (function.name, function.parameters, function.defaults, function.nodes, function.places)
+        return self._replace(function=ScalarFunction(*given, function.results[: self.folded], function.source))
 
     def typed(self, types: Mapping[str, str], numbers: Sequence[str], values: Sequence[str]) -> TypedGraph:
         """All that is computed, as one graph.
@@ -258,6 +277,14 @@ class _Numbers(Sizes):
         return graph.parameter(f"{self.name}[{index}]", place)
 
 
+class _Stated(Symbol, _Numbers):
+    """What a shape function will say, while the function is declared: a number or a list of them."""
+
+    def __init__(self, name: str, number: Symbol) -> None:
+        Symbol.__init__(self, number.graph, number.position)
+        _Numbers.__init__(self, name)
+
+
 def _spoken(value: Any) -> str:
     return {slice: "a slice", type(Ellipsis): "`...`"}.get(type(value)) or describe(value)
 
@@ -301,7 +328,7 @@ def read_indexed(
         at: the indices of the result, ``...`` first where it has others before them.
         over: the indices that are folded.
         tensors: the parameters that are tensors, with what lies outside of each.
-        numbers: the parameters that are numbers; a count for a tuple of so many, ``ANY`` for a list of unknown length.
+        numbers: the parameters that are numbers; a count for a tuple of so many; ``ANY``, ``STATED``.
         constants: the parameters that are known while reading.
         fold: how the values of all turns become one.
         finish: from what is folded, and from indices and numbers by name, to results.
@@ -324,7 +351,8 @@ def read_indexed(
     made = ScalarFunction(
         source.name, taken, {}, tuple(reader.graph.nodes), tuple(reader.graph.places), results, source
     )
-    finished = None if finish is None else _read_finish(finish, len(results), (*own, *over), numbers, constants)
+    folded = 1 if fold in EXTREMA else len(results)
+    finished = None if finish is None else _read_finish(finish, folded, (*own, *over), numbers, constants)
     return IndexedFunction(made, own, leads, tuple(over), read, (), fold, False, finished)
 
 
@@ -342,14 +370,23 @@ def _with_numbers(
         found[name] = graph.parameter(name, place)
     for name, count in numbers.items():
         if name in wanted:
-            parts = [graph.parameter(f"{name}[{part}]", place) for part in range(count or 0)]
-            several: Any = _Numbers(name) if count == ANY else tuple(parts)
-            found[name] = graph.parameter(name, place) if count is None else several
+            found[name] = _number(graph, name, count, place)
     for name in wanted:
         if name not in found:
             known = ", ".join([*values, *indices, *numbers])
             raise source.error(source.tree, f"it has a parameter {name!r}, which is nothing here", f"Known: {known}.")
     return found
+
+
+def _number(graph: Graph, name: str, count: int | None, place: Place) -> Any:
+    """What stands for a number, or for so many of them."""
+    if count == ANY:
+        return _Numbers(name)
+    if count == STATED:
+        return _Stated(name, graph.parameter(name, place))
+    if count is None:
+        return graph.parameter(name, place)
+    return tuple(graph.parameter(f"{name}[{part}]", place) for part in range(count))
 
 
 def _results(graph: Graph, source: FunctionSource, values: Mapping[str, Any]) -> tuple[int, ...]:
@@ -457,7 +494,7 @@ def adjoint(
     place, as a sum over what was folded, elsewhere by adding at the places that were read.
 
     Args:
-        indexed: without ``finish``.
+        indexed: what finishes it, if anything, is linear in what was folded.
         wanted: the tensor.
         grads: what the gradients of the results are called; there is one result where values are added at positions.
         is_complex: whether complex numbers take part.
@@ -469,7 +506,6 @@ def adjoint(
     Raises:
         ScalarFunctionError: an operation has no derivative; the message underlines it.
     """
-    assert indexed.finish is None, "a result is finished by a function of its own"
     function, nodes = indexed.function, _Nodes()
     place = function.places[0]
     at = [nodes.parameter(name, place) for name in indexed.at]
@@ -483,8 +519,12 @@ def adjoint(
     targets = [each for each in reads if each.array == wanted]
     derivative = differentiate(function, [each.name for each in targets], is_complex=is_complex)
     heads = derivative.parameters[: len(function.results)]
-    seeded = [f"{grads[0 if writes else k]}@seed{k}" for k in range(len(heads))]
-    seeds = {name: nodes.parameter(each, place) for name, each in zip(heads, seeded, strict=True)}
+    count = len(heads) if indexed.finish is None else len(indexed.finish.results)
+    seeded = [f"{grads[0 if writes else k]}@seed{k}" for k in range(count)]
+    given_back = [nodes.parameter(each, place) for each in seeded]
+    if indexed.finish is not None:
+        given_back = _before_finish(nodes, indexed.finish, len(heads), given_back, is_complex=is_complex)
+    seeds = dict(zip(heads, given_back, strict=True))
     if writes:
         seeding += [
             Access(name, grads[0], each.positions, each.leads, _read_margin(each.margin))
@@ -512,6 +552,28 @@ def adjoint(
     made = nodes.function(function, names, sent)
     written = tuple(each._replace(array="out", margin=_written_margin(each.margin)) for each in targets)
     return IndexedFunction(made, indexed.at, indexed.leads, over, read, written)
+
+
+def _before_finish(
+    nodes: _Nodes, finish: ScalarFunction, count: int, grads: Sequence[int], *, is_complex: bool
+) -> list[int]:
+    """The gradients of what was folded, from those of the results.
+
+    Raises:
+        ScalarFunctionError: they depend on what was folded.
+    """
+    result = finish.nodes[finish.results[0]]
+    if result.op == "trunc_divide" and finish.nodes[result.arguments[0]].value == finish.parameters[0]:
+        # Whole numbers: linear but for what is rounded, so it makes of gradients what it makes of values.
+        found = nodes.copied(finish, dict(zip(finish.parameters, grads, strict=False)))
+        return [found[finish.results[0]]]
+    derivative = differentiate(finish, finish.parameters[:count], is_complex=is_complex)
+    for name in finish.parameters[:count]:
+        if name in derivative.parameters:
+            problem = f"the gradient depends on {name!r}, which is not kept"
+            raise finish.source.error(finish.source.tree, problem, "Finish by what is linear, or without adjoint=.")
+    found = nodes.copied(derivative, dict(zip(derivative.parameters, grads, strict=False)))
+    return [found[each] for each in derivative.results]
 
 
 def _found(nodes: _Nodes, over: Sequence[str], place: int, where: Place) -> dict[str, int]:

@@ -193,10 +193,6 @@ def _attention_gradients(make: Maker) -> Iterator[Sample]:
     yield Sample(make(1, 2, 3, 4), query, key, value, make(1, 2, 3, 4), sums, 0.0, True, scale=0.5)
 
 
-def _largest(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(2, 4, 3), (1, 2))
-
-
 def _convolutions(dims: int) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(make(2, 4, *(5,) * dims), make(6, 2, *(3,) * dims), make(6), (2,), (1,), (1,), groups=2)
@@ -278,7 +274,6 @@ TABLE: dict[str, Samples] = {
     **{f"aten::_adaptive_avg_pool{dims}d": _divided(dims) for dims in (2, 3)},
     **{f"aten::_adaptive_avg_pool{dims}d_backward": _divided_gradients(dims) for dims in (2, 3)},
     **{f"aten::adaptive_max_pool{dims}d_backward": _divided_gradients(dims, numbered=True) for dims in (2, 3)},
-    "opdsl::largest_seen": _largest,
     "aten::_safe_softmax": lambda make: iter([Sample(make(2, 3), 1), Sample(make.transposed(2, 3), 0)]),
     "aten::scaled_dot_product_attention": _grouped_attention,
     "aten::_scaled_dot_product_attention_math": _grouped_attention,

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from opdsl.aten.nn.average_pooling import Means, mean_of, share_out
-from opdsl.aten.nn.max_pooling import (
+from opdsl.aten.nn.average_pooling import means, set_means, take_means
+from opdsl.aten.nn.max_pooling import add_to_numbered, gathered_derivative, set_largest, take_largest
+from opdsl.aten.nn.padding import zero_derivative
+from opdsl.aten.nn.pooling import (
     Shape,
-    add_to_numbered,
+    Windows,
     as_image,
     check_gradient,
-    gathered_derivative,
-    largest_of,
+    dividing,
     one_number,
     require_dtype,
     strides_like,
     with_one,
 )
-from opdsl.aten.nn.padding import zero_derivative
-from opdsl.aten.nn.sliding import Windows, as_sizes, counts_of, dividing
+from opdsl.aten.nn.sliding import as_sizes
 from opdsl.declare import Out, op
 from opdsl.kernels import check
-from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides, int64
+from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList, SymInts
 
@@ -52,7 +52,7 @@ def windows_into(operator: str, self: Tensor, output_size: Sequence[int], dims: 
     check(
         min(output_size) >= 0, f"elements of output_size must be greater than or equal to 0 but received {output_size}"
     )
-    return tuple(map(dividing, self.shape[-dims:], output_size))
+    return dividing(self.shape[-dims:], tuple(output_size))
 
 
 def format_of(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | None:
@@ -76,14 +76,9 @@ def check_mean_gradient(operator: str, grad_output: Tensor, self: Tensor, dims: 
         f"{operator}(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes "
         f"{list(grad_output.shape)} with an empty dimension",
     )
-    check_gradient(operator, grad_output, self, (*self.shape[:-dims], *counts_of(windows)))
+    check_gradient(operator, grad_output, self, (*self.shape[:-dims], *windows.counts))
     require_dtype(operator, self)
     return windows
-
-
-def means_into(self: Tensor, output_size: Sequence[int], dims: int) -> Means:
-    """The means of windows that give an output of a size."""
-    return Means(tuple(map(dividing, self.shape[-dims:], output_size)), (0,) * dims)
 
 
 def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., Tensor]:
@@ -105,14 +100,10 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
     def pool_meta(ctx, self, output_size):
         windows = windows_into(name, self, output_size, dims, every=dims == 3)
         require_dtype(errors, self)
-        shape = (*self.shape[:-dims], *counts_of(windows))
-        ctx.set_output(0, shape, format_of(self, shape, dims), like=self)
+        return set_means(ctx, self, windows, format_of(self, (*self.shape[:-dims], *windows.counts), dims))
 
     pool.sharding(rows=dims)
-
-    @pool.out_kernel("CPU", "CUDA", compiled=False)
-    def pool_cpu(self, output_size, out):
-        mean_of(self, means_into(self, output_size, dims), out)
+    take_means(pool, dims)
 
     @op(
         f"aten::_{name}_backward", python_module="nn", tags=backward_tags, structured=False, out=Out(python_module=None)
@@ -123,14 +114,12 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self):
-        check_mean_gradient(f"{name}_backward", grad_output, self, dims)
+        windows = check_mean_gradient(f"{name}_backward", grad_output, self, dims)
         ctx.set_output(0, self.shape, format_of(self, self.shape, dims), like=self)
+        return means(self, windows)
 
     pool_backward.sharding(rows=dims)
-
-    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
-    def pool_backward_cpu(grad_output, self, out):
-        share_out(grad_output, means_into(self, grad_output.shape[-dims:], dims), out)
+    pool_backward.adjoint(pool, "self")
 
     @pool.derivative("self")
     def pool_derivative(grad, self):
@@ -245,16 +234,10 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     def pool_meta(ctx, self, output_size):
         windows = windows_into(name, self, output_size, dims, every=True)
         require_dtype(errors, self)
-        shape = (*self.shape[:-dims], *counts_of(windows))
-        strides = format_of(self, shape, dims)
-        ctx.set_output(0, shape, strides, like=self)
-        ctx.set_output(1, shape, strides, like=self, dtype=int64)
+        return set_largest(ctx, self, windows, format_of(self, (*self.shape[:-dims], *windows.counts), dims))
 
     pool.sharding(rows=dims)
-
-    @pool.out_kernel("CPU", "CUDA", compiled=False)
-    def pool_cpu(self, output_size, out, indices):
-        largest_of(self, tuple(map(dividing, self.shape[-dims:], output_size)), out, indices)
+    take_largest(pool, dims)
 
     @op(
         f"aten::{name}_backward",
@@ -273,7 +256,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
             f"{list(grad_output.shape)}",
         )
         windows = windows_into(f"{name}_backward", self, grad_output.shape[-dims:], dims, every=True)
-        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *counts_of(windows)), indices)
+        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts), indices)
         require_dtype(f"{name}_backward", self)
         strides = format_of(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)

@@ -3,92 +3,103 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
-from opdsl.aten.nn.max_pooling import (
+from opdsl.aten.nn.padding import zero_derivative
+from opdsl.aten.nn.pooling import (
+    AT,
+    OVER,
     Parameters,
     Shape,
+    Windows,
     as_image,
     check_gradient,
+    counted,
     one_number,
     parameters,
+    place,
     require_images,
     slides,
+    sliding,
     strides_like,
-    windows_over,
     with_one,
 )
-from opdsl.aten.nn.padding import zero_derivative
-from opdsl.aten.nn.sliding import Windows, collect, counts_of, seen, specs_of
-from opdsl.aten.pointwise.division import div
-from opdsl.aten.reduce.sums import sum_dim
 from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check, fill_, pool_windows
-from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.outputs import table
+from opdsl.kernels import MetaContext, check
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, int64
+from opdsl.scalar.intrinsics import trunc_divide
 from opdsl.schema.vocabulary import IntList, Ints, Size
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
 
 
-class Means(NamedTuple):
-    """The means of windows.
+def quotient(total: Any, divisor: Any, is_whole: Any) -> Any:
+    """The mean; that of integers without what is behind the point."""
+    return trunc_divide(total, divisor) if is_whole else total / divisor
 
-    windows: of the last dimensions.
-    margins: of each dimension, how much of it counts.
-    divisor: of the sums; 0 for how many elements a window has.
+
+def element_2(self: Any, windows: Any, parts: Any, i: int, j: int, u: int, v: int) -> Any:
+    return self[..., place(windows, parts, 0, i, u), place(windows, parts, 1, j, v)]
+
+
+def mean_2(total: Any, windows: Any, parts: Any, divisor: Any, is_whole: Any, i: int, j: int) -> Any:
+    if divisor is None:
+        divisor = counted(windows, parts, 0, i) * counted(windows, parts, 1, j)
+    return quotient(total, divisor, is_whole)
+
+
+def element_3(self: Any, windows: Any, parts: Any, i: int, j: int, k: int, u: int, v: int, w: int) -> Any:
+    z, y, x = place(windows, parts, 0, i, u), place(windows, parts, 1, j, v), place(windows, parts, 2, k, w)
+    return self[..., z, y, x]
+
+
+def mean_3(total: Any, windows: Any, parts: Any, divisor: Any, is_whole: Any, i: int, j: int, k: int) -> Any:
+    if divisor is None:
+        divisor = counted(windows, parts, 0, i) * counted(windows, parts, 1, j) * counted(windows, parts, 2, k)
+    return quotient(total, divisor, is_whole)
+
+
+ELEMENTS: dict[int, Callable[..., Any]] = {2: element_2, 3: element_3}
+"""An element of a window, by how many dimensions windows have."""
+
+MEANS: dict[int, Callable[..., Any]] = {2: mean_2, 3: mean_3}
+"""The mean of a window, from the sum."""
+
+
+def set_means(
+    ctx: MetaContext, self: Tensor, windows: Windows, strides: tuple[int, ...] | None, divisor: int | None = None
+) -> dict[str, Any]:
+    """The output of an operator that takes means, and what its functions take.
+
+    divisor: of the sums; None for how many elements a window has.
     """
-
-    windows: Windows
-    margins: Shape
-    divisor: int = 0
+    ctx.set_output(0, (*self.shape[: self.ndim - len(windows.sizes)], *windows.counts), strides, like=self)
+    return means(self, windows, divisor)
 
 
-def divisors(means: Means) -> int | Tensor:
-    """What sums are divided by: a number, or one for each window, int64 (counts)."""
-    if means.divisor:
-        return means.divisor
-    counts = []
-    for each, margin in zip(means.windows, means.margins, strict=True):
-        inside = (each.places >= -margin) & (each.places < each.size + margin)
-        counts.append(inside.sum(1).clip(1))  # the sum of a margin alone is 0, and so is its mean
-    if all((each == each[:1]).all() for each in counts):
-        return math.prod(int(each[0]) for each in counts if each.size)
-    product = counts[0]
-    for each in counts[1:]:
-        product = product[..., None] * each
-    return table(product)
+def means(self: Tensor, windows: Windows, divisor: int | None = None) -> dict[str, Any]:
+    """What the functions of means take."""
+    if divisor is None and is_even(windows):
+        divisor = math.prod(windows.lengths)
+    return {**windows.numbers, "divisor": divisor, "is_whole": self.dtype.category is Category.INT}
 
 
-def divided(total: Tensor, divisor: int | Tensor, out: Tensor | None = None) -> Tensor:
-    """The quotient; that of integers without what is behind the point."""
-    mode = "trunc" if total.dtype.category is Category.INT else None
-    divisor = divisor.to(total.device) if isinstance(divisor, Tensor) else divisor
-    return div(total, divisor, rounding_mode=mode, **({} if out is None else {"out": out}))
+def is_even(windows: Windows) -> bool:
+    """Whether as many elements count in all windows."""
+    rows = zip(windows.first, windows.counts, windows.stride, windows.lengths, windows.sizes, strict=True)
+    return windows.parts is None and all(
+        first >= -margin and first + (count - 1) * stride + length <= size + margin
+        for margin, (first, count, stride, length, size) in zip(windows.margins, rows, strict=True)
+    )
 
 
-def mean_of(self: Tensor, means: Means, out: Tensor) -> None:
-    """Write the sum of each window, divided."""
-    windows, margins, divisor = means
-    if pool_windows("mean", self, specs_of(windows, margins), out, divisor=divisor):
-        return
-    last = tuple(range(-len(windows), 0))
-    total = sum_dim(seen(self, windows), last, dtype=precision_of(self.dtype))
-    divided(total, divisors(means), out)
-
-
-def share_out(grad_output: Tensor, means: Means, grad_input: Tensor) -> None:
-    """Write the gradient of what was averaged."""
-    windows, margins, divisor = means
-    fill_(grad_input, 0)
-    if pool_windows("share", grad_input, specs_of(windows, margins), grad_output, divisor=divisor):
-        return
-    share = divided(grad_output, divisors(means))
-    collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
+def take_means(pool: Any, dims: int) -> None:
+    """Compute an operator, whose shape function gives ``means``."""
+    ranges: dict[str, Any] = {"at": ("...", *AT[:dims]), "over": tuple(OVER[:dims])}
+    pool.indexed(**ranges, fold="sum", margin="skip", finish=MEANS[dims])(ELEMENTS[dims])
 
 
 def average(
@@ -101,8 +112,8 @@ def average(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-) -> tuple[Parameters, Means]:
-    """The parameters of means, and what they are of.
+) -> tuple[Parameters, Windows]:
+    """The parameters of means, and the windows that they are of.
 
     Raises:
         ShapeError: they do not fit the tensor.
@@ -115,8 +126,8 @@ def average(
         f"{operator}: input image {list(inner)} smaller than kernel size {list(given.kernel_size)}",
     )
     check(divisor_override != 0, "divisor must be not zero")
-    margins = given.padding if count_include_pad else (0,) * dims
-    return given, Means(windows_over(self.shape, given), margins, divisor_override or 0)
+    windows = sliding(self.shape, given)
+    return given, windows._replace(margins=given.padding) if count_include_pad else windows
 
 
 def declare_avg_pool(
@@ -166,11 +177,13 @@ def declare_avg_pool(
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        given, means = average(name, self, dims, *values)
+        given, windows = average(name, self, dims, *values)
         require_taken(name, self)
-        shape = (*self.shape[:-dims], *counts_of(means.windows))
-        ctx.set_output(0, shape, strides_of(self, shape), like=self)
-        return dict(zip(precomputed, (*given.kernel_size, *given.stride, *given.padding), strict=False))
+        strides = strides_of(self, (*self.shape[:-dims], *windows.counts))
+        sizes = dict(zip(precomputed, (*given.kernel_size, *given.stride, *given.padding), strict=False))
+        return sizes | set_means(ctx, self, windows, strides, divisor_override)
+
+    take_means(pool, dims)
 
     @op(
         f"aten::{name}_backward",
@@ -196,19 +209,14 @@ def declare_avg_pool(
         ctx, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     ):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        _, means = average(name, self, dims, *values)
-        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *counts_of(means.windows)))
+        _, windows = average(name, self, dims, *values)
+        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts))
         require_taken(f"{name}_backward", self)
         ctx.set_output(0, self.shape, strides_of(self, self.shape), like=self)
+        return means(self, windows, divisor_override)
 
     pool_backward.sharding(rows=dims)
-
-    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
-    def pool_backward_cpu(
-        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
-    ):
-        values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        share_out(grad_output, average(name, self, dims, *values)[1], grad_input)
+    pool_backward.adjoint(pool, "self")
 
     @pool.derivative("self")
     def pool_derivative(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -235,19 +243,7 @@ avg_pool3d = declare_avg_pool(3, (float32, float64, int64), precomputed=(), back
 avg_pool2d.sharding(windows=slides(2))
 
 
-@avg_pool2d.out_kernel("CPU", "CUDA", compiled=False)
-def avg_pool2d_cpu(self, kH, kW, dH, dW, padH, padW, ceil_mode, count_include_pad, divisor_override, out):
-    values = ((kH, kW), (dH, dW), (padH, padW), ceil_mode, count_include_pad, divisor_override)
-    mean_of(self, average("avg_pool2d", self, 2, *values)[1], out)
-
-
 avg_pool3d.sharding(windows=slides(3))
-
-
-@avg_pool3d.out_kernel("CPU", "CUDA", compiled=False)
-def avg_pool3d_cpu(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out):
-    values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    mean_of(self, average("avg_pool3d", self, 3, *values)[1], out)
 
 
 @op("aten::avg_pool1d", tags="core", autogen="avg_pool1d.out")

@@ -14,7 +14,7 @@ SYMBOLS = True
 """Its loops take sizes that come with the call."""
 
 # Parts and their modules here, which bear the same name but for one.
-_MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "pooling", "product")} | {
+_MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "product")} | {
     "allocating": "builtin",
     "multiplies": "narrow_product",
     "plan": "tensors",

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, specialised
 from opdsl.backends.cpu.indexed_text import SYMBOL, TILE, IndexedForm, module_ir, own_units
 from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
 from opdsl.runtime.symbol import largest
+
+# Steps from lane to lane whose loads are vectors.
+_STEPS = (1, 2)
+
+# So many turns along one dimension are worth loops along it.
+_LONG = 4
+
+# More turns than this are not all printed.
+_MOST_TURNS = 16
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import IndexedCall, IndexedLoop, OperandSpec
@@ -75,13 +85,42 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
     dense = tuple(_dense(spec, pad) for spec in (*arrays, *call.outputs))
     dims = leading + loop.at
     lane = dims - 1
+    if loop.writes and 0 <= dense[-1] < leading and all(each.leads for each in loop.writes):
+        lane = dense[-1]
     if not loop.writes:
         strides = [(*(0,) * pad, *(each.strides or ())) for each in call.outputs]
         lane = next((d for d in reversed(range(dims)) if strides[0][d] == call.outputs[0].dtype.itemsize), dims - 1)
+    steps = _known_steps(loop, call, lane - leading)
+    sides = [each - leading if each >= leading else None for each in (*dense[: len(arrays)], dense[-1])]
+    is_long = bool(loop.over) and call.sizes[-1] >= _LONG
+    inwards = is_long and runs_along_turns(loop, specialised(loop.graph, steps), lane - leading, sides)
+    if inwards and loop.writes:
+        lane = dims + loop.over - 1
     units = tuple(each for each in range(dims) if each != lane) if not loop.writes else own_units(loop, leading, lane)
+    turns = call.sizes[loop.at :]
+    is_few = all(type(each) is int for each in turns) and 1 <= math.prod(turns) <= _MOST_TURNS and bool(loop.fold)
     return IndexedForm(
-        loop, leading, operands, outputs, tuple(len(each) for each in call.dimensions), dense, lane, units
+        loop,
+        leading,
+        operands,
+        outputs,
+        tuple(len(each) for each in call.dimensions),
+        dense,
+        lane,
+        units,
+        turns if is_few else (),
+        steps,
+        inwards,
     )
+
+
+def _known_steps(loop: IndexedLoop, call: IndexedCall, lane: int) -> tuple[tuple[int, int], ...]:
+    """The numbers that lanes are multiplied with that there are kernels of their own for, see ``IndexedForm.steps``."""
+    first = loop.at + loop.over
+    graph = clipped(loop, loop.graph).graph
+    factors = {*factors_of(loop, graph, lane), *factors_of(loop, graph, first - 1)}
+    given = [(each, call.words[each - first]) for each in sorted(factors)]
+    return tuple(pair for pair in given if pair[1] in _STEPS)
 
 
 def _read_kinds(loop: IndexedLoop) -> list[str]:

@@ -9,12 +9,13 @@ Where values are added at positions, units are the indices that every position p
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import cached_property
 from typing import NamedTuple
 
 from opdsl.backends.cpu import builtin
+from opdsl.backends.cpu.indexed_steps import NONE, Step, clipped, is_even, specialised, steps_of
 from opdsl.backends.cpu.loops import ACCESS, METADATA, Operand, load_operand, number, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, call, load_lane, store_lane
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER
@@ -32,12 +33,11 @@ TILE = 256
 
 _SLOTS, _SLOT_SIZE = 16, 16
 
-# Numbers that lanes are multiplied with for which there are loops of their own.
-_STEPS = (1,)
-
 # !4 forbids vectors, see ``loops.METADATA``.
 _ONE_BY_ONE = ", !llvm.loop !6"
-_HINTS = "!6 = distinct !{!6, !4}"
+_SELDOM = ", !prof !7"
+_HINTS = """!6 = distinct !{!6, !4}
+!7 = !{!"branch_weights", i32 1, i32 1000}"""
 
 
 class IndexedForm(NamedTuple):
@@ -50,6 +50,9 @@ class IndexedForm(NamedTuple):
     dense: for each array and output the dimension along which elements lie side by side; -1 for none.
     lane: the dimension of the result along which the innermost loop runs.
     units: those that are counted through from outside.
+    turns: the ranges of what is folded, where they are so few that a kernel has the code of each; else ().
+    steps: whole numbers that lanes are multiplied with, as places among the parameters and values, which are few.
+    inwards: whether the innermost loop runs along what is folded last instead of along the lane.
     """
 
     loop: IndexedLoop
@@ -60,6 +63,9 @@ class IndexedForm(NamedTuple):
     dense: tuple[int, ...]
     lane: int
     units: tuple[int, ...]
+    turns: tuple[int, ...]
+    steps: tuple[tuple[int, int], ...]
+    inwards: bool
 
     def __str__(self) -> str:
         loop = self.loop
@@ -106,11 +112,13 @@ class _Kernel:
 
     functions: the graphs that it calls, by name.
     places: the index of each dimension of the result, and of what is folded; the lane's is set in its loop.
+    along: which of them the innermost loop runs along.
+    limits: what positions stay below, see ``Clipped``.
     """
 
     def __init__(self, form: IndexedForm) -> None:
         self.form, self.loop = form, form.loop
-        self.graph = self.loop.graph
+        self.graph, self.limits = clipped(self.loop, specialised(self.loop.graph, form.steps))
         self.functions: dict[str, TypedGraph] = {}
         self.kinds = [str(kind) for _, kind in self.graph.parameters]
         self.text = Function(Machine("float32", 1, ()), f"void @{SYMBOL}(ptr %frame, i64 %begin, i64 %end)")
@@ -118,25 +126,27 @@ class _Kernel:
         self.count = self.dims + self.loop.over
         self.places: list[str] = [""] * self.count
         self._names = 0
-        self.steps = self._factors()
-        self.step: int | str = ""
+        self.along = form.lane
+        self._even: dict[int, list[list[Step] | None]] = {}
+        self._anchors: dict[tuple[object, ...], tuple[str, str | int]] = {}
         for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
             self._part(f"place{k}_", self.graph.results[access.first : access.first + access.dims])
+            self._part(f"limit{k}_", [node for _, node in self._limits_of(access)])
         self.values = self.graph.results[sum(each.dims for each in (*self.loop.reads, *self.loop.writes)) :]
         self._part("value_", self.values)
         if self.loop.finish is not None:
             self.functions["finish"] = self.loop.finish
 
     def _part(self, name: str, results: Sequence[int]) -> None:
-        """A function of some results of the graph, and those for steps that there are loops of their own for."""
-        for step in (None, *(_STEPS if self.steps else ())) if results else ():
+        """A function of some results of the graph."""
+        if results:
             builder = GraphBuilder()
-            given = [builder.parameter(str(text), kind) for text, kind in self.graph.parameters]
-            if step is not None:
-                for at in self.steps:
-                    given[at] = builder.constant(step, ScalarType.INT64)
-            positions = builder.inline(self.graph, given)
-            self.functions[f"{name}{step or ''}"] = builder.finish(name, [positions[at] for at in results])
+            positions = builder.inline(self.graph)
+            self.functions[name] = builder.finish(name, [positions[at] for at in results])
+
+    def _limits_of(self, access: IndexedAccess) -> list[tuple[int, int]]:
+        """The dimensions along which an access has limits of its own, and these."""
+        return [(d, self.limits[access.first + d]) for d in range(access.dims) if access.first + d in self.limits]
 
     # ------------------------------------------------------------------------------------------------- what there is
 
@@ -249,7 +259,7 @@ class _Kernel:
         access = (*self.loop.reads, *self.loop.writes)[k]
         if not access.dims:
             return []
-        return call(self.text, f"place{k}_{self.step}", self.arguments(read), ["int64"] * access.dims)
+        return call(self.text, f"place{k}_", self.arguments(read), ["int64"] * access.dims)
 
     def operand_of(self, k: int) -> int:
         """Which operand an access is of."""
@@ -276,45 +286,43 @@ class _Kernel:
             address = self.moved(address, position, stride)
         return address
 
-    def _factors(self) -> list[int]:
-        """The whole numbers that lanes are multiplied with in positions, as places among the parameters."""
-        found = {each.factor for steps in self.even if steps is not None for each in steps if each.factor is not None}
-        return sorted(found)
+    @property
+    def even(self) -> list[list[Step] | None]:
+        """For each access how far its positions step in the innermost loop; None where they do not step evenly."""
+        if self.along not in self._even:
+            index = self.along - self.form.leading
+            self._even[self.along] = [
+                [each for each in steps if each is not None]
+                if is_even(self.loop, self.graph, self.limits, k, index)
+                else None
+                for k, steps in enumerate(steps_of(self.loop, self.graph, index))
+            ]
+        return self._even[self.along]
 
-    @cached_property
-    def even(self) -> list[list[_Step] | None]:
-        """For each access how far its positions step from lane to lane; None where they do not step evenly, or where
-        it depends on what is read before.
-        """
-        found: list[list[_Step] | None] = []
-        lane = self.form.lane - self.form.leading
-        for access in (*self.loop.reads, *self.loop.writes):
-            results = self.graph.results[access.first : access.first + access.dims]
-            known: dict[int, _Step | None] = {}
-            steps = [_steps(self.graph, at, lane, len(self.kinds) - len(self.loop.reads), known) for at in results]
-            even = [each for each in steps if each is not None]
-            found.append(even if len(even) == len(steps) else None)
-        return found
-
-    def is_tested(self, k: int) -> bool:
-        """Whether each lane has to be tested by itself, between the lanes where others lie inside."""
-        access = (*self.loop.reads, *self.loop.writes)[k]
-        return access.margin is not None and self.even[k] is None
+    def sizes_of(self, k: int, read: Sequence[str] = ()) -> list[str]:
+        """What positions of an access stay below."""
+        sizes = list(self.own[self.operand_of(k)])
+        limits = self._limits_of((*self.loop.reads, *self.loop.writes)[k])
+        if limits:
+            found = call(self.text, f"limit{k}_", self.arguments(read), ["int64"] * len(limits))
+            for (dim, _), limit in zip(limits, found, strict=True):
+                sizes[dim] = self.text.larger(self.text.smaller(sizes[dim], limit), 0)
+        return sizes
 
     def row(self) -> _Row:
         """Between which lanes of a tile everything that steps evenly lies inside."""
         text = self.text
         low, high = self.begin, self.end
-        lane = self.places[self.form.lane]
-        self.places[self.form.lane] = "0"
+        lane = self.places[self.along]
+        self.places[self.along] = "0"
         is_inside = ""
         for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
             steps = self.even[k]
             if access.margin is None or steps is None:
                 continue
             positions = self.positions(k, [])
-            for position, step, size in zip(positions, steps, self.own[self._sized(k)], strict=True):
-                if step == _NONE:
+            for position, step, size in zip(positions, steps, self.sizes_of(k), strict=True):
+                if step == NONE:
                     tested = text.is_("ult", position, size)
                     is_inside = text.value(f"and i1 {is_inside}, {tested}") if is_inside else tested
                     continue
@@ -329,7 +337,7 @@ class _Kernel:
                 behind = text.sub(size, position) if step.places > 0 else text.add(position, 1)
                 low = text.larger(low, self._quotient_up(before, size_of_step))
                 high = text.smaller(high, self._quotient_up(behind, size_of_step))
-        self.places[self.form.lane] = lane
+        self.places[self.along] = lane
         if low is self.begin and high is self.end and not is_inside:
             return _Row(low, high)
         low = text.smaller(low, self.end)
@@ -337,9 +345,6 @@ class _Kernel:
         if is_inside:
             low, high = text.choose(is_inside, low, self.end), text.choose(is_inside, high, self.end)
         return _Row(low, high)
-
-    def _sized(self, k: int) -> int:
-        return self.operand_of(k)
 
     def _quotient_up(self, value: str, divisor: int | str) -> str:
         """``ceil(value / divisor)``, no less than 0."""
@@ -351,54 +356,113 @@ class _Kernel:
     def lanes(self, compute: Callable[[], None], *, is_independent: bool = True) -> None:
         """Compute all lanes of a tile: those inside without tests, the others with them."""
         text = self.text
-        row = self.row()
-        has_border = any(
-            each.margin is not None and self.even[k] is not None
-            for k, each in enumerate((*self.loop.reads, *self.loop.writes))
-        )
-        if has_border:
+        low, high = self.row()
+        kind = PARALLEL if is_independent else ""
+        if self.has_border:
             with Loop(text, self.name("side"), "0", "2") as side:
                 is_first = text.is_("eq", side.counter, 0)
-                begin = text.choose(is_first, self.begin, row.high)
-                end = text.choose(is_first, row.low, self.end)
-                self._run("border", begin, end, compute, is_inside=False, kind="")
-        kind = PARALLEL if is_independent else ""
-        low, high = row
-        for step in _STEPS if self.steps else ():
-            # Loops of their own for steps that are known, whose loads are of neighbours.
-            fits = [text.is_("eq", self.arguments([])[each][1], step) for each in self.steps]
-            is_step = fits[0]
-            for each in fits[1:]:
-                is_step = text.value(f"and i1 {is_step}, {each}")
-            self.step = step
-            self._run("inside", text.choose(is_step, low, high), high, compute, is_inside=True, kind=kind)
-            low = text.choose(is_step, high, low)
-        self.step = ""
-        # Vectors of elements that lie apart are slower to load than these are one by one.
-        self._run("inside", low, high, compute, is_inside=True, kind=_ONE_BY_ONE if self.steps else kind)
+                begin = text.choose(is_first, self.begin, high)
+                end = text.choose(is_first, low, self.end)
+                self.run("border", begin, end, compute, is_inside=False, kind="")
+        self.run("inside", low, high, compute, is_inside=True, kind=self.inside_kind(kind))
 
-    def _run(self, stem: str, begin: str, end: str, compute: Callable[[], None], *, is_inside: bool, kind: str) -> None:
+    @property
+    def has_border(self) -> bool:
+        """Whether there may be lanes of which something lies outside, which are told by where they are."""
+        accesses = enumerate((*self.loop.reads, *self.loop.writes))
+        return any(each.margin is not None and self.even[k] is not None for k, each in accesses)
+
+    def inside_kind(self, kind: str) -> str:
+        """How the loop over lanes inside is compiled: where elements lie apart by a step that is not known, vectors of
+        them are slower to load than these are one by one.
+        """
+        steps = [each for access in self.even for each in access or ()]
+        written = [each for access in self.even[len(self.loop.reads) :] for each in access or ()]
+        is_apart = any(each.factor is not None for each in steps) or any(abs(each.places) > 1 for each in written)
+        return _ONE_BY_ONE if is_apart else kind
+
+    def run(
+        self,
+        stem: str,
+        begin: str,
+        end: str,
+        compute: Callable[[], None],
+        *,
+        is_inside: bool,
+        kind: str,
+        turns: Sequence[Sequence[str]] = (),
+    ) -> None:
+        """Compute some lanes.
+
+        turns: the places of what is folded that are computed for each lane; none for those at hand.
+        """
         self.is_inside = is_inside
+        for turn in turns or [self.places[self.dims :]] if is_inside else ():
+            self.places[self.dims :] = turn
+            self.anchor()
         with Loop(self.text, self.name(stem), begin, end, kind=kind) as lane:
             self.places[self.form.lane] = lane.counter
             compute()
+
+    def anchor(self) -> None:
+        """Find where what steps evenly in the innermost loop begins, and how far it steps: in bytes, or elements where
+        these are a number.
+        """
+        text, there = self.text, self.places[self.along]
+        self.places[self.along] = "0"
+        for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
+            steps, operand = self.even[k], self.operand_of(k)
+            if steps is None:
+                continue
+            strides = self.strides[operand]
+            own = strides[self.form.leading :]
+            moved = [(stride, self.places_of(step)) for stride, step in zip(own, steps, strict=True) if step != NONE]
+            if self.along < self.form.leading and access.leads:
+                moved.append((strides[self.along], 1))
+            distance = text.add("0", *(text.mul(stride, steps) for stride, steps in moved))
+            size = MEMORY[(*self.form.arrays, *self.form.outputs)[operand].dtype].itemsize
+            step = int(distance) // size if distance.lstrip("-").isdigit() and int(distance) % size == 0 else distance
+            self._anchors[k, *self.places] = self.address(k, self.positions(k, [])), step
+        self.places[self.along] = there
+
+    def places_of(self, step: Step) -> str | int:
+        """How many places a step is."""
+        if step.factor is None:
+            return step.places
+        return self.text.mul(step.places, self.arguments([])[step.factor][1])
+
+    def _anchored(self, k: int) -> str:
+        """Where an access that steps evenly is."""
+        lane = self.places[self.along]
+        key = (k, *self.places[: self.along], "0", *self.places[self.along + 1 :])
+        address, step = self._anchors[key]
+        if isinstance(step, str):
+            return self.moved(address, lane, step)
+        # Steps that do not wrap, so that neighbours are loaded as vectors.
+        size = MEMORY[(*self.form.arrays, *self.form.outputs)[self.operand_of(k)].dtype].itemsize
+        moved = lane if step == 1 else self.text.value(f"mul nsw i64 {lane}, {step}") if step else "0"
+        return self.text.value(f"getelementptr inbounds [{size} x i8], ptr {address}, i64 {moved}")
 
     def read_all(self, stack: ExitStack) -> list[str]:
         """Everything that is read, one after another; what is left out leaves the rest of a turn."""
         read: list[str] = []
         for k, access in enumerate(self.loop.reads):
+            operand = self.form.arrays[access.array]
+            if self.is_inside and self.even[k] is not None:
+                read.append(load_operand(self.text, operand, self._anchored(k), ACCESS))
+                continue
             positions = self.positions(k, read)
-            needs_test = access.margin is not None and (not self.is_inside or self.is_tested(k))
-            read.append(self._tested(k, access, positions, stack) if needs_test else self._load(k, positions))
+            is_tested = access.margin is not None
+            read.append(self._tested(k, positions, read, stack) if is_tested else self._load(k, positions))
         return read
 
     def _load(self, k: int, positions: Sequence[str]) -> str:
         operand = self.form.arrays[self.loop.reads[k].array]
         return load_operand(self.text, operand, self.address(k, positions), ACCESS)
 
-    def _tested(self, k: int, access: IndexedAccess, positions: Sequence[str], stack: ExitStack) -> str:
+    def _tested(self, k: int, positions: Sequence[str], read: Sequence[str], stack: ExitStack) -> str:
         """What is read at a place that may lie outside."""
-        text, sizes = self.text, self.own[self.operand_of(k)]
+        text, sizes, access = self.text, self.sizes_of(k, read), self.loop.reads[k]
         if isinstance(access.margin, str) and access.margin != SKIP:
             return self._load(k, self.repeated(access.margin, positions, sizes))
         inside = self.inside(positions, sizes)
@@ -423,16 +487,16 @@ class _Kernel:
 
     def value(self, read: Sequence[str]) -> list[str]:
         """The values of a turn."""
-        return call(self.text, f"value_{self.step}", self.arguments(read), list(self.loop.values))
+        return call(self.text, "value_", self.arguments(read), list(self.loop.values))
 
     def store_results(self, values: Sequence[str]) -> None:
         """Store the results of a place, after what finishes them."""
         loop, outputs = self.loop, self.form.outputs
-        more = values[len(loop.values) :]
+        more = values[len(loop.folded) :]
         if loop.finish is not None:
             kinds = [str(kind) for _, kind in loop.finish.parameters]
             at = self.places[self.form.leading : self.dims]
-            given = [*values[: len(loop.values)], *at, *self.words, *self.numbers]
+            given = [*values[: len(loop.folded)], *at, *self.words, *self.numbers]
             types = [str(kind) for kind in loop.finish.result_types]
             values = [*call(self.text, "finish", list(zip(kinds, given, strict=True)), types), *more]
         first = len(self.form.arrays)
@@ -457,12 +521,14 @@ class _Storing(_Kernel):
 
 
 class _Folding(_Kernel):
-    """Accumulators of all lanes of a tile in memory."""
+    """Few turns in registers, for each lane by itself; many, and what may lie outside, in memory for all lanes of a
+    tile.
+    """
 
     @property
     def accumulators(self) -> list[str]:
         """Their types."""
-        return [*self.loop.values, *["int64"] * self.loop.with_place]
+        return [*self.loop.folded, *["int64"] * self.loop.with_place]
 
     def prepare(self) -> None:
         """See ``_Kernel.prepare``."""
@@ -470,8 +536,140 @@ class _Folding(_Kernel):
 
     def body(self) -> None:
         """See ``_Kernel.body``."""
+        text = self.text
+        if self.form.inwards:
+            self._one_by_one()
+            return
+        if not self._is_unrolled():
+            self._in_memory(lambda: self.lanes(self._fold))
+            return
+        low, high = self._inside_in_all_turns()
+        turns = [[*map(str, each)] for each in itertools.product(*map(range, self.form.turns))]
+        kind = self.inside_kind(PARALLEL)
+        self.run("inside", low, high, self._in_registers, is_inside=True, kind=kind, turns=turns)
+        if self.has_border:
+            begin, end = self.begin, self.end
+            with Loop(text, self.name("side"), "0", "2") as side:
+                is_first = text.is_("eq", side.counter, 0)
+                self.begin, self.end = text.choose(is_first, begin, high), text.choose(is_first, low, end)
+                self._in_memory(self._border)
+
+    def _is_unrolled(self) -> bool:
+        """Whether turns are few, and lie all inside where the first and the last one do."""
+        if not self.form.turns:
+            return False
+        along = [steps_of(self.loop, self.graph, self.loop.at + index) for index in range(self.loop.over)]
+        for k, access in enumerate(self.loop.reads):
+            if access.margin is None:
+                continue
+            if self.even[k] is None:
+                if access.margin == SKIP:
+                    return False
+                continue
+            indices = range(self.loop.at, self.loop.at + self.loop.over)
+            if not all(is_even(self.loop, self.graph, self.limits, k, index) for index in indices):
+                return False
+            for dim in range(access.dims):
+                steps = [each[k][dim] for each in along]
+                if len(steps) - steps.count(NONE) > 1:
+                    return False
+        return True
+
+    def _inside_in_all_turns(self) -> _Row:
+        """Between which lanes of a tile everything lies inside, whatever the turn."""
+        begin, end = self.begin, self.end
+        for turn in ([0] * self.loop.over, [each - 1 for each in self.form.turns]):
+            self.places[self.dims :] = map(str, turn)
+            self.begin, self.end = self.row()
+        found = _Row(self.begin, self.end)
+        self.begin, self.end = begin, end
+        return found
+
+    def _one_by_one(self) -> None:
+        """A tile: lane after lane, all turns of each."""
         text, loop = self.text, self.loop
-        initial = [_initial(loop.fold, kind) for kind in loop.values]
+        first = [*(_initial(loop.fold, kind) for kind in loop.folded), *["-1"] * loop.with_place]
+        with Loop(text, self.name("lane"), self.begin, self.end) as lane:
+            self.places[self.form.lane] = lane.counter
+            found = self._nested(self.dims, first, "0")
+            self.places[self.dims :] = ["0"] * loop.over
+            self.store_results(found)
+
+    def _nested(self, index: int, before: Sequence[str], turn: str) -> list[str]:
+        """What is folded, with all turns of a dimension and those within."""
+        text = self.text
+        is_last = index == self.count - 1
+        low, high = "0", self.sizes[index]
+        if is_last:
+            tile, lane = (self.begin, self.end), self.along
+            self.begin, self.end, self.along = low, high, index
+            low, high = self.row()
+            self.is_inside = True
+            self.anchor()
+        with Loop(text, self.name("turn"), low, high) as loop:
+            carried = [loop.carry(kind, each) for kind, each in zip(self.accumulators, before, strict=True)]
+            self.places[index] = loop.counter
+            turn = text.add(text.mul(turn, self.sizes[index]), loop.counter)
+            if is_last:
+                with ExitStack() as stack:
+                    values = self._taken(stack, turn)
+                is_first = text.is_("slt", carried[1], 0) if self.loop.with_place else ""
+                loop.hand_on(self._joined(carried, values, is_first, is_seldom=True))
+            else:
+                loop.hand_on(self._nested(index + 1, carried, turn))
+        if is_last:
+            (self.begin, self.end), self.along = tile, lane
+        return loop.results
+
+    def _in_registers(self) -> None:
+        """A lane: all turns, one after another."""
+        loop = self.loop
+        found = [_initial(loop.fold, kind) for kind in loop.folded] if loop.fold == "sum" else []
+        for turn, place in enumerate(itertools.product(*map(range, self.form.turns))):
+            self.places[self.dims :] = map(str, place)
+            with ExitStack() as stack:
+                values = self._taken(stack, str(turn))
+            found = self._joined(found, values) if found else values
+        self.places[self.dims :] = ["0"] * loop.over
+        self.store_results(found)
+
+    def _taken(self, stack: ExitStack, turn: str) -> list[str]:
+        """The values of a turn, and its place."""
+        values = self.value(self.read_all(stack))
+        return [*values, turn] if len(values) < len(self.accumulators) else values
+
+    def _joined(
+        self, before: Sequence[str], values: Sequence[str], is_first: str = "", *, is_seldom: bool = False
+    ) -> list[str]:
+        """What is folded, with the values of a turn more.
+
+        is_seldom: whether a largest value is another one so seldom that a branch is worth it.
+        """
+        text, loop = self.text, self.loop
+        if loop.fold == "sum":
+            return [_added(text, kind, *pair) for kind, *pair in zip(loop.values, before, values, strict=True)]
+        taken = _is_better(text, loop.fold, loop.values[0], values[0], before[0], is_first)
+        if is_seldom and loop.with_place:
+            return self._branched(taken, before, values)
+        return [
+            text.value(f"select i1 {taken}, {REGISTER[kind]} {value}, {REGISTER[kind]} {best}")
+            for kind, value, best in zip(self.accumulators, values, before, strict=True)
+        ]
+
+    def _branched(self, taken: str, before: Sequence[str], values: Sequence[str]) -> list[str]:
+        text, here = self.text, self.name("taken")
+        text.line(f"  br label %{here}_test\n{here}_test:")
+        text.line(f"  br i1 {taken}, label %{here}, label %{here}_end{_SELDOM}\n{here}:")
+        text.line(f"  br label %{here}_end\n{here}_end:")
+        return [
+            text.value(f"phi {REGISTER[kind]} [ {value}, %{here} ], [ {best}, %{here}_test ]")
+            for kind, value, best in zip(self.accumulators, values, before, strict=True)
+        ]
+
+    def _in_memory(self, lanes: Callable[[], None]) -> None:
+        """A tile: turn after turn, all lanes of each."""
+        text, loop = self.text, self.loop
+        initial = [_initial(loop.fold, kind) for kind in loop.folded]
         initial += ["-1"] * loop.with_place
         count = text.sub(self.end, self.begin)
         with Loop(text, self.name("reset"), "0", count, kind=PARALLEL) as lane:
@@ -484,37 +682,32 @@ class _Folding(_Kernel):
                 self.places[index] = over.counter
                 turn = text.add(text.mul(turn, self.sizes[index]), over.counter)
             self.turn = turn
-            self.lanes(self.fold)
+            lanes()
         with Loop(text, self.name("finish"), self.begin, self.end, kind=PARALLEL) as lane:
             self.places[self.form.lane] = lane.counter
-            for index in range(self.dims, self.count):
-                self.places[index] = "0"
-            here = text.sub(lane.counter, self.begin)
-            found = [
-                load_lane(text, kind, array, here) for kind, array in zip(self.accumulators, self.memory, strict=True)
-            ]
-            self.store_results(found)
+            self.places[self.dims :] = ["0"] * loop.over
+            self.store_results(self._kept(lane.counter))
 
-    def fold(self) -> None:
+    def _border(self) -> None:
+        self.run("border", self.begin, self.end, self._fold, is_inside=False, kind=PARALLEL)
+
+    def _kept(self, lane: str) -> list[str]:
+        """What is kept in memory for a lane."""
+        here = self.text.sub(lane, self.begin)
+        arrays = zip(self.accumulators, self.memory, strict=True)
+        return [load_lane(self.text, kind, array, here) for kind, array in arrays]
+
+    def _fold(self) -> None:
         """Take the values of a turn in."""
-        text, loop = self.text, self.loop
+        text = self.text
         with ExitStack() as stack:
-            values = self.value(self.read_all(stack))
-            here = text.sub(self.places[self.form.lane], self.begin)
-            before = [
-                load_lane(text, kind, array, here) for kind, array in zip(self.accumulators, self.memory, strict=True)
-            ]
-            if loop.fold == "sum":
-                after = [_added(text, kind, *pair) for kind, *pair in zip(loop.values, before, values, strict=True)]
-            else:
-                (kind,) = loop.values
-                first = text.is_("slt", before[1], 0) if loop.with_place else ""
-                taken = _is_better(text, loop.fold, kind, values[0], before[0], first)
-                after = [text.value(f"select i1 {taken}, {REGISTER[kind]} {values[0]}, {REGISTER[kind]} {before[0]}")]
-                if loop.with_place:
-                    after.append(text.choose(taken, self.turn, before[1]))
+            values = self._taken(stack, self.turn)
+            lane = self.places[self.form.lane]
+            before = self._kept(lane)
+            is_first = text.is_("slt", before[1], 0) if self.loop.with_place else ""
+            after = self._joined(before, values, is_first)
             for kind, array, value in zip(self.accumulators, self.memory, after, strict=True):
-                store_lane(text, kind, array, here, value)
+                store_lane(text, kind, array, text.sub(lane, self.begin), value)
 
 
 class _Adding(_Kernel):
@@ -535,89 +728,35 @@ class _Adding(_Kernel):
             return False
         steps = self.even[len(self.loop.reads)]
         led = self.form.lane < self.form.leading and self.loop.writes[0].leads
-        is_moving = steps is not None and any(each != _NONE and each.factor is None for each in steps)
+        is_moving = steps is not None and any(each != NONE and each.factor is None for each in steps)
         return led or (is_moving and self.loop.writes[0].margin in (None, SKIP))
 
     def add(self) -> None:
         """Add the values of a turn."""
         text, (output,) = self.text, self.form.outputs
-        target = len(self.form.arrays)
         with ExitStack() as stack:
             read = self.read_all(stack)
             values = self.value(read)
             for k, (access, value) in enumerate(zip(self.loop.writes, values, strict=True), start=len(self.loop.reads)):
                 with ExitStack() as inner:
-                    positions = self.positions(k, read)
-                    if access.margin is not None and (not self.is_inside or self.is_tested(k)):
-                        if access.margin == SKIP:
-                            inside = self.inside(positions, self.own[target])
-                            inner.enter_context(When(text, self.name("skip"), inside))
-                        else:
-                            positions = self.repeated(str(access.margin), positions, self.own[target])
-                    address = self.address(k, positions)
+                    if self.is_inside and self.even[k] is not None:
+                        address = self._anchored(k)
+                    else:
+                        address = self.address(k, self._written(k, access, read, inner))
                     before = load_operand(text, output, address, ACCESS)
                     store_operand(text, output, address, _added(text, output.value, before, value))
 
+    def _written(self, k: int, access: IndexedAccess, read: Sequence[str], stack: ExitStack) -> Sequence[str]:
+        """Where a value is added that may lie outside."""
+        positions, sizes = self.positions(k, read), self.sizes_of(k, read)
+        if access.margin == SKIP:
+            stack.enter_context(When(self.text, self.name("skip"), self.inside(positions, sizes)))
+        elif access.margin is not None:
+            return self.repeated(str(access.margin), positions, sizes)
+        return positions
+
 
 # ---------------------------------------------------------------------------------------------------- what is computed
-
-
-class _Step(NamedTuple):
-    """How far a position steps from lane to lane.
-
-    places: how many. factor: the parameter that they are multiplied with; None for none.
-    """
-
-    places: int
-    factor: int | None
-
-
-_NONE = _Step(0, None)
-
-
-def _steps(graph: TypedGraph, at: int, lane: int, first_read: int, known: dict[int, _Step | None]) -> _Step | None:
-    """How far a position steps; None where that is not known, or where it depends on what is read."""
-    if at in known:
-        return known[at]
-    node = graph.nodes[at]
-    found: _Step | None
-    if node.op == "parameter":
-        found = None if at >= first_read else _Step(1, None) if at == lane else _NONE
-    elif node.op == "constant":
-        found = _NONE
-    else:
-        given = [_steps(graph, each, lane, first_read, known) for each in node.arguments]
-        found = _combined(graph, node.op, node.arguments, given)
-    known[at] = found
-    return found
-
-
-def _combined(graph: TypedGraph, op: str, arguments: Sequence[int], given: Sequence[_Step | None]) -> _Step | None:
-    """How far a result steps whose operands step so far."""
-    steps = [each for each in given if each is not None]
-    if len(steps) < len(given):
-        return None
-    if all(each == _NONE for each in steps):
-        return _NONE
-    if op == "negative":
-        return steps[0]._replace(places=-steps[0].places)
-    if op in ("add", "subtract"):
-        sign = 1 if op == "add" else -1
-        first, second = steps
-        if _NONE in steps:
-            return first if second == _NONE else second._replace(places=sign * second.places)
-        total = first.places + sign * second.places
-        return _Step(total, first.factor) if first.factor == second.factor and total else None
-    if op == "multiply":
-        for one, other in ((0, 1), (1, 0)):
-            node = graph.nodes[arguments[other]]
-            if steps[other] != _NONE:
-                continue
-            if node.op == "constant" and isinstance(node.value, int) and node.value:
-                return steps[one]._replace(places=steps[one].places * node.value)
-            if node.op == "parameter" and steps[one].factor is None:
-                return steps[one]._replace(factor=arguments[other])
-    return None
 
 
 def _constant(value: object, kind: str) -> str:
@@ -646,7 +785,7 @@ def _added(text: Function, kind: str, first: str, second: str) -> str:
         return pair(text, kind, sums)
     if kind == "bool":
         return text.value(f"or i8 {first}, {second}")
-    instruction = "fadd" if scalar.category == FLOAT else "add"
+    instruction = "fadd reassoc" if scalar.category == FLOAT else "add"
     return text.value(f"{instruction} {REGISTER[kind]} {first}, {second}")
 
 

@@ -246,7 +246,7 @@ class _Kernel:
             return [*self.read_all(""), *self.value(), *self.stores([f"v{k}" for k in range(len(loop.values))])]
         first = {"sum": 0.0, "max": -math.inf, "min": math.inf}[loop.fold]
         lines = []
-        for k, name in enumerate(loop.values):
+        for k, name in enumerate(loop.folded):
             kind = ScalarType(name)
             lines.append(f"{VALUE_TYPES[kind]} a{k} = {constant_text(initial(first, name), kind)};")
         lines.append("long long turn = -1, place = -1;")
@@ -257,8 +257,9 @@ class _Kernel:
             beyond = f"v0 {'>' if loop.fold == 'max' else '<'} a0"
             is_nan = " || v0 != v0" if ScalarType(loop.values[0]).category == FLOAT else ""
             is_first = " || place < 0" if loop.with_place else ""
-            body.append(f"if ({beyond}{is_nan}{is_first}) {{ a0 = v0; place = turn; }}")
-        return [*lines, *self._turns(body, self.dims), *self.stores([f"a{k}" for k in range(len(loop.values))])]
+            place = "v1" if len(loop.values) > len(loop.folded) else "turn"
+            body.append(f"if ({beyond}{is_nan}{is_first}) {{ a0 = v0; place = {place}; }}")
+        return [*lines, *self._turns(body, self.dims), *self.stores([f"a{k}" for k in range(len(loop.folded))])]
 
     def stores(self, values: Sequence[str]) -> list[str]:
         """Finish and store the results of a place."""

@@ -76,6 +76,7 @@ class IndexedDefinition(Definition):
         "finish",
         "fold",
         "function",
+        "gives_turns",
         "margin",
         "meta",
         "names",
@@ -89,7 +90,7 @@ class IndexedDefinition(Definition):
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
-        self.fold, self.values, self.with_place = "", 0, False
+        self.fold, self.values, self.with_place, self.gives_turns = "", 0, False, False
         self.finish: FunctionType | None = None
         self._read: dict[object, IndexedFunction] = {}
 
@@ -127,7 +128,7 @@ class IndexedDefinition(Definition):
 
     def _check(self) -> None:
         """Refuse at declaration what no call could mend."""
-        from opdsl.scalar.indexed import FOLDS, MARGINS, SKIP
+        from opdsl.scalar.indexed import EXTREMA, FOLDS, MARGINS, SKIP
 
         fault = indexed_fault(self.schema, self.names, (*self.at, *self.over), has_meta=self.meta is not None)
         if fault is not None:
@@ -143,15 +144,17 @@ class IndexedDefinition(Definition):
         if indexed is None:
             self.values, self.with_place = self.results, False
             return
-        self.values = values = len(indexed.function.results)
+        self.values = values = indexed.folded
+        given = len(indexed.function.results)
         if self.finish is not None:
             self.names = tuple(dict.fromkeys((*self.names, *_parameters(self.finish)[values:])))
             self._read.clear()
             indexed = self.read(self.declared_signature())
-        if self.fold in ("max", "min") and values > 1:
-            raise self._unfit(f"it returns {values} values. A fold by {self.fold} takes one; the place comes by itself")
         results = len(indexed.finish.results) if indexed.finish is not None else values
-        self.with_place = self.fold in ("max", "min") and self.results == results + 1
+        self.with_place = self.fold in EXTREMA and self.results == results + 1
+        self.gives_turns = self.with_place and given == values
+        if given > values + self.with_place:
+            raise self._unfit(f"it returns {given} values. A fold by {self.fold} takes one, and perhaps its place")
         if results + self.with_place != self.results:
             raise self._unfit(f"it gives {results} values for {self.results} results")
         self._read.clear()  # what has been read did not know of places yet
@@ -166,11 +169,13 @@ class IndexedDefinition(Definition):
         """The function, from what is known when it is declared; None where it takes what the shape function says, which
         may be no number, and cannot be read without it.
         """
+        from opdsl.scalar.indexed import EXTREMA
+
         known = {*(each.name for each in self.parameters), *self.at, *self.over}
         try:
             return self.read(self.declared_signature())
         except ScalarFunctionError:
-            if self.finish is not None or self.fold in ("max", "min") or known.issuperset(self.names):
+            if self.finish is not None or self.fold in EXTREMA or known.issuperset(self.names):
                 raise
             return None
 
@@ -216,9 +221,12 @@ class IndexedDefinition(Definition):
         return tuple(found)
 
     def _declared_kind(self, name: str, role: Role | None) -> tuple[str, Any]:
+        from opdsl.scalar.indexed import ANY, STATED
+
+        if role is None:
+            return "number", STATED
         if role is not Role.VALUE:
             return ("constant", False) if role is Role.BOOL else ("number", None)
-        from opdsl.scalar.indexed import ANY
 
         argument = next(each for each in self.schema.arguments if each.python_name == name)
         kind = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
@@ -368,7 +376,7 @@ class IndexedDefinition(Definition):
         """Outputs of the dtypes that results are computed in."""
         device = next(iter(tensors.values())).device
         types = self._types(indexed, tensors, numbers)
-        kinds = [str(each) for each in indexed.value_types(types)]
+        kinds = [str(each) for each in indexed.value_types(types)][: indexed.folded]
         if indexed.finish is not None:
             given = dict(zip(indexed.finish.parameters, kinds, strict=False))
             known = {**types, **dict.fromkeys(indexed.at, "int64"), **given}
@@ -507,14 +515,15 @@ class IndexedDefinition(Definition):
         types = self._types(indexed, resolved.tensors, resolved.numbers)
         wanted = [precision_of(each.dtype).name for each in outputs][: len(outputs) - indexed.with_place]
         try:
+            places = ["int64"] * (len(indexed.function.results) - indexed.folded)
             if indexed.finish is None:
-                values = wanted * (len(indexed.function.results) if indexed.writes else 1)
+                values = [*wanted * (len(indexed.function.results) if indexed.writes else 1), *places]
                 kinds = {**types, **dict.fromkeys(indexed.indices, "int64")}
                 require_exact(indexed.values_only(kinds), kinds, values)
                 finish = None
             else:
-                values = [str(each) for each in indexed.value_types(types)]
-                finish = _typed_finish(indexed, types, [*words, *numbers], values, wanted)
+                values = [*map(str, indexed.value_types(types)[: indexed.folded]), *places]
+                finish = _typed_finish(indexed, types, [*words, *numbers], values[: indexed.folded], wanted)
             graph = indexed.typed(types, [*words, *numbers], values)
         except ScalarFunctionError as error:
             kind = next(iter(resolved.tensors.values())).dtype.scalar_type

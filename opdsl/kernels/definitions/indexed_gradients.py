@@ -47,7 +47,7 @@ class DerivedIndexed(IndexedDefinition):
     ) -> None:
         super().__init__(schema, name)
         self.fold, self.values = fold, original.values
-        self.with_place = fold in ("max", "min") and self.results > self.values
+        self.with_place = self.gives_turns = fold in ("max", "min") and self.results > self.values
         self.original, self.make, self.like = original, make, like
         self._made: dict[int, tuple[IndexedFunction, IndexedFunction]] = {}
 

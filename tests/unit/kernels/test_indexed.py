@@ -113,6 +113,7 @@ def _position(rng: random.Random, names: list[str]) -> str:
     return rng.choice(
         [first, f"{first} + {shift}", f"{step} * {first} + {second} - {shift + 1}", f"{first} // 2",
          f"{first} - {second}", f"{first} * m + {shift}", f"({first} + {second}) % 3",
+         f"({first} + {second} if {first} + {second} < 2 * {names[0]} + 1 else -1)",
          f"int(places[{names[0]}]) + {second}"]
     )  # fmt: skip
 
@@ -315,6 +316,37 @@ def test_a_fold_with_a_place_takes_the_first_of_equals_and_the_last_nan(library:
     values, places = f(given)
     assert numpy.array_equal(values.numpy(), [3.0, nan, -inf], equal_nan=True)
     assert places.tolist() == [1, 2, 0]
+
+
+def test_a_fold_gives_the_place_that_is_said_beside_the_value(library: Library) -> None:
+    @library.op
+    def f(self: Tensor, step: int) -> tuple[Tensor, Tensor]: ...
+
+    @f.meta
+    def f_meta(ctx, self, step):  # type: ignore[no-untyped-def]
+        for k, dtype in enumerate((self.dtype, opdsl.int64)):
+            ctx.set_output(k, (self.shape[0] // step,), like=self, dtype=dtype)
+        return {"u": step}
+
+    def halved(value):  # type: ignore[no-untyped-def]
+        return value / 2
+
+    @f.indexed(at=("i",), over=("u",), fold="max", margin="skip", finish=halved)
+    def element(self, step, i, u):  # type: ignore[no-untyped-def]
+        return self[i * step + u], 100 * (i * step + u)
+
+    for step in (2, 5, 8):  # in registers, and along the window
+        x = numpy.random.default_rng(step).permutation(24).astype("float64")
+        windows = x[: 24 // step * step].reshape(-1, step)
+        found = opdsl.from_numpy(x)
+        found.requires_grad_()
+        value, place = f(found, step)
+        assert numpy.array_equal(value.detach().numpy(), windows.max(1) / 2)
+        wanted = windows.argmax(1) + step * numpy.arange(24 // step)
+        assert numpy.array_equal(place.numpy(), 100 * wanted)
+        value.sum().backward()
+        assert found.grad is not None
+        assert numpy.array_equal(found.grad.numpy(), 0.5 * numpy.isin(numpy.arange(24), wanted))
 
 
 def test_a_tensor_that_picks_places_is_looked_at_first(library: Library) -> None:

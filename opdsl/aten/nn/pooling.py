@@ -1,0 +1,261 @@
+"""Windows that slide over signals, images and volumes, or divide them: what all pools share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.aten.nn.sliding import as_sizes, spread
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Category, DType, Tensor, int64, strides_for
+from opdsl.sharding.rules import Window
+
+Shape = tuple[int, ...]
+
+
+class Parameters(NamedTuple):
+    """What pools slide with, a number for each dimension."""
+
+    kernel_size: Shape
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    ceil_mode: bool
+
+
+# --------------------------------------------------------------------------------------------------------- parameters
+
+
+def parameters(
+    operator: str,
+    dims: int,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> Parameters:
+    """The parameters of a pool; without a stride it is the size of the window.
+
+    Raises:
+        ShapeError: they are not one or ``dims`` numbers, or no windows at all.
+    """
+    given = {"kernel_size": kernel_size, "stride": stride or kernel_size, "padding": padding, "dilation": dilation}
+    named = {name: as_sizes(values) for name, values in given.items()}
+    for name, values in named.items():
+        check(
+            len(values) in (1, dims),
+            f"{operator}: {name} must either be a single int, or a tuple of {dims} ints, got {list(values)}",
+        )
+    sizes = {name: spread(values, dims) for name, values in named.items()}
+    made = Parameters(**sizes, ceil_mode=ceil_mode)
+    for name, values in (("kernel size", made.kernel_size), ("stride", made.stride), ("dilation", made.dilation)):
+        check(min(values) > 0, f"{operator}: {name} should be greater than zero, but got {list(values)}")
+    for kernel, pad, dilated in zip(made.kernel_size, made.padding, made.dilation, strict=True):
+        check(pad >= 0, f"{operator}: pad must be non-negative, but got pad: {pad}")
+        check(
+            pad <= ((kernel - 1) * dilated + 1) // 2 and pad <= kernel // 2,
+            f"{operator}: pad should be at most half of effective kernel size, but got pad={pad}, "
+            f"kernel_size={kernel} and dilation={dilated}",
+        )
+    return made
+
+
+def slides(dims: int) -> Callable[..., list[Window | None]]:
+    """What windows a pool slides over so many last dimensions, of its arguments."""
+
+    def windows(self: Tensor, size: Any, stride: Any, padding: Any, *others: Any) -> list[Window | None]:
+        dilation = others[0] if others and not isinstance(others[0], bool) else 1
+        given = parameters("pool", dims, size, stride, padding, dilation)
+        return list(map(Window, given.kernel_size, given.stride, given.padding, given.dilation))
+
+    return windows
+
+
+def require_images(operator: str, self: Tensor, dims: int) -> None:
+    """That a tensor has the dimensions that are slid over, channels and perhaps a batch, all but that not empty.
+
+    Raises:
+        ShapeError: it has not.
+    """
+    check(
+        self.ndim in (dims + 1, dims + 2) and 0 not in self.shape[self.ndim - dims - 1 :],
+        f"{operator}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
+        f"input, but got: {list(self.shape)}",
+    )
+
+
+def strides_like(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | None:
+    """The strides of a result in the memory format of the input; None for whatever it has."""
+    if self.ndim != dims + 2:
+        return None
+    return strides_for(shape, self.geometry.suggested_memory_format())
+
+
+def require_dtype(operator: str, self: Tensor, *others: DType) -> None:
+    """Refuses what PyTorch has no kernel for.
+
+    Raises:
+        UnsupportedDTypeError: the dtype is neither floating nor one of the others.
+    """
+    if self.dtype.category is not Category.FLOAT and self.dtype not in others:
+        raise UnsupportedDTypeError(
+            f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shape, *others: Tensor) -> None:
+    """That the gradient of a result has its shape and dtype, and what else belongs to the result its shape.
+
+    Args:
+        others: numbers of elements.
+
+    Raises:
+        ShapeError, DTypeError: they have not.
+    """
+    for each in (grad_output, *others):
+        check(
+            each.shape == shape,
+            f"{operator}: Expected a gradient of shape {list(shape)}, and so what belongs to it, but got "
+            f"{list(each.shape)}",
+        )
+    for each in others:
+        if each.dtype is not int64:
+            raise DTypeError(f"{operator}: expected scalar type Long but found {each.dtype.scalar_type}")
+    if grad_output.dtype is not self.dtype:
+        raise DTypeError(
+            f"{operator}: expected dtype {self.dtype.scalar_type} for `grad_output` but got dtype "
+            f"{grad_output.dtype.scalar_type}"
+        )
+
+
+def as_image(operator: str, self: Tensor) -> Tensor:
+    """A signal, (channels, length) with or without a batch, as an image one element high.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    check(
+        self.ndim in (2, 3),
+        f"{operator}() Expected 2D or 3D tensor for argument #1 'self', but got shape {list(self.shape)}",
+    )
+    return self.unsqueeze(-2)
+
+
+def one_number(operator: str, **given: int | Sequence[int]) -> None:
+    """That parameters are one number each; none stands for the default.
+
+    Raises:
+        ShapeError: one is not.
+    """
+    for name, values in ((name, as_sizes(each)) for name, each in given.items()):
+        check(
+            len(values) == 1 or (name == "stride" and not values),
+            f"{operator}() argument '{name}' should contain one int (got {len(values)})",
+        )
+
+
+def with_one(values: int | Sequence[int], first: int = 1) -> Shape:
+    """The parameter of an image one element high; none stays none."""
+    sizes = as_sizes(values)
+    return (first, *sizes) if sizes else ()
+
+
+# --------------------------------------------------------------------------------------------------------- the windows
+
+
+class Windows(NamedTuple):
+    """Windows over the last dimensions of a tensor, a number for each of these.
+
+    Element u of window i lies at ``first + i * stride + u * dilation``. Where windows divide a dimension, they begin
+    and end at the shares of it, rounded to whole elements that they have in common.
+
+    sizes: of the dimensions. counts: how many windows. lengths: how many elements the longest has.
+    margins: how much counts of what lies before and behind.
+    parts: how many windows divide each dimension; None where they slide.
+    """
+
+    sizes: Shape
+    counts: Shape
+    lengths: Shape
+    first: Shape
+    stride: Shape
+    dilation: Shape
+    margins: Shape
+    parts: Shape | None = None
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """What indexed functions of windows take: ranges, and six numbers for each dimension."""
+        fields = (self.first, self.stride, self.dilation, self.sizes, self.lengths, self.margins)
+        windows = tuple(number for each in zip(*fields, strict=True) for number in each)
+        return {**dict(zip(OVER, self.lengths, strict=False)), "windows": windows, "parts": self.parts}
+
+
+def sliding(shape: Shape, given: Parameters) -> Windows:
+    """The windows over the last dimensions of a shape (``pooling_output_shape`` in ATen/native/Pool.h).
+
+    Raises:
+        ShapeError: there is none.
+    """
+    sizes, counts = shape[len(shape) - len(given.kernel_size) :], []
+    for size, kernel, stride, pad, dilation in zip(sizes, *given[:4], strict=True):
+        reach = size + 2 * pad - dilation * (kernel - 1) - 1
+        count = (reach + (stride - 1 if given.ceil_mode else 0)) // stride + 1
+        if given.ceil_mode and (count - 1) * stride >= size + pad:
+            count -= 1  # the last window would begin behind the tensor and its margin
+        check(
+            count >= 1,
+            f"Given input size: {list(shape)}. Calculated output size: {count} of a dimension. It is too small",
+        )
+        counts.append(count)
+    first = tuple(-pad for pad in given.padding)
+    return Windows(sizes, tuple(counts), given.kernel_size, first, given.stride, given.dilation, (0,) * len(first))
+
+
+def dividing(sizes: Shape, counts: Shape) -> Windows:
+    """Windows that share dimensions as evenly as whole elements let them."""
+    ones, nothing = (1,) * len(sizes), (0,) * len(sizes)
+    if any(count and size % count for size, count in zip(sizes, counts, strict=True)):
+        longest = tuple(_longest(size, count) for size, count in zip(sizes, counts, strict=True))
+        return Windows(sizes, counts, longest, ones, ones, ones, nothing, counts)
+    lengths = tuple(size // count if count else 1 for size, count in zip(sizes, counts, strict=True))
+    return Windows(sizes, counts, lengths, nothing, lengths, ones, nothing)
+
+
+def _longest(size: int, count: int) -> int:
+    """How many elements the longest of so many windows has."""
+    if not count or size % count == 0:
+        return size // count if count else 1
+    return size // count + (1 if count % (size % count) == 0 else 2)
+
+
+AT, OVER = "ijk", "uvw"
+"""The indices of windows, and of their elements."""
+
+
+def begin_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
+    """Where a window begins along a dimension."""
+    first, stride, size = windows[6 * at], windows[6 * at + 1], windows[6 * at + 3]
+    return first + i * stride if parts is None else i * size // parts[at]
+
+
+def end_of(windows: Any, parts: Any, at: int, i: Any) -> Any:
+    """Where one ends that shares a dimension with others."""
+    return ((i + 1) * windows[6 * at + 3] - 1) // parts[at] + 1
+
+
+def place(windows: Any, parts: Any, at: int, i: Any, u: Any) -> Any:
+    """Where an element of a window lies along a dimension; outside where the window has no such element."""
+    found = begin_of(windows, parts, at, i) + u * windows[6 * at + 2]
+    return found if parts is None or found < end_of(windows, parts, at, i) else -1
+
+
+def counted(windows: Any, parts: Any, at: int, i: Any) -> Any:
+    """How many elements of a window count along a dimension; of a margin alone the sum is 0, and so is the mean."""
+    begin = begin_of(windows, parts, at, i)
+    if parts is not None:
+        return end_of(windows, parts, at, i) - begin
+    size, length, margin = windows[6 * at + 3], windows[6 * at + 4], windows[6 * at + 5]
+    return max(min(begin + length, size + margin) - max(begin, -margin), 1)
