@@ -19,7 +19,7 @@ torch.set_num_threads(1)  # of samples so small its threads would mostly wait fo
 
 FULL = "OPDSL_TEST_FULL" in os.environ
 # How many samples an operator is called with: of the dtypes in VARIED, and of the others.
-MOST, FEW = 40, 12
+MOST, FEW = 24, 8
 # Elements of a sample that takes long.
 LARGE = 100_000
 
@@ -43,8 +43,11 @@ VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex6
 # Of each group an operator is tried with one dtype, the next operator with the next one. Narrow signed integers are one
 # scalar graph at three widths; 16-bit floats are computed in float32, and differ in how they are read and written.
 OF_FUNCTIONS = ((torch.int8, torch.int16, torch.int32), (torch.float16, torch.bfloat16))
-# Methods hand their arguments to what the function calls, whatever the dtype; they are tried with float32, too.
+# Methods and in-place variants hand their arguments to what the function calls, whatever the dtype; they are tried with
+# float32, too.
 OF_METHODS = ((torch.bool, torch.int64, torch.bfloat16, torch.complex64),)
+# Outputs of whole and of other numbers are converted to in different ways.
+OF_OUTPUTS = ((torch.bool, torch.int64), (torch.bfloat16, torch.complex64))
 
 # Dtypes that ours refuses: PyTorch rounds weights to 16 bits there.
 REFUSED = {

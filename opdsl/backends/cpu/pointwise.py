@@ -38,7 +38,7 @@ _SHORT, _LONG, _PART = 8, 64, 1024
 _TILES_FROM = 4096
 _LINE = 64
 
-# Additions that pay for waking another thread, which may have to wait for a processor, and for one more: some 10 µs, 3 µs.
+# Additions that pay for waking another thread, which may have to wait for a processor (10 µs), and for one more (3 µs).
 PARALLEL_FROM = 131_072
 SHARE_OF_A_THREAD = 32_768
 _PIECE_UNIT = 1024
