@@ -22,7 +22,7 @@ def pytest_collection_finish() -> None:
     """What there is by now stays until the end: looking through all of it again and again took a tenth of the time."""
     gc.enable()
     gc.freeze()
-    gc.set_threshold(700, 10, 50)
+    gc.set_threshold(2000, 20, 50)
 
 
 # Tests of a module after which what they leave is dropped, too: some modules have thousands.

@@ -21,7 +21,7 @@ from tests.laws.refusals import known
 opdsl.add  # noqa: B018  loads the operators
 
 FULL = "OPDSL_TEST_FULL" in os.environ
-MOST = None if FULL else 3
+MOST = None if FULL else 2
 OPERATORS = [each for each in opdsl.registry if isinstance(each.declaration, Declaration)]
 # Each operator with one of these, in turn; with the other where it refuses that.
 IN_TURN = (opdsl.float32, opdsl.int64)

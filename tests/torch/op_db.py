@@ -19,7 +19,7 @@ torch.set_num_threads(1)  # of samples so small its threads would mostly wait fo
 
 FULL = "OPDSL_TEST_FULL" in os.environ
 # How many samples an operator is called with: of the dtypes in VARIED, and of the others.
-MOST, FEW = 24, 8
+MOST, FEW = 20, 8
 # Elements of a sample that takes long.
 LARGE = 100_000
 
