@@ -13,7 +13,7 @@ from typing import Any
 
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.special import series
+from opdsl.aten.special.series import AIRY_FROM, AIRY_LEFT_FROM, HANKEL_FROM, ROOTS, SERIES
 from opdsl.aten.special.series_values import evaluate, in_both_precisions
 from opdsl.declare import op
 from opdsl.runtime import Tensor
@@ -55,14 +55,14 @@ def beside_zero(x: Any, zero: tuple[float, float]) -> Any:
 
 def hankel(x: Any, even: Any, odd: Any, first: Any, second: Any) -> Any:
     """``(P(x) * first - Q(x) * second) / sqrt(pi * x)``, DLMF 10.17.3."""
-    ratio = series.HANKEL_FROM / x
+    ratio = HANKEL_FROM / x
     square = ratio * ratio
     whole = evaluate(even, square) * first - ratio * evaluate(odd, square) * second
     return whole / math.sqrt(math.pi * x)
 
 
 def j0_near(kind: str) -> ScalarFunction:
-    near, zero = series.J0[kind], series.J0_ROOT[kind]
+    near, zero = SERIES["J0"][kind], ROOTS["J0"][kind]
 
     def j0_near_zero(x: Any) -> Any:
         return beside_zero(x, zero) * evaluate(near, x * x)
@@ -71,7 +71,7 @@ def j0_near(kind: str) -> ScalarFunction:
 
 
 def j1_near(kind: str) -> ScalarFunction:
-    near, zero = series.J1[kind], series.J1_ROOT[kind]
+    near, zero = SERIES["J1"][kind], ROOTS["J1"][kind]
 
     def j1_near_zero(x: Any) -> Any:
         return x * beside_zero(x, zero) * evaluate(near, x * x)
@@ -81,24 +81,24 @@ def j1_near(kind: str) -> ScalarFunction:
 
 @in_both_precisions(special_bessel_j0)
 def j0_function(kind: str) -> ScalarFunction:
-    near, even, odd = j0_near(kind), series.P0[kind], series.Q0[kind]
+    near, even, odd = j0_near(kind), SERIES["P0"][kind], SERIES["Q0"][kind]
 
     def bessel_j0_scalar_function(self: Any) -> Any:
         x = abs(self)
         sine, cosine = math.sin(x), math.cos(x)
-        return near(x) if x <= series.HANKEL_FROM else hankel(x, even, odd, cosine + sine, sine - cosine)
+        return near(x) if x <= HANKEL_FROM else hankel(x, even, odd, cosine + sine, sine - cosine)
 
     return bessel_j0_scalar_function
 
 
 @in_both_precisions(special_bessel_j1)
 def j1_function(kind: str) -> ScalarFunction:
-    near, even, odd = j1_near(kind), series.P1[kind], series.Q1[kind]
+    near, even, odd = j1_near(kind), SERIES["P1"][kind], SERIES["Q1"][kind]
 
     def bessel_j1_scalar_function(self: Any) -> Any:
         x = abs(self)
         sine, cosine = math.sin(x), math.cos(x)
-        found = near(x) if x <= series.HANKEL_FROM else hankel(x, even, odd, sine - cosine, -sine - cosine)
+        found = near(x) if x <= HANKEL_FROM else hankel(x, even, odd, sine - cosine, -sine - cosine)
         return -found if self < 0 else found
 
     return bessel_j1_scalar_function
@@ -121,12 +121,12 @@ def special_bessel_y1(self: Tensor) -> Tensor:
 
 @in_both_precisions(special_bessel_y0)
 def y0_function(kind: str) -> ScalarFunction:
-    near, first_kind, even, odd = series.Y0[kind], j0_near(kind), series.P0[kind], series.Q0[kind]
+    near, first_kind, even, odd = SERIES["Y0"][kind], j0_near(kind), SERIES["P0"][kind], SERIES["Q0"][kind]
 
     def bessel_y0_scalar_function(self: Any) -> Any:
         sine, cosine = math.sin(self), math.cos(self)
         small = evaluate(near, self * self) + (2 / math.pi) * math.log(self) * first_kind(self)
-        found = small if self <= series.HANKEL_FROM else hankel(self, even, odd, sine - cosine, -sine - cosine)
+        found = small if self <= HANKEL_FROM else hankel(self, even, odd, sine - cosine, -sine - cosine)
         return -math.inf if self == 0 else found
 
     return bessel_y0_scalar_function
@@ -134,13 +134,13 @@ def y0_function(kind: str) -> ScalarFunction:
 
 @in_both_precisions(special_bessel_y1)
 def y1_function(kind: str) -> ScalarFunction:
-    near, first_kind, even, odd = series.Y1[kind], j1_near(kind), series.P1[kind], series.Q1[kind]
+    near, first_kind, even, odd = SERIES["Y1"][kind], j1_near(kind), SERIES["P1"][kind], SERIES["Q1"][kind]
 
     def bessel_y1_scalar_function(self: Any) -> Any:
         sine, cosine = math.sin(self), math.cos(self)
         logarithm = math.log(self) * first_kind(self) - 1.0 / self
         small = self * evaluate(near, self * self) + (2 / math.pi) * logarithm
-        found = small if self <= series.HANKEL_FROM else hankel(self, even, odd, -sine - cosine, cosine - sine)
+        found = small if self <= HANKEL_FROM else hankel(self, even, odd, -sine - cosine, cosine - sine)
         return -math.inf if self == 0 else found
 
     return bessel_y1_scalar_function
@@ -192,7 +192,7 @@ I_FAR = 8.0
 
 @in_both_precisions(special_i0e, narrow=True)
 def i0e_function(kind: str) -> ScalarFunction:
-    near, far = series.I0_NEAR[kind], series.I0_FAR[kind]
+    near, far = SERIES["I0_NEAR"][kind], SERIES["I0_FAR"][kind]
 
     def i0e_scalar_function(self: Any) -> Any:
         x = abs(self)
@@ -203,7 +203,7 @@ def i0e_function(kind: str) -> ScalarFunction:
 
 @in_both_precisions(special_i1e, narrow=True)
 def i1e_function(kind: str) -> ScalarFunction:
-    near, far = series.I1_NEAR[kind], series.I1_FAR[kind]
+    near, far = SERIES["I1_NEAR"][kind], SERIES["I1_FAR"][kind]
 
     def i1e_scalar_function(self: Any) -> Any:
         x = abs(self)
@@ -293,8 +293,8 @@ K_FAR = 2.0
 def k_parts(kind: str, order: int) -> tuple[ScalarFunction, ScalarFunction]:
     """K up to 2, and ``exp(x) * K(x)`` from there on."""
     first_kind, near, far = (
-        (series.I0_SMALL[kind], series.K0_NEAR[kind], series.K0_FAR[kind]),
-        (series.I1_SMALL[kind], series.K1_NEAR[kind], series.K1_FAR[kind]),
+        (SERIES["I0_SMALL"][kind], SERIES["K0_NEAR"][kind], SERIES["K0_FAR"][kind]),
+        (SERIES["I1_SMALL"][kind], SERIES["K1_NEAR"][kind], SERIES["K1_FAR"][kind]),
     )[order]
 
     def k0_near_zero(x: Any) -> Any:
@@ -365,16 +365,16 @@ def special_airy_ai(x: Tensor) -> Tensor:
 
 @in_both_precisions(special_airy_ai)
 def airy_function(kind: str) -> ScalarFunction:
-    center, left, right = series.AIRY_CENTER[kind], series.AIRY_LEFT[kind], series.AIRY_RIGHT[kind]
-    even, odd = series.AIRY_SINE[kind], series.AIRY_COSINE[kind]
+    center, left, right = SERIES["AIRY_CENTER"][kind], SERIES["AIRY_LEFT"][kind], SERIES["AIRY_RIGHT"][kind]
+    even, odd = SERIES["AIRY_SINE"][kind], SERIES["AIRY_COSINE"][kind]
 
     def airy_ai_scalar_function(x: Any) -> Any:
         magnitude = abs(x)
         root = math.sqrt(magnitude)
         zeta = (2 / 3) * magnitude * root
         fourth = math.sqrt(root)
-        decay = math.exp(-zeta) * evaluate(right, (2 / 3) * series.AIRY_FROM**1.5 / zeta) / fourth
-        ratio = (2 / 3) * series.AIRY_LEFT_FROM**1.5 / zeta
+        decay = math.exp(-zeta) * evaluate(right, (2 / 3) * AIRY_FROM**1.5 / zeta) / fourth
+        ratio = (2 / 3) * AIRY_LEFT_FROM**1.5 / zeta
         sine, cosine = math.sin(zeta), math.cos(zeta)
         square = ratio * ratio
         # sin(zeta + pi/4) and cos(zeta + pi/4), DLMF 9.7.9
@@ -382,7 +382,7 @@ def airy_function(kind: str) -> ScalarFunction:
         near = evaluate(center, x) if x >= -1.5 else evaluate(left, x)
         far = math.nan if x == math.inf else decay
         oscillating = wave * math.sqrt(0.5) / fourth
-        return near if x >= -series.AIRY_LEFT_FROM and x <= series.AIRY_FROM else far if x > 0 else oscillating
+        return near if x >= -AIRY_LEFT_FROM and x <= AIRY_FROM else far if x > 0 else oscillating
 
     return airy_ai_scalar_function
 

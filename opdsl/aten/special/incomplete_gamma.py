@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten._shared.entries import UNARY
-from opdsl.aten.special.series import GAMMA_ABOVE_ONE
+from opdsl.aten.special.series import SERIES
 from opdsl.aten.special.series_values import evaluate
 from opdsl.declare import Inplace, op
 from opdsl.runtime import Tensor
@@ -27,6 +27,8 @@ INCOMPLETE: dict[str, Any] = {
 # What a term may be of its sum when no more are added, for results of 53 bits, and for those that are rounded to 24.
 PRECISION = {("float64",): 2.0**-53, ("float16", "bfloat16", "float32"): 2.0**-32}
 TINY = 2.0**-1000
+_GAMMA_ABOVE_ONE = SERIES["GAMMA_ABOVE_ONE"]["float64"]
+
 # From here on the series have thousands of terms, and two of the expansion are enough.
 HUGE = 1e6
 # More terms than any series has, with orders up to there.
@@ -102,7 +104,7 @@ def above_series(a: Any, x: Any) -> Any:
         n += 1
         power *= -x / n
         total += power / (a + n)
-    logarithm, gamma = a * math.log(x), a * evaluate(GAMMA_ABOVE_ONE["float64"], a)
+    logarithm, gamma = a * math.log(x), a * evaluate(_GAMMA_ABOVE_ONE, a)
     return -math.expm1(logarithm - gamma) - math.exp(logarithm - gamma) * a * total
 
 

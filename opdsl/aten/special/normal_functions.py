@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opdsl.aten.special import series
 from opdsl.aten.special.bessel import SPECIAL, ScalarFunction
+from opdsl.aten.special.series import SERIES
 from opdsl.aten.special.series_values import evaluate, in_both_precisions
 from opdsl.declare import op
 from opdsl.runtime import Tensor
@@ -21,7 +21,7 @@ def special_erfcx(self: Tensor) -> Tensor:
 
 @in_both_precisions(special_erfcx)
 def erfcx_function(kind: str) -> ScalarFunction:
-    whole = series.ERFCX[kind]
+    whole = SERIES["ERFCX"][kind]
 
     def erfcx_scalar_function(self: Any) -> Any:
         x = abs(self)
@@ -71,7 +71,7 @@ def special_ndtri(self: Tensor) -> Tensor:
 
 @in_both_precisions(special_ndtri)
 def ndtri_function(kind: str) -> ScalarFunction:
-    center, near, far = series.QUANTILE_CENTER[kind], series.QUANTILE_NEAR[kind], series.QUANTILE_FAR[kind]
+    center, near, far = SERIES["QUANTILE_CENTER"][kind], SERIES["QUANTILE_NEAR"][kind], SERIES["QUANTILE_FAR"][kind]
 
     def ndtri_scalar_function(self: Any) -> Any:
         y = self - 0.5

@@ -1,6 +1,4 @@
-"""Fits the tables of ``series``; needs mpmath.
-
-``python -m opdsl.aten.special.series_fit > opdsl/aten/special/series.py`` makes them.
+"""Fits the tables of ``series``: ``python -m opdsl.aten.special.series_fit`` writes them anew. Needs mpmath.
 
 Each is the interpolating polynomial in Chebyshev's points of a function that its name stands for, cut where what
 follows is less than half a unit in the last place.
@@ -8,19 +6,19 @@ follows is less than half a unit in the last place.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import mpmath
 from mpmath import mp, mpf, pi, sqrt
 
+from opdsl.aten.special.series import AIRY_FROM, AIRY_LEFT_FROM, HANKEL_FROM, PATH
+
 Function = Callable[[Any], Any]
 
 mp.dps = 50
 POINTS = 72
-HANKEL_FROM = 5
-AIRY_FROM = 1
-AIRY_LEFT_FROM = mpf("4.5")
 
 
 class Target(NamedTuple):
@@ -170,7 +168,7 @@ TARGETS: dict[str, Target] = {
     "QUANTILE_FAR": Target(quantile_tail, mpf(1) / 40, mpf(1) / 8),
     "GAMMA_ABOVE_ONE": Target(lambda x: mpmath.loggamma(1 + x) / x, 0, mpf("1.25")),
 }
-ROOTS: dict[str, Any] = {"J0_ROOT": root_of(0), "J1_ROOT": root_of(1)}
+ROOTS: dict[str, Any] = {"J0": root_of(0), "J1": root_of(1)}
 
 
 def chebyshev_coefficients(target: Target) -> list[Any]:
@@ -208,42 +206,28 @@ def single(number: Any) -> float:
     return float(numpy.float32(float(number)))
 
 
-def module() -> str:
-    """The text of ``series``."""
-    lines = [
-        '"""Series of special functions, and squares of zeros; printed by ``series_fit``, where each is defined."""',
-        "",
-        "from typing import Final, TypeAlias",
-        "",
-        "# The factor and the summand that bring the interval to [-1, 1], and coefficients, the highest power first.",
-        "Series: TypeAlias = tuple[float, float, tuple[float, ...]]",
-    ]
-    lines += ["", "# Where the series of large arguments begin."]
-    for name, start in (("HANKEL_FROM", HANKEL_FROM), ("AIRY_FROM", AIRY_FROM), ("AIRY_LEFT_FROM", AIRY_LEFT_FROM)):
-        lines.append(f"{name}: Final = {float(start)!r}")
+def tables() -> dict[str, Any]:
+    """What ``series.json`` says."""
+    precisions = (("float32", 28, single), ("float64", 57, float))
+    series: dict[str, Any] = {}
     for name, target in TARGETS.items():
         coefficients = chebyshev_coefficients(target)
         width = mpf(target.high) - target.low
         factor, summand = 2 / width, -(mpf(target.high) + target.low) / width
-        lines += ["", f"{name}: Final[dict[str, Series]] = {{"]
-        for kind, bits, rounded in (("float32", 28, single), ("float64", 57, float)):
-            numbers = "".join(f"            {rounded(each)!r},\n" for each in powers(coefficients, bits))
-            lines += [
-                f'    "{kind}": (',
-                f"        {rounded(factor)!r},",
-                f"        {rounded(summand)!r},",
-                "        (",
-            ]
-            lines.append(f"{numbers}        ),\n    ),")
-        lines.append("}")
-    lines += ["", "# A number, and what rounding left of it."]
-    for name, root in ROOTS.items():
-        lines.append(f"{name}: Final[dict[str, tuple[float, float]]] = {{")
-        for kind, rounded in (("float32", single), ("float64", float)):
-            lines.append(f'    "{kind}": ({rounded(root)!r}, {rounded(root - mpf(rounded(root)))!r}),')
-        lines.append("}")
-    return "\n".join(lines)
+        series[name] = {
+            kind: {
+                "factor": rounded(factor),
+                "summand": rounded(summand),
+                "coefficients": [rounded(each) for each in powers(coefficients, bits)],
+            }
+            for kind, bits, rounded in precisions
+        }
+    roots = {
+        name: {kind: [rounded(root), rounded(root - mpf(rounded(root)))] for kind, _, rounded in precisions}
+        for name, root in ROOTS.items()
+    }
+    return {"series": series, "roots": roots}
 
 
 if __name__ == "__main__":
-    print(module())
+    PATH.write_text(json.dumps(tables(), indent=1) + "\n", encoding="utf-8")
