@@ -19,6 +19,10 @@ _R = TypeVar("_R")
 
 def _operator(function: Callable[_P, _R]) -> Operator[_P, _R]: ...
 
+class _results__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(NamedTuple):
+    output: Tensor
+    mask: Tensor
+
 class _results__linalg_det(NamedTuple):
     result: Tensor
     LU: Tensor
@@ -59,6 +63,11 @@ class _results__scaled_dot_product_flash_attention_for_cpu_backward(NamedTuple):
     grad_key: Tensor
     grad_value: Tensor
 
+class _results__slow_conv2d_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+
 class _results_aminmax(NamedTuple):
     min: Tensor
     max: Tensor
@@ -70,6 +79,14 @@ class _results_cummax(NamedTuple):
 class _results_cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _results_fake_quantize_per_channel_affine_cachemask(NamedTuple):
+    output: Tensor
+    mask: Tensor
+
+class _results_fake_quantize_per_tensor_affine_cachemask(NamedTuple):
+    output: Tensor
+    mask: Tensor
 
 class _results_frexp(NamedTuple):
     mantissa: Tensor
@@ -407,6 +424,55 @@ class _packet__adaptive_avg_pool3d_backward(Operator[..., Tensor], Protocol):
     def out(grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
         """The gradient of what was averaged: of each element, its share of the windows that it is in."""
 
+class _packet__assert_async(Operator[..., None], Protocol):
+    @overload
+    def __call__(cls, self: Tensor) -> None:
+        """Raise an error unless the only element is true."""
+    @overload
+    def __call__(cls, self: Tensor, assert_msg: str) -> None:
+        """Raise an error with a text of one's own unless the only element is true."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> None:
+        """Raise an error unless the only element is true."""
+    @_operator
+    @staticmethod
+    def msg(self: Tensor, assert_msg: str) -> None:
+        """Raise an error with a text of one's own unless the only element is true."""
+
+class _packet__assert_scalar(Operator[..., None], Protocol):
+    def __call__(cls, self: Scalar, assert_msg: str) -> None:
+        """Raise an error unless a number is true."""
+    @_operator
+    @staticmethod
+    def default(self: Scalar, assert_msg: str) -> None:
+        """Raise an error unless a number is true."""
+
+class _packet__assert_tensor_metadata(Operator[..., None], Protocol):
+    def __call__(
+        cls,
+        a: Tensor,
+        size: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+        dtype: DType | None = None,
+        *,
+        device: Device | str | int | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
+    @_operator
+    @staticmethod
+    def default(
+        a: Tensor,
+        size: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+        dtype: DType | None = None,
+        *,
+        device: Device | str | int | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
+
 class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, int]], Protocol):
     def __call__(
         cls,
@@ -435,6 +501,171 @@ class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor,
         cudnn_enabled: bool,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
         """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
+
+class _packet__batch_norm_impl_index_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        impl_index: int,
+        input: Tensor,
+        grad_output: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_var_transform: Tensor | None,
+        train: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+        reservedSpace: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        impl_index: int,
+        input: Tensor,
+        grad_output: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_var_transform: Tensor | None,
+        train: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+        reservedSpace: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
+
+class _packet__batch_norm_no_update(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _packet__batch_norm_with_update(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
+
+class _packet__cast_Byte(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in uint8."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in uint8."""
+
+class _packet__cast_Char(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int8."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int8."""
+
+class _packet__cast_Double(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in float64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in float64."""
+
+class _packet__cast_Float(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in float32."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in float32."""
+
+class _packet__cast_Half(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in float16."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in float16."""
+
+class _packet__cast_Int(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int32."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int32."""
+
+class _packet__cast_Long(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int64."""
+
+class _packet__cast_Short(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int16."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, non_blocking: bool = False) -> Tensor:
+        """A copy in int16."""
 
 class _packet__cdist_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
@@ -480,6 +711,47 @@ class _packet__conj_physical(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """The conjugate complex numbers."""
+
+class _packet__conv_depthwise2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv2d`` of each channel for itself."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+    ) -> Tensor:
+        """``conv2d`` of each channel for itself."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``conv2d`` of each channel for itself."""
 
 class _packet__convolution(Operator[..., Tensor], Protocol):
     @overload
@@ -612,6 +884,22 @@ class _packet__cummin_helper(Operator[..., None], Protocol):
     @staticmethod
     def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummin`` into given tensors."""
+
+class _packet__debug_has_internal_overlap(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """Whether elements lie in one place: 0 for no, 1 for yes."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """Whether elements lie in one place: 0 for no, 1 for yes."""
+
+class _packet__dim_arange(Operator[..., Tensor], Protocol):
+    def __call__(cls, like: Tensor, dim: int) -> Tensor:
+        """The positions along a dimension."""
+    @_operator
+    @staticmethod
+    def default(like: Tensor, dim: int) -> Tensor:
+        """The positions along a dimension."""
 
 class _packet__embedding_bag(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
     def __call__(
@@ -867,6 +1155,151 @@ class _packet__euclidean_dist(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(x1: Tensor, x2: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet__fake_quantize_learnable_per_channel_affine(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        axis: int,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+    ) -> Tensor:
+        """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        axis: int,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+    ) -> Tensor:
+        """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        axis: int,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__fake_quantize_learnable_per_channel_affine_backward(
+    Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        grad: Tensor,
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        axis: int,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor,
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        axis: int,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
+
+class _packet__fake_quantize_learnable_per_tensor_affine(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
+    ) -> Tensor:
+        """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
+    ) -> Tensor:
+        """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__fake_quantize_learnable_per_tensor_affine_backward(
+    Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        grad: Tensor,
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor,
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        quant_min: int,
+        quant_max: int,
+        grad_factor: float = 1.0,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
+
+class _packet__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+    Operator[..., _results__fake_quantize_per_tensor_affine_cachemask_tensor_qparams], Protocol
+):
+    def __call__(
+        cls, self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
+    ) -> _results__fake_quantize_per_tensor_affine_cachemask_tensor_qparams:
+        """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
+    ) -> _results__fake_quantize_per_tensor_affine_cachemask_tensor_qparams:
+        """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        fake_quant_enabled: Tensor,
+        quant_min: int,
+        quant_max: int,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
 
 class _packet__fft_c2c(Operator[..., Tensor], Protocol):
     def __call__(
@@ -2168,6 +2601,38 @@ class _packet__foreach_zero_(Operator[..., None], Protocol):
     @staticmethod
     def default(self: Sequence[Tensor]) -> None: ...
 
+class _packet__functional_assert_async(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
+        """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
+    @_operator
+    @staticmethod
+    def msg(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
+        """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
+
+class _packet__functional_assert_scalar(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
+        """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
+    @_operator
+    @staticmethod
+    def default(self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
+        """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
+
+class _packet__functional_sym_constrain_range(Operator[..., Tensor], Protocol):
+    def __call__(cls, size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
+        """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
+    @_operator
+    @staticmethod
+    def default(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
+        """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
+
+class _packet__functional_sym_constrain_range_for_size(Operator[..., Tensor], Protocol):
+    def __call__(cls, size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
+        """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
+    @_operator
+    @staticmethod
+    def default(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
+        """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
+
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
@@ -2179,6 +2644,22 @@ class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
         input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
     ) -> tuple[Tensor, Tensor]:
         """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+
+class _packet__has_compatible_shallow_copy_type(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor, from_: Tensor) -> bool:
+        """Whether one tensor may take the place of another: they are of one kind."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, from_: Tensor) -> bool:
+        """Whether one tensor may take the place of another: they are of one kind."""
+
+class _packet__has_same_storage_numel(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor) -> bool:
+        """Whether the memory of two tensors holds as many elements."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> bool:
+        """Whether the memory of two tensors holds as many elements."""
 
 class _packet__index_put_impl(Operator[..., Tensor], Protocol):
     def __call__(
@@ -2224,6 +2705,38 @@ class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
         self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
     ) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
+
+class _packet__is_all_true(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """Whether all elements are true."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Whether all elements are true."""
+
+class _packet__is_any_true(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """Whether an element is true."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Whether an element is true."""
+
+class _packet__is_zerotensor(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """False: no tensor of this kind stands for zeros without memory."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """False: no tensor of this kind stands for zeros without memory."""
+
+class _packet__lazy_clone(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A copy; PyTorch's is not made before one of the two is written."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy; PyTorch's is not made before one of the two is written."""
 
 class _packet__linalg_check_errors(Operator[..., None], Protocol):
     def __call__(cls, info: Tensor, api_name: str, *, is_matrix: bool) -> None:
@@ -2457,6 +2970,41 @@ class _packet__lu_with_info(Operator[..., _results__lu_with_info], Protocol):
     def default(self: Tensor, pivot: bool = True, check_errors: bool = True) -> _results__lu_with_info:
         """An older name of ``linalg.lu_factor_ex``."""
 
+class _packet__make_dep_token(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor that stands for the order of steps without results."""
+    @_operator
+    @staticmethod
+    def default(
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A tensor that stands for the order of steps without results."""
+
+class _packet__masked_scale(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, mask: Tensor, scale: float) -> Tensor:
+        """The elements where a mask is 1, times a number."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor, scale: float) -> Tensor:
+        """The elements where a mask is 1, times a number."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor: ...
+
 class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     @overload
     def __call__(
@@ -2559,6 +3107,25 @@ class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, T
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet__new_zeros_with_same_feature_meta(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
+        """Zeros in the form of another tensor, with the first dimensions of this one before it, as many as are said."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
+        """Zeros in the form of another tensor, with the first dimensions of this one before it, as many as are said."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0, out: Tensor) -> Tensor: ...
+
+class _packet__nnpack_available(Operator[..., bool], Protocol):
+    def __call__(cls) -> bool:
+        """False: no kernel of this library is there."""
+    @_operator
+    @staticmethod
+    def default() -> bool:
+        """False: no kernel of this library is there."""
+
 class _packet__pad_circular(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int]) -> Tensor:
         """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
@@ -2624,6 +3191,22 @@ class _packet__prelu_kernel_backward(Operator[..., tuple[Tensor, Tensor]], Proto
     def default(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
 
+class _packet__print(Operator[..., None], Protocol):
+    def __call__(cls, s: str) -> None:
+        """Print a text."""
+    @_operator
+    @staticmethod
+    def default(s: str) -> None:
+        """Print a text."""
+
+class _packet__reshape_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
+        """A copy with other sizes."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """A copy with other sizes."""
+
 class _packet__safe_softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
@@ -2631,6 +3214,14 @@ class _packet__safe_softmax(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
+
+class _packet__saturate_weight_to_fp16(Operator[..., Tensor], Protocol):
+    def __call__(cls, weight: Tensor) -> Tensor:
+        """The elements, brought into the range of float16."""
+    @_operator
+    @staticmethod
+    def default(weight: Tensor) -> Tensor:
+        """The elements, brought into the range of float16."""
 
 class _packet__scaled_dot_product_attention_math(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
@@ -2755,6 +3346,84 @@ class _packet__scaled_dot_product_flash_attention_for_cpu_backward(
     ) -> _results__scaled_dot_product_flash_attention_for_cpu_backward:
         """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
 
+class _packet__slow_conv2d_backward(Operator[..., _results__slow_conv2d_backward], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        output_mask: bool | Sequence[bool],
+    ) -> _results__slow_conv2d_backward:
+        """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def output_mask(
+        grad_output: Tensor,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        output_mask: bool | Sequence[bool],
+    ) -> _results__slow_conv2d_backward:
+        """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def output_mask_out(
+        grad_output: Tensor,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _packet__slow_conv2d_forward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+    ) -> Tensor:
+        """``conv2d``."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        output: Tensor,
+    ) -> Tensor:
+        """``conv2d``."""
+
 class _packet__softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
@@ -2780,6 +3449,188 @@ class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, grad_input: Tensor) -> Tensor:
         """The gradient of ``softmax``'s input, from that of its output and the output."""
+
+class _packet__thnn_differentiable_gru_cell_backward(
+    Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        grad_hy: Tensor,
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        hx: Tensor,
+        input_bias: Tensor | None,
+        hidden_bias: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """``_thnn_fused_gru_cell_backward`` from the gates themselves, so that it has gradients."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_hy: Tensor,
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        hx: Tensor,
+        input_bias: Tensor | None,
+        hidden_bias: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """``_thnn_fused_gru_cell_backward`` from the gates themselves, so that it has gradients."""
+
+class _packet__thnn_differentiable_lstm_cell_backward(
+    Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        grad_hy: Tensor | None,
+        grad_cy: Tensor | None,
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        input_bias: Tensor | None,
+        hidden_bias: Tensor | None,
+        cx: Tensor,
+        cy: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """``_thnn_fused_lstm_cell_backward`` from the gates themselves, so that it has gradients."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_hy: Tensor | None,
+        grad_cy: Tensor | None,
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        input_bias: Tensor | None,
+        hidden_bias: Tensor | None,
+        cx: Tensor,
+        cy: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """``_thnn_fused_lstm_cell_backward`` from the gates themselves, so that it has gradients."""
+
+class _packet__thnn_fused_gru_cell(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        hx: Tensor,
+        input_bias: Tensor | None = None,
+        hidden_bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """``gru_cell`` from its gates: the state, and what the gates came to."""
+    @_operator
+    @staticmethod
+    def default(
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        hx: Tensor,
+        input_bias: Tensor | None = None,
+        hidden_bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """``gru_cell`` from its gates: the state, and what the gates came to."""
+    @_operator
+    @staticmethod
+    def out(
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        hx: Tensor,
+        input_bias: Tensor | None = None,
+        hidden_bias: Tensor | None = None,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet__thnn_fused_gru_cell_backward(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, grad_hy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of ``_thnn_fused_gru_cell``: of both gates, the state and, where there are some, both biases."""
+    @_operator
+    @staticmethod
+    def default(grad_hy: Tensor, workspace: Tensor, has_bias: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of ``_thnn_fused_gru_cell``: of both gates, the state and, where there are some, both biases."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_hy: Tensor,
+        workspace: Tensor,
+        has_bias: bool,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+        out4: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]: ...
+
+class _packet__thnn_fused_lstm_cell(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        cx: Tensor,
+        input_bias: Tensor | None = None,
+        hidden_bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``lstm_cell`` from its gates: the state, the memory, and what the gates came to."""
+    @_operator
+    @staticmethod
+    def default(
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        cx: Tensor,
+        input_bias: Tensor | None = None,
+        hidden_bias: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``lstm_cell`` from its gates: the state, the memory, and what the gates came to."""
+    @_operator
+    @staticmethod
+    def out(
+        input_gates: Tensor,
+        hidden_gates: Tensor,
+        cx: Tensor,
+        input_bias: Tensor | None = None,
+        hidden_bias: Tensor | None = None,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _packet__thnn_fused_lstm_cell_backward(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of ``_thnn_fused_lstm_cell``: of both gates, the memory and both biases."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of ``_thnn_fused_lstm_cell``: of both gates, the memory and both biases."""
+
+class _packet__thnn_fused_lstm_cell_backward_impl(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_thnn_fused_lstm_cell``: of the gates, the memory and, where there is one, a bias."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_thnn_fused_lstm_cell``: of the gates, the memory and, where there is one, a bias."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_hy: Tensor | None,
+        grad_cy: Tensor | None,
+        cx: Tensor,
+        cy: Tensor,
+        workspace: Tensor,
+        has_bias: bool,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet__to_copy(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3091,6 +3942,70 @@ class _packet__upsample_nearest_exact3d_backward(Operator[..., Tensor], Protocol
         grad_input: Tensor,
     ) -> Tensor:
         """The gradient of what got another size."""
+
+class _packet__use_cudnn_ctc_loss(Operator[..., bool], Protocol):
+    @overload
+    def __call__(
+        cls,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int,
+    ) -> bool:
+        """False: no kernel of this library is there."""
+    @overload
+    def __call__(
+        cls, log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: int
+    ) -> bool: ...
+    @_operator
+    @staticmethod
+    def default(
+        log_probs: _Tensor, targets: _Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
+    ) -> bool:
+        """False: no kernel of this library is there."""
+    @_operator
+    @staticmethod
+    def Tensor(
+        log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: int
+    ) -> bool:
+        """False: no kernel of this library is there."""
+
+class _packet__use_cudnn_rnn_flatten_weight(Operator[..., bool], Protocol):
+    def __call__(cls) -> bool:
+        """False: no kernel of this library is there."""
+    @_operator
+    @staticmethod
+    def default() -> bool:
+        """False: no kernel of this library is there."""
+
+class _packet__use_miopen_ctc_loss(Operator[..., bool], Protocol):
+    @overload
+    def __call__(
+        cls,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int,
+    ) -> bool:
+        """False: no kernel of this library is there."""
+    @overload
+    def __call__(
+        cls, log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: int
+    ) -> bool: ...
+    @_operator
+    @staticmethod
+    def default(
+        log_probs: _Tensor, targets: _Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
+    ) -> bool:
+        """False: no kernel of this library is there."""
+    @_operator
+    @staticmethod
+    def Tensor(
+        log_probs: _Tensor, targets: _Tensor, input_lengths: _Tensor, target_lengths: _Tensor, blank: int
+    ) -> bool:
+        """False: no kernel of this library is there."""
 
 class _packet__version(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
@@ -4447,6 +5362,139 @@ class _packet_batch_norm(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
 
+class _packet_batch_norm_backward_elemt(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        sum_dy: Tensor,
+        sum_dy_xmu: Tensor,
+        count: Tensor,
+    ) -> Tensor:
+        """The gradient of the input, from sums over all devices and the numbers of elements on each."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        sum_dy: Tensor,
+        sum_dy_xmu: Tensor,
+        count: Tensor,
+    ) -> Tensor:
+        """The gradient of the input, from sums over all devices and the numbers of elements on each."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        sum_dy: Tensor,
+        sum_dy_xmu: Tensor,
+        count: Tensor,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet_batch_norm_backward_reduce(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        input_g: bool,
+        weight_g: bool,
+        bias_g: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sums of gradients over each channel, also of these times what lies above the mean; then the gradients
+        of weight and bias.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        input_g: bool,
+        weight_g: bool,
+        bias_g: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sums of gradients over each channel, also of these times what lies above the mean; then the gradients
+        of weight and bias.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        weight: Tensor | None,
+        input_g: bool,
+        weight_g: bool,
+        bias_g: bool,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+        out3: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _packet_batch_norm_elemt(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        mean: Tensor,
+        invstd: Tensor,
+        eps: float,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
+    ) -> Tensor:
+        """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        mean: Tensor,
+        invstd: Tensor,
+        eps: float,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
+
+class _packet_batch_norm_stats(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        """The mean and 1 / deviation of each channel."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        """The mean and 1 / deviation of each channel."""
+    @_operator
+    @staticmethod
+    def out(input: Tensor, eps: float, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]: ...
+
 class _packet_batch_norm_update_stats(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
@@ -5740,6 +6788,65 @@ class _packet_conv3d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``conv3d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
 
+class _packet_conv_depthwise3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+    ) -> Tensor:
+        """``conv3d`` of each channel for itself."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+    ) -> Tensor:
+        """``conv3d`` of each channel for itself."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet_conv_tbc(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+        """``conv1d`` of sequences laid out as (time, batch, channels), with a weight of (length, channels, outputs)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+        """``conv1d`` of sequences laid out as (time, batch, channels), with a weight of (length, channels, outputs)."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0, *, out: Tensor) -> Tensor: ...
+
+class _packet_conv_tbc_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``conv_tbc``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``conv_tbc``."""
+
 class _packet_conv_transpose1d(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -6152,6 +7259,14 @@ class _packet_cross_entropy_loss(Operator[..., Tensor], Protocol):
         label_smoothing: float = 0.0,
     ) -> Tensor:
         """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
+
+class _packet_cudnn_is_acceptable(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor) -> bool:
+        """False: no kernel of this library is there."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """False: no kernel of this library is there."""
 
 class _packet_cummax(Operator[..., _results_cummax], Protocol):
     def __call__(
@@ -7243,6 +8358,94 @@ class _packet_eye(Operator[..., Tensor], Protocol):
     def m_out(n: int, m: int, *, out: Tensor) -> Tensor:
         """``eye`` into a given tensor."""
 
+class _packet_fake_quantize_per_channel_affine(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+    ) -> Tensor:
+        """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int) -> Tensor:
+        """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
+
+class _packet_fake_quantize_per_channel_affine_cachemask(
+    Operator[..., _results_fake_quantize_per_channel_affine_cachemask], Protocol
+):
+    def __call__(
+        cls, self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+    ) -> _results_fake_quantize_per_channel_affine_cachemask:
+        """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+    ) -> _results_fake_quantize_per_channel_affine_cachemask:
+        """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        axis: int,
+        quant_min: int,
+        quant_max: int,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet_fake_quantize_per_channel_affine_cachemask_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, mask: Tensor) -> Tensor:
+        """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, mask: Tensor) -> Tensor:
+        """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
+
+class _packet_fake_quantize_per_tensor_affine(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int) -> Tensor:
+        """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
+    @overload
+    def __call__(cls, self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tensor:
+        """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tensor:
+        """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
+    @_operator
+    @staticmethod
+    def tensor_qparams(self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int) -> Tensor:
+        """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
+
+class _packet_fake_quantize_per_tensor_affine_cachemask(
+    Operator[..., _results_fake_quantize_per_tensor_affine_cachemask], Protocol
+):
+    def __call__(
+        cls, self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+    ) -> _results_fake_quantize_per_tensor_affine_cachemask:
+        """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+    ) -> _results_fake_quantize_per_tensor_affine_cachemask:
+        """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int, *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet_fake_quantize_per_tensor_affine_cachemask_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, mask: Tensor) -> Tensor:
+        """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, mask: Tensor) -> Tensor:
+        """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
+
 class _packet_feature_alpha_dropout(Operator[..., Tensor], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
         """``alpha_dropout`` of whole features, the second dimension."""
@@ -8095,6 +9298,20 @@ class _packet_frexp(Operator[..., _results_frexp], Protocol):
     def Tensor_out(self: _Tensor, *, mantissa: _Tensor, exponent: _Tensor) -> _results_frexp:
         """``frexp`` into given tensors."""
 
+class _packet_frobenius_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The root of the sum of squares along dimensions."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The root of the sum of squares along dimensions."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The root of the sum of squares along dimensions."""
+
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -8304,6 +9521,14 @@ class _packet_ger(Operator[..., Tensor], Protocol):
     def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
         """``ger`` into a given tensor."""
 
+class _packet_get_device(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """The number of the device; -1 for the CPU."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """The number of the device; -1 for the CPU."""
+
 class _packet_glu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
         """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
@@ -8510,6 +9735,53 @@ class _packet_group_norm(Operator[..., Tensor], Protocol):
         cudnn_enabled: bool = True,
     ) -> Tensor:
         """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+
+class _packet_gru(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Layers of gated recurrent units over sequences: what they give, and their last states."""
+    @_operator
+    @staticmethod
+    def input(
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Layers of gated recurrent units over sequences: what they give, and their last states."""
+
+class _packet_gru_cell(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        """The next state of a gated recurrent unit (Cho et al. 2014)."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        """The next state of a gated recurrent unit (Cho et al. 2014)."""
 
 class _packet_gt(Operator[..., Tensor], Protocol):
     @overload
@@ -9489,6 +10761,14 @@ class _packet_is_signed(Operator[..., bool], Protocol):
     def default(self: Tensor) -> bool:
         """Whether the elements may be negative."""
 
+class _packet_is_vulkan_available(Operator[..., bool], Protocol):
+    def __call__(cls) -> bool:
+        """False: no kernel of this backend is there."""
+    @_operator
+    @staticmethod
+    def default() -> bool:
+        """False: no kernel of this backend is there."""
+
 class _packet_isclose(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
@@ -10116,6 +11396,17 @@ class _packet_lgamma_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """The logarithm of the gamma function's magnitude."""
 
+class _packet_lift(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The tensor itself, which transforms take as one of theirs."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor itself, which transforms take as one of theirs."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet_lift_fresh(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
@@ -10132,6 +11423,29 @@ class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet_linalg__powsum(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum of the magnitudes' ``ord``-th powers."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum of the magnitudes' ``ord``-th powers."""
 
 class _packet_linalg_cholesky(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
@@ -10200,6 +11514,30 @@ class _packet_linalg_cholesky_ex(Operator[..., _results_linalg_cholesky_ex], Pro
         Returns:
             The factors, and int32 (...), see ``CheckedFactor``.
         """
+
+class _packet_linalg_cond(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, p: Scalar | None = None, *, out: Tensor | None = None) -> Tensor:
+        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    @overload
+    def __call__(cls, self: Tensor, p: str, *, out: Tensor | None = None) -> Tensor:
+        """The condition numbers of matrices by the norm "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: Scalar | None = None) -> Tensor:
+        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
+        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    @_operator
+    @staticmethod
+    def p_str(self: Tensor, p: str) -> Tensor:
+        """The condition numbers of matrices by the norm "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
+        """The condition numbers of matrices by the norm "fro" or "nuc"."""
 
 class _packet_linalg_cross(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -10448,6 +11786,173 @@ class _packet_linalg_matrix_exp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
+class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names.
+
+        2 is the largest singular value, 1 the largest sum of magnitudes in a
+        column, ``inf`` in a row; negative ones are the smallest.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+        values.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, ord: Scalar, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names.
+
+        2 is the largest singular value, 1 the largest sum of magnitudes in a
+        column, ``inf`` in a row; negative ones are the smallest.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names.
+
+        2 is the largest singular value, 1 the largest sum of magnitudes in a
+        column, ``inf`` in a row; negative ones are the smallest.
+        """
+    @_operator
+    @staticmethod
+    def str_ord(
+        self: Tensor,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+        values.
+        """
+    @_operator
+    @staticmethod
+    def str_ord_out(
+        self: Tensor,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+        values.
+        """
+
+class _packet_linalg_matrix_power(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int) -> Tensor:
+        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+
+class _packet_linalg_matrix_rank(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        *,
+        atol: Tensor | None = None,
+        rtol: Tensor | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The ranks of matrices, see ``linalg.pinv``."""
+    @overload
+    def __call__(cls, input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The ranks of matrices, with the same tolerances for all."""
+    @overload
+    def __call__(cls, self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor(
+        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The ranks of matrices, see ``linalg.pinv``."""
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor_out(
+        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor:
+        """The ranks of matrices, see ``linalg.pinv``."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The ranks of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float_out(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor:
+        """The ranks of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    @_operator
+    @staticmethod
+    def tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+    @_operator
+    @staticmethod
+    def out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+
 class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The product of several matrices, in the order that takes the fewest multiplications.
@@ -10471,6 +11976,178 @@ class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
         Args:
             tensors: matrices; the first one and the last one may be vectors.
         """
+
+class _packet_linalg_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: Scalar | None = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of vectors or of matrices.
+
+        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+        neither ``ord`` nor ``dim`` is given.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: str,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        ord: Scalar | None = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The norm of vectors or of matrices.
+
+        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+        neither ``ord`` nor ``dim`` is given.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        ord: Scalar | None = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of vectors or of matrices.
+
+        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+        neither ``ord`` nor ``dim`` is given.
+        """
+    @_operator
+    @staticmethod
+    def ord_str(
+        self: Tensor,
+        ord: str,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def ord_str_out(
+        self: Tensor,
+        ord: str,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+
+class _packet_linalg_pinv(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        atol: Tensor | None = None,
+        rtol: Tensor | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The pseudo-inverses of matrices (Moore and Penrose).
+
+        Args:
+            self: (..., m, n).
+            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+            hermitian: whether the matrices are, so that eigenvalues do.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The pseudo-inverses of matrices, with the same tolerances for all."""
+    @overload
+    def __call__(cls, self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
+    @overload
+    def __call__(cls, self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor(
+        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The pseudo-inverses of matrices (Moore and Penrose).
+
+        Args:
+            self: (..., m, n).
+            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+            hermitian: whether the matrices are, so that eigenvalues do.
+        """
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor_out(
+        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor:
+        """The pseudo-inverses of matrices (Moore and Penrose).
+
+        Args:
+            self: (..., m, n).
+            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+            hermitian: whether the matrices are, so that eigenvalues do.
+        """
+    @_operator
+    @staticmethod
+    def atol_rtol_float(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The pseudo-inverses of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float_out(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor:
+        """The pseudo-inverses of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    @_operator
+    @staticmethod
+    def rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
+    @_operator
+    @staticmethod
+    def out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
 
 class _packet_linalg_qr(Operator[..., _results_linalg_qr], Protocol):
     def __call__(
@@ -11347,6 +13024,58 @@ class _packet_logsumexp(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
 
+class _packet_lstm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Sequence[Tensor],
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+    @_operator
+    @staticmethod
+    def input(
+        input: Tensor,
+        hx: Sequence[Tensor],
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+
+class _packet_lstm_cell(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Sequence[Tensor],
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        hx: Sequence[Tensor],
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
+
 class _packet_lt(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -11599,6 +13328,18 @@ class _packet_matrix_exp_backward(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, grad: Tensor) -> Tensor:
         """The gradient of ``matrix_exp``."""
+
+class _packet_matrix_power(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+        """``linalg.matrix_power``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int) -> Tensor:
+        """``linalg.matrix_power``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+        """``linalg.matrix_power``."""
 
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
@@ -13540,6 +15281,14 @@ class _packet_norm(Operator[..., Tensor], Protocol):
     def ScalarOpt_dtype_out(self: Tensor, p: _Scalar | None, *, dtype: DType, out: Tensor) -> Tensor:
         """The norm of all elements, which become ``dtype`` first."""
 
+class _packet_norm_except_dim(Operator[..., Tensor], Protocol):
+    def __call__(cls, v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+        """The norms of all that belongs to each position along a dimension; of everything for -1."""
+    @_operator
+    @staticmethod
+    def default(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+        """The norms of all that belongs to each position along a dimension; of everything for -1."""
+
 class _packet_normal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -13677,6 +15426,32 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
+
+class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The sum of the singular values of matrices in two dimensions."""
+    @overload
+    def __call__(cls, self: Tensor, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The sum of the singular values of matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, keepdim: bool = False) -> Tensor:
+        """The sum of the singular values of matrices."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The sum of the singular values of matrices."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The sum of the singular values of matrices in two dimensions."""
+    @_operator
+    @staticmethod
+    def dim_out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The sum of the singular values of matrices in two dimensions."""
 
 class _packet_numel(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
@@ -13864,6 +15639,14 @@ class _packet_pin_memory(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+
+class _packet_pinverse(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, rcond: float = 1e-15) -> Tensor:
+        """The pseudo-inverses of matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, rcond: float = 1e-15) -> Tensor:
+        """The pseudo-inverses of matrices."""
 
 class _packet_pixel_shuffle(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, upscale_factor: int) -> Tensor:
@@ -15378,6 +17161,100 @@ class _packet_rms_norm(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The last dimensions divided by the root of their mean square, times ``weight``."""
 
+class _packet_rnn_relu(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Layers of an Elman network whose function is ``relu`` over sequences: what they give, and their last states."""
+    @_operator
+    @staticmethod
+    def input(
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Layers of an Elman network whose function is ``relu`` over sequences: what they give, and their last states."""
+
+class _packet_rnn_relu_cell(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        """The next state of an Elman network whose function is ``relu``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        """The next state of an Elman network whose function is ``relu``."""
+
+class _packet_rnn_tanh(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Layers of an Elman network over sequences: what they give, and their last states."""
+    @_operator
+    @staticmethod
+    def input(
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Layers of an Elman network over sequences: what they give, and their last states."""
+
+class _packet_rnn_tanh_cell(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        """The next state of an Elman network."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        """The next state of an Elman network."""
+
 class _packet_roll(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
@@ -16329,6 +18206,246 @@ class _packet_slogdet(Operator[..., _results_slogdet], Protocol):
     @staticmethod
     def out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> _results_slogdet:
         """``slogdet`` into given tensors."""
+
+class _packet_slow_conv3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv3d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+    ) -> Tensor:
+        """``conv3d``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``conv3d``."""
+
+class _packet_slow_conv3d_forward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv3d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+    ) -> Tensor:
+        """``conv3d``."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None,
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        output: Tensor,
+    ) -> Tensor:
+        """``conv3d``."""
+
+class _packet_slow_conv_dilated2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """``conv2d`` with a dilation."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """``conv2d`` with a dilation."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet_slow_conv_dilated3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """``conv3d`` with a dilation."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """``conv3d`` with a dilation."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet_slow_conv_transpose2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv_transpose2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """``conv_transpose2d``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``conv_transpose2d``."""
+
+class _packet_slow_conv_transpose3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv_transpose3d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """``conv_transpose3d``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``conv_transpose3d``."""
 
 class _packet_smooth_l1_loss(Operator[..., Tensor], Protocol):
     def __call__(
@@ -17943,6 +20060,22 @@ class _packet_swapdims_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
         """``transpose_``, by another name."""
 
+class _packet_sym_constrain_range(Operator[..., None], Protocol):
+    def __call__(cls, size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+        """Raise an error unless a number lies between two others."""
+    @_operator
+    @staticmethod
+    def default(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+        """Raise an error unless a number lies between two others."""
+
+class _packet_sym_constrain_range_for_size(Operator[..., None], Protocol):
+    def __call__(cls, size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+        """``sym_constrain_range`` of what is a size: not below 0."""
+    @_operator
+    @staticmethod
+    def default(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+        """``sym_constrain_range`` of what is a size: not below 0."""
+
 class _packet_sym_is_contiguous(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
         """Whether the elements lie in memory without gaps, in the order of a format."""
@@ -18126,6 +20259,44 @@ class _packet_tensordot(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int], *, out: Tensor) -> Tensor:
         """``tensordot`` into a given tensor of the same dtype."""
+
+class _packet_thnn_conv2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``conv2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+    ) -> Tensor:
+        """``conv2d``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``conv2d``."""
 
 class _packet_threshold(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -19817,15 +21988,33 @@ __rshift__: _packet___rshift__
 __xor__: _packet___xor__
 _adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
 _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
+_assert_async: _packet__assert_async
+_assert_scalar: _packet__assert_scalar
+_assert_tensor_metadata: _packet__assert_tensor_metadata
 _batch_norm_impl_index: _packet__batch_norm_impl_index
+_cast_Byte: _packet__cast_Byte
+_cast_Char: _packet__cast_Char
+_cast_Double: _packet__cast_Double
+_cast_Float: _packet__cast_Float
+_cast_Half: _packet__cast_Half
+_cast_Int: _packet__cast_Int
+_cast_Long: _packet__cast_Long
+_cast_Short: _packet__cast_Short
 _conj_physical: _packet__conj_physical
 _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
+_debug_has_internal_overlap: _packet__debug_has_internal_overlap
+_dim_arange: _packet__dim_arange
 _embedding_bag: _packet__embedding_bag
 _embedding_bag_forward_only: _packet__embedding_bag_forward_only
 _euclidean_dist: _packet__euclidean_dist
+_fake_quantize_learnable_per_channel_affine: _packet__fake_quantize_learnable_per_channel_affine
+_fake_quantize_learnable_per_tensor_affine: _packet__fake_quantize_learnable_per_tensor_affine
+_fake_quantize_per_tensor_affine_cachemask_tensor_qparams: (
+    _packet__fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+)
 _fft_c2c: _packet__fft_c2c
 _fft_c2r: _packet__fft_c2r
 _fft_r2c: _packet__fft_r2c
@@ -19920,8 +22109,17 @@ _foreach_tanh_: _packet__foreach_tanh_
 _foreach_trunc: _packet__foreach_trunc
 _foreach_trunc_: _packet__foreach_trunc_
 _foreach_zero_: _packet__foreach_zero_
+_functional_assert_async: _packet__functional_assert_async
+_functional_assert_scalar: _packet__functional_assert_scalar
+_functional_sym_constrain_range: _packet__functional_sym_constrain_range
+_functional_sym_constrain_range_for_size: _packet__functional_sym_constrain_range_for_size
 _fused_rms_norm: _packet__fused_rms_norm
+_has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
 _index_put_impl_: _packet__index_put_impl_
+_is_all_true: _packet__is_all_true
+_is_any_true: _packet__is_any_true
+_is_zerotensor: _packet__is_zerotensor
+_lazy_clone: _packet__lazy_clone
 _linalg_check_errors: _packet__linalg_check_errors
 _linalg_det: _packet__linalg_det
 _linalg_eigh: _packet__linalg_eigh
@@ -19932,11 +22130,16 @@ _log_softmax: _packet__log_softmax
 _log_softmax_backward_data: _packet__log_softmax_backward_data
 _logcumsumexp: _packet__logcumsumexp
 _lu_with_info: _packet__lu_with_info
+_make_dep_token: _packet__make_dep_token
+_masked_scale: _packet__masked_scale
 _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
+_nnpack_available: _packet__nnpack_available
 _pin_memory: _packet__pin_memory
 _prelu_kernel: _packet__prelu_kernel
+_print: _packet__print
 _safe_softmax: _packet__safe_softmax
+_saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
 _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
 _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
 _softmax: _packet__softmax
@@ -19945,6 +22148,9 @@ _unique: _packet__unique
 _unique2: _packet__unique2
 _unsafe_index: _packet__unsafe_index
 _unsafe_index_put: _packet__unsafe_index_put
+_use_cudnn_ctc_loss: _packet__use_cudnn_ctc_loss
+_use_cudnn_rnn_flatten_weight: _packet__use_cudnn_rnn_flatten_weight
+_use_miopen_ctc_loss: _packet__use_miopen_ctc_loss
 abs: _packet_abs
 abs_: _packet_abs_
 absolute: _packet_absolute
@@ -20010,6 +22216,10 @@ avg_pool1d: _packet_avg_pool1d
 baddbmm: _packet_baddbmm
 bartlett_window: _packet_bartlett_window
 batch_norm: _packet_batch_norm
+batch_norm_backward_elemt: _packet_batch_norm_backward_elemt
+batch_norm_backward_reduce: _packet_batch_norm_backward_reduce
+batch_norm_elemt: _packet_batch_norm_elemt
+batch_norm_stats: _packet_batch_norm_stats
 batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
 bilinear: _packet_bilinear
@@ -20062,6 +22272,7 @@ constant_pad_nd: _packet_constant_pad_nd
 conv1d: _packet_conv1d
 conv2d: _packet_conv2d
 conv3d: _packet_conv3d
+conv_tbc: _packet_conv_tbc
 conv_transpose1d: _packet_conv_transpose1d
 conv_transpose2d: _packet_conv_transpose2d
 conv_transpose3d: _packet_conv_transpose3d
@@ -20077,6 +22288,7 @@ cosine_similarity: _packet_cosine_similarity
 count_nonzero: _packet_count_nonzero
 cov: _packet_cov
 cross: _packet_cross
+cudnn_is_acceptable: _packet_cudnn_is_acceptable
 cummax: _packet_cummax
 cummin: _packet_cummin
 cumprod: _packet_cumprod
@@ -20126,6 +22338,8 @@ expand_copy: _packet_expand_copy
 expm1: _packet_expm1
 expm1_: _packet_expm1_
 eye: _packet_eye
+fake_quantize_per_channel_affine: _packet_fake_quantize_per_channel_affine
+fake_quantize_per_tensor_affine: _packet_fake_quantize_per_tensor_affine
 feature_alpha_dropout: _packet_feature_alpha_dropout
 feature_alpha_dropout_: _packet_feature_alpha_dropout_
 feature_dropout: _packet_feature_dropout
@@ -20148,6 +22362,7 @@ fmod: _packet_fmod
 frac: _packet_frac
 frac_: _packet_frac_
 frexp: _packet_frexp
+frobenius_norm: _packet_frobenius_norm
 full: _packet_full
 full_like: _packet_full_like
 gather: _packet_gather
@@ -20161,6 +22376,8 @@ grid_sampler: _packet_grid_sampler
 grid_sampler_2d: _packet_grid_sampler_2d
 grid_sampler_3d: _packet_grid_sampler_3d
 group_norm: _packet_group_norm
+gru: _packet_gru
+gru_cell: _packet_gru_cell
 gt: _packet_gt
 hamming_window: _packet_hamming_window
 hann_window: _packet_hann_window
@@ -20195,6 +22412,7 @@ is_neg: _packet_is_neg
 is_nonzero: _packet_is_nonzero
 is_same_size: _packet_is_same_size
 is_signed: _packet_is_signed
+is_vulkan_available: _packet_is_vulkan_available
 isclose: _packet_isclose
 isfinite: _packet_isfinite
 isin: _packet_isin
@@ -20240,6 +22458,8 @@ logit: _packet_logit
 logit_: _packet_logit_
 logspace: _packet_logspace
 logsumexp: _packet_logsumexp
+lstm: _packet_lstm
+lstm_cell: _packet_lstm_cell
 lt: _packet_lt
 lu_solve: _packet_lu_solve
 lu_unpack: _packet_lu_unpack
@@ -20249,6 +22469,7 @@ masked_scatter: _packet_masked_scatter
 masked_select: _packet_masked_select
 matmul: _packet_matmul
 matrix_exp: _packet_matrix_exp
+matrix_power: _packet_matrix_power
 max: _packet_max
 max_pool1d: _packet_max_pool1d
 max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -20290,8 +22511,10 @@ negative_: _packet_negative_
 nextafter: _packet_nextafter
 nonzero: _packet_nonzero
 norm: _packet_norm
+norm_except_dim: _packet_norm_except_dim
 normal: _packet_normal
 not_equal: _packet_not_equal
+nuclear_norm: _packet_nuclear_norm
 ones: _packet_ones
 ones_like: _packet_ones_like
 outer: _packet_outer
@@ -20299,6 +22522,7 @@ pairwise_distance: _packet_pairwise_distance
 pdist: _packet_pdist
 permute: _packet_permute
 permute_copy: _packet_permute_copy
+pinverse: _packet_pinverse
 pixel_shuffle: _packet_pixel_shuffle
 pixel_unshuffle: _packet_pixel_unshuffle
 poisson_nll_loss: _packet_poisson_nll_loss
@@ -20336,6 +22560,10 @@ resolve_conj: _packet_resolve_conj
 resolve_neg: _packet_resolve_neg
 result_type: _packet_result_type
 rms_norm: _packet_rms_norm
+rnn_relu: _packet_rnn_relu
+rnn_relu_cell: _packet_rnn_relu_cell
+rnn_tanh: _packet_rnn_tanh
+rnn_tanh_cell: _packet_rnn_tanh_cell
 roll: _packet_roll
 rot90: _packet_rot90
 round: _packet_round
@@ -20391,6 +22619,8 @@ subtract: _packet_subtract
 sum: _packet_sum
 swapaxes: _packet_swapaxes
 swapdims: _packet_swapdims
+sym_constrain_range: _packet_sym_constrain_range
+sym_constrain_range_for_size: _packet_sym_constrain_range_for_size
 t: _packet_t
 t_copy: _packet_t_copy
 take: _packet_take
@@ -20496,8 +22726,10 @@ class _module_fft:
 fft: _module_fft
 
 class _module_linalg:
+    _powsum: _packet_linalg__powsum
     cholesky: _packet_linalg_cholesky
     cholesky_ex: _packet_linalg_cholesky_ex
+    cond: _packet_linalg_cond
     cross: _packet_linalg_cross
     det: _packet_linalg_det
     diagonal: _packet_linalg_diagonal
@@ -20505,8 +22737,10 @@ class _module_linalg:
     eigvalsh: _packet_linalg_eigvalsh
     inv: _packet_linalg_inv
     inv_ex: _packet_linalg_inv_ex
+    linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
+    linalg_cond: _packet_linalg_cond
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
@@ -20520,7 +22754,12 @@ class _module_linalg:
     linalg_lu_solve: _packet_linalg_lu_solve
     linalg_matmul: _packet_linalg_matmul
     linalg_matrix_exp: _packet_linalg_matrix_exp
+    linalg_matrix_norm: _packet_linalg_matrix_norm
+    linalg_matrix_power: _packet_linalg_matrix_power
+    linalg_matrix_rank: _packet_linalg_matrix_rank
     linalg_multi_dot: _packet_linalg_multi_dot
+    linalg_norm: _packet_linalg_norm
+    linalg_pinv: _packet_linalg_pinv
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -20539,7 +22778,12 @@ class _module_linalg:
     lu_solve: _packet_linalg_lu_solve
     matmul: _packet_linalg_matmul
     matrix_exp: _packet_linalg_matrix_exp
+    matrix_norm: _packet_linalg_matrix_norm
+    matrix_power: _packet_linalg_matrix_power
+    matrix_rank: _packet_linalg_matrix_rank
     multi_dot: _packet_linalg_multi_dot
+    norm: _packet_linalg_norm
+    pinv: _packet_linalg_pinv
     qr: _packet_linalg_qr
     slogdet: _packet_linalg_slogdet
     solve: _packet_linalg_solve
@@ -20694,21 +22938,45 @@ class _namespace_aten:
     _adaptive_avg_pool2d_backward: _packet__adaptive_avg_pool2d_backward
     _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
     _adaptive_avg_pool3d_backward: _packet__adaptive_avg_pool3d_backward
+    _assert_async: _packet__assert_async
+    _assert_scalar: _packet__assert_scalar
+    _assert_tensor_metadata: _packet__assert_tensor_metadata
     _batch_norm_impl_index: _packet__batch_norm_impl_index
+    _batch_norm_impl_index_backward: _packet__batch_norm_impl_index_backward
+    _batch_norm_no_update: _packet__batch_norm_no_update
+    _batch_norm_with_update: _packet__batch_norm_with_update
+    _cast_Byte: _packet__cast_Byte
+    _cast_Char: _packet__cast_Char
+    _cast_Double: _packet__cast_Double
+    _cast_Float: _packet__cast_Float
+    _cast_Half: _packet__cast_Half
+    _cast_Int: _packet__cast_Int
+    _cast_Long: _packet__cast_Long
+    _cast_Short: _packet__cast_Short
     _cdist_backward: _packet__cdist_backward
     _cdist_forward: _packet__cdist_forward
     _cholesky_solve_helper: _packet__cholesky_solve_helper
     _conj_physical: _packet__conj_physical
+    _conv_depthwise2d: _packet__conv_depthwise2d
     _convolution: _packet__convolution
     _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
+    _debug_has_internal_overlap: _packet__debug_has_internal_overlap
+    _dim_arange: _packet__dim_arange
     _embedding_bag: _packet__embedding_bag
     _embedding_bag_backward: _packet__embedding_bag_backward
     _embedding_bag_dense_backward: _packet__embedding_bag_dense_backward
     _embedding_bag_forward_only: _packet__embedding_bag_forward_only
     _embedding_bag_per_sample_weights_backward: _packet__embedding_bag_per_sample_weights_backward
     _euclidean_dist: _packet__euclidean_dist
+    _fake_quantize_learnable_per_channel_affine: _packet__fake_quantize_learnable_per_channel_affine
+    _fake_quantize_learnable_per_channel_affine_backward: _packet__fake_quantize_learnable_per_channel_affine_backward
+    _fake_quantize_learnable_per_tensor_affine: _packet__fake_quantize_learnable_per_tensor_affine
+    _fake_quantize_learnable_per_tensor_affine_backward: _packet__fake_quantize_learnable_per_tensor_affine_backward
+    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams: (
+        _packet__fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+    )
     _fft_c2c: _packet__fft_c2c
     _fft_c2r: _packet__fft_c2r
     _fft_r2c: _packet__fft_r2c
@@ -20805,9 +23073,19 @@ class _namespace_aten:
     _foreach_trunc_: _packet__foreach_trunc_
     _foreach_zero: _packet__foreach_zero
     _foreach_zero_: _packet__foreach_zero_
+    _functional_assert_async: _packet__functional_assert_async
+    _functional_assert_scalar: _packet__functional_assert_scalar
+    _functional_sym_constrain_range: _packet__functional_sym_constrain_range
+    _functional_sym_constrain_range_for_size: _packet__functional_sym_constrain_range_for_size
     _fused_rms_norm: _packet__fused_rms_norm
+    _has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
+    _has_same_storage_numel: _packet__has_same_storage_numel
     _index_put_impl: _packet__index_put_impl
     _index_put_impl_: _packet__index_put_impl_
+    _is_all_true: _packet__is_all_true
+    _is_any_true: _packet__is_any_true
+    _is_zerotensor: _packet__is_zerotensor
+    _lazy_clone: _packet__lazy_clone
     _linalg_check_errors: _packet__linalg_check_errors
     _linalg_det: _packet__linalg_det
     _linalg_eigh: _packet__linalg_eigh
@@ -20819,8 +23097,12 @@ class _namespace_aten:
     _log_softmax_backward_data: _packet__log_softmax_backward_data
     _logcumsumexp: _packet__logcumsumexp
     _lu_with_info: _packet__lu_with_info
+    _make_dep_token: _packet__make_dep_token
+    _masked_scale: _packet__masked_scale
     _native_batch_norm_legit: _packet__native_batch_norm_legit
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
+    _new_zeros_with_same_feature_meta: _packet__new_zeros_with_same_feature_meta
+    _nnpack_available: _packet__nnpack_available
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
     _pdist_backward: _packet__pdist_backward
@@ -20828,12 +23110,24 @@ class _namespace_aten:
     _pin_memory: _packet__pin_memory
     _prelu_kernel: _packet__prelu_kernel
     _prelu_kernel_backward: _packet__prelu_kernel_backward
+    _print: _packet__print
+    _reshape_copy: _packet__reshape_copy
     _safe_softmax: _packet__safe_softmax
+    _saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
     _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
     _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
     _scaled_dot_product_flash_attention_for_cpu_backward: _packet__scaled_dot_product_flash_attention_for_cpu_backward
+    _slow_conv2d_backward: _packet__slow_conv2d_backward
+    _slow_conv2d_forward: _packet__slow_conv2d_forward
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
+    _thnn_differentiable_gru_cell_backward: _packet__thnn_differentiable_gru_cell_backward
+    _thnn_differentiable_lstm_cell_backward: _packet__thnn_differentiable_lstm_cell_backward
+    _thnn_fused_gru_cell: _packet__thnn_fused_gru_cell
+    _thnn_fused_gru_cell_backward: _packet__thnn_fused_gru_cell_backward
+    _thnn_fused_lstm_cell: _packet__thnn_fused_lstm_cell
+    _thnn_fused_lstm_cell_backward: _packet__thnn_fused_lstm_cell_backward
+    _thnn_fused_lstm_cell_backward_impl: _packet__thnn_fused_lstm_cell_backward_impl
     _to_copy: _packet__to_copy
     _unique: _packet__unique
     _unique2: _packet__unique2
@@ -20846,6 +23140,9 @@ class _namespace_aten:
     _upsample_nearest_exact2d_backward: _packet__upsample_nearest_exact2d_backward
     _upsample_nearest_exact3d: _packet__upsample_nearest_exact3d
     _upsample_nearest_exact3d_backward: _packet__upsample_nearest_exact3d_backward
+    _use_cudnn_ctc_loss: _packet__use_cudnn_ctc_loss
+    _use_cudnn_rnn_flatten_weight: _packet__use_cudnn_rnn_flatten_weight
+    _use_miopen_ctc_loss: _packet__use_miopen_ctc_loss
     _version: _packet__version
     abs: _packet_abs
     abs_: _packet_abs_
@@ -20932,6 +23229,10 @@ class _namespace_aten:
     baddbmm_: _packet_baddbmm_
     bartlett_window: _packet_bartlett_window
     batch_norm: _packet_batch_norm
+    batch_norm_backward_elemt: _packet_batch_norm_backward_elemt
+    batch_norm_backward_reduce: _packet_batch_norm_backward_reduce
+    batch_norm_elemt: _packet_batch_norm_elemt
+    batch_norm_stats: _packet_batch_norm_stats
     batch_norm_update_stats: _packet_batch_norm_update_stats
     bernoulli: _packet_bernoulli
     bernoulli_: _packet_bernoulli_
@@ -20997,6 +23298,9 @@ class _namespace_aten:
     conv1d: _packet_conv1d
     conv2d: _packet_conv2d
     conv3d: _packet_conv3d
+    conv_depthwise3d: _packet_conv_depthwise3d
+    conv_tbc: _packet_conv_tbc
+    conv_tbc_backward: _packet_conv_tbc_backward
     conv_transpose1d: _packet_conv_transpose1d
     conv_transpose2d: _packet_conv_transpose2d
     conv_transpose3d: _packet_conv_transpose3d
@@ -21017,6 +23321,7 @@ class _namespace_aten:
     cov: _packet_cov
     cross: _packet_cross
     cross_entropy_loss: _packet_cross_entropy_loss
+    cudnn_is_acceptable: _packet_cudnn_is_acceptable
     cummax: _packet_cummax
     cummaxmin_backward: _packet_cummaxmin_backward
     cummin: _packet_cummin
@@ -21085,6 +23390,12 @@ class _namespace_aten:
     exponential: _packet_exponential
     exponential_: _packet_exponential_
     eye: _packet_eye
+    fake_quantize_per_channel_affine: _packet_fake_quantize_per_channel_affine
+    fake_quantize_per_channel_affine_cachemask: _packet_fake_quantize_per_channel_affine_cachemask
+    fake_quantize_per_channel_affine_cachemask_backward: _packet_fake_quantize_per_channel_affine_cachemask_backward
+    fake_quantize_per_tensor_affine: _packet_fake_quantize_per_tensor_affine
+    fake_quantize_per_tensor_affine_cachemask: _packet_fake_quantize_per_tensor_affine_cachemask
+    fake_quantize_per_tensor_affine_cachemask_backward: _packet_fake_quantize_per_tensor_affine_cachemask_backward
     feature_alpha_dropout: _packet_feature_alpha_dropout
     feature_alpha_dropout_: _packet_feature_alpha_dropout_
     feature_dropout: _packet_feature_dropout
@@ -21132,6 +23443,7 @@ class _namespace_aten:
     frac: _packet_frac
     frac_: _packet_frac_
     frexp: _packet_frexp
+    frobenius_norm: _packet_frobenius_norm
     full: _packet_full
     full_like: _packet_full_like
     gather: _packet_gather
@@ -21146,6 +23458,7 @@ class _namespace_aten:
     geometric: _packet_geometric
     geometric_: _packet_geometric_
     ger: _packet_ger
+    get_device: _packet_get_device
     glu: _packet_glu
     glu_backward: _packet_glu_backward
     glu_backward_jvp: _packet_glu_backward_jvp
@@ -21158,6 +23471,8 @@ class _namespace_aten:
     grid_sampler_2d: _packet_grid_sampler_2d
     grid_sampler_3d: _packet_grid_sampler_3d
     group_norm: _packet_group_norm
+    gru: _packet_gru
+    gru_cell: _packet_gru_cell
     gt: _packet_gt
     gt_: _packet_gt_
     hamming_window: _packet_hamming_window
@@ -21219,6 +23534,7 @@ class _namespace_aten:
     is_pinned: _packet_is_pinned
     is_same_size: _packet_is_same_size
     is_signed: _packet_is_signed
+    is_vulkan_available: _packet_is_vulkan_available
     isclose: _packet_isclose
     isfinite: _packet_isfinite
     isin: _packet_isin
@@ -21252,10 +23568,13 @@ class _namespace_aten:
     less_equal_: _packet_less_equal_
     lgamma: _packet_lgamma
     lgamma_: _packet_lgamma_
+    lift: _packet_lift
     lift_fresh: _packet_lift_fresh
     lift_fresh_copy: _packet_lift_fresh_copy
+    linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
+    linalg_cond: _packet_linalg_cond
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
@@ -21269,7 +23588,12 @@ class _namespace_aten:
     linalg_lu_solve: _packet_linalg_lu_solve
     linalg_matmul: _packet_linalg_matmul
     linalg_matrix_exp: _packet_linalg_matrix_exp
+    linalg_matrix_norm: _packet_linalg_matrix_norm
+    linalg_matrix_power: _packet_linalg_matrix_power
+    linalg_matrix_rank: _packet_linalg_matrix_rank
     linalg_multi_dot: _packet_linalg_multi_dot
+    linalg_norm: _packet_linalg_norm
+    linalg_pinv: _packet_linalg_pinv
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -21315,6 +23639,8 @@ class _namespace_aten:
     logit_backward: _packet_logit_backward
     logspace: _packet_logspace
     logsumexp: _packet_logsumexp
+    lstm: _packet_lstm
+    lstm_cell: _packet_lstm_cell
     lt: _packet_lt
     lt_: _packet_lt_
     lu_solve: _packet_lu_solve
@@ -21333,6 +23659,7 @@ class _namespace_aten:
     matrix_H: _packet_matrix_H
     matrix_exp: _packet_matrix_exp
     matrix_exp_backward: _packet_matrix_exp_backward
+    matrix_power: _packet_matrix_power
     max: _packet_max
     max_pool1d: _packet_max_pool1d
     max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -21410,11 +23737,13 @@ class _namespace_aten:
     nonzero: _packet_nonzero
     nonzero_numpy: _packet_nonzero_numpy
     norm: _packet_norm
+    norm_except_dim: _packet_norm_except_dim
     normal: _packet_normal
     normal_: _packet_normal_
     normal_functional: _packet_normal_functional
     not_equal: _packet_not_equal
     not_equal_: _packet_not_equal_
+    nuclear_norm: _packet_nuclear_norm
     numel: _packet_numel
     numpy_T: _packet_numpy_T
     one_hot: _packet_one_hot
@@ -21428,6 +23757,7 @@ class _namespace_aten:
     permute: _packet_permute
     permute_copy: _packet_permute_copy
     pin_memory: _packet_pin_memory
+    pinverse: _packet_pinverse
     pixel_shuffle: _packet_pixel_shuffle
     pixel_unshuffle: _packet_pixel_unshuffle
     poisson_nll_loss: _packet_poisson_nll_loss
@@ -21493,6 +23823,10 @@ class _namespace_aten:
     result_type: _packet_result_type
     retains_grad: _packet_retains_grad
     rms_norm: _packet_rms_norm
+    rnn_relu: _packet_rnn_relu
+    rnn_relu_cell: _packet_rnn_relu_cell
+    rnn_tanh: _packet_rnn_tanh
+    rnn_tanh_cell: _packet_rnn_tanh_cell
     roll: _packet_roll
     rot90: _packet_rot90
     round: _packet_round
@@ -21545,6 +23879,12 @@ class _namespace_aten:
     slice_copy: _packet_slice_copy
     slice_scatter: _packet_slice_scatter
     slogdet: _packet_slogdet
+    slow_conv3d: _packet_slow_conv3d
+    slow_conv3d_forward: _packet_slow_conv3d_forward
+    slow_conv_dilated2d: _packet_slow_conv_dilated2d
+    slow_conv_dilated3d: _packet_slow_conv_dilated3d
+    slow_conv_transpose2d: _packet_slow_conv_transpose2d
+    slow_conv_transpose3d: _packet_slow_conv_transpose3d
     smooth_l1_loss: _packet_smooth_l1_loss
     smooth_l1_loss_backward: _packet_smooth_l1_loss_backward
     soft_margin_loss: _packet_soft_margin_loss
@@ -21638,6 +23978,8 @@ class _namespace_aten:
     swapaxes_: _packet_swapaxes_
     swapdims: _packet_swapdims
     swapdims_: _packet_swapdims_
+    sym_constrain_range: _packet_sym_constrain_range
+    sym_constrain_range_for_size: _packet_sym_constrain_range_for_size
     sym_is_contiguous: _packet_sym_is_contiguous
     sym_numel: _packet_sym_numel
     sym_size: _packet_sym_size
@@ -21655,6 +23997,7 @@ class _namespace_aten:
     tanh_backward: _packet_tanh_backward
     tensor_split: _packet_tensor_split
     tensordot: _packet_tensordot
+    thnn_conv2d: _packet_thnn_conv2d
     threshold: _packet_threshold
     threshold_: _packet_threshold_
     threshold_backward: _packet_threshold_backward

@@ -12,6 +12,19 @@ WITHOUT_DIFFERENCES = {
         "the slopes are drawn, and written into what differences would count as an input",
     ),
     "aten::log_sigmoid_backward": "counts its argument buffer as a function of its input, as PyTorch does",
+    **dict.fromkeys(("aten::_cast_Float", "aten::_cast_Half"), "rounds to fewer digits than differences need"),
+    "aten::_batch_norm_impl_index_backward": "as native_batch_norm_backward",
+    **dict.fromkeys(
+        (
+            *(f"aten::fake_quantize_per_{each}_affine" for each in ("tensor", "channel")),
+            *(f"aten::fake_quantize_per_{each}_affine_cachemask" for each in ("tensor", "channel")),
+            *(f"aten::_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel")),
+            *(f"aten::_fake_quantize_learnable_per_{each}_affine_backward" for each in ("tensor", "channel")),
+            "aten::fake_quantize_per_tensor_affine.tensor_qparams",
+            "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+        ),
+        "counts rounding as a function whose slope is 1, as PyTorch does (see tests/torch/test_samples.py)",
+    ),
     "aten::native_batch_norm_backward": "the same of save_mean and save_invstd (see tests/unit/test_gradcheck.py)",
     **dict.fromkeys(
         (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import DType, MemoryFormat, Tensor
+from opdsl.runtime import DType, MemoryFormat, Tensor, has_internal_overlap
 from opdsl.runtime import can_cast as castable
 from opdsl.runtime import promote_types as promoted
 from opdsl.runtime import result_type as common_type
-from opdsl.schema.vocabulary import Scalar, SymBool, SymInt
+from opdsl.runtime.viewing import storage_size
+from opdsl.schema.vocabulary import Name, Scalar, SymBool, SymInt
 
 QUESTION: dict[str, Any] = {
     "variants": "function",
@@ -209,3 +210,110 @@ def can_cast(from_: DType, to: DType) -> bool:
 def promote_types(type1: DType, type2: DType) -> DType:
     """The smallest dtype that holds what both hold."""
     return promoted(type1, type2)
+
+
+@op("aten::get_device", variants="method", device_check="NoCheck", device_guard=False, manual_cpp_binding=True)
+def get_device(self: Tensor) -> int:
+    """The number of the device; -1 for the CPU."""
+    return self.get_device()
+
+
+@op("aten::_is_zerotensor", variants="function, method", device_guard=False, manual_cpp_binding=True)
+def _is_zerotensor(self: Tensor) -> bool:
+    """False: no tensor of this kind stands for zeros without memory."""
+    return False
+
+
+@op("aten::_has_same_storage_numel")
+def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
+    """Whether the memory of two tensors holds as many elements."""
+    ...
+
+
+@_has_same_storage_numel.kernel("CompositeExplicitAutograd")
+def _has_same_storage_numel_kernel(self, other):
+    return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
+
+
+@op("aten::_debug_has_internal_overlap")
+def _debug_has_internal_overlap(self: Tensor) -> int:
+    """Whether elements lie in one place: 0 for no, 1 for yes."""
+    return int(has_internal_overlap(self.geometry))
+
+
+@op("aten::_has_compatible_shallow_copy_type")
+def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Name("from")]) -> bool:
+    """Whether one tensor may take the place of another: they are of one kind."""
+    return type(self) is type(from_)
+
+
+@op("aten::is_vulkan_available")
+def is_vulkan_available() -> bool:
+    """False: no kernel of this backend is there."""
+    return False
+
+
+@op("aten::_nnpack_available")
+def _nnpack_available() -> bool:
+    """False: no kernel of this library is there."""
+    return False
+
+
+@op("aten::cudnn_is_acceptable", device_check="NoCheck", device_guard=False)
+def cudnn_is_acceptable(self: Tensor) -> bool:
+    """False: no kernel of this library is there."""
+    return False
+
+
+@op("aten::_use_cudnn_rnn_flatten_weight")
+def _use_cudnn_rnn_flatten_weight() -> bool:
+    """False: no kernel of this library is there."""
+    return False
+
+
+@op("aten::_use_cudnn_ctc_loss", device_check="NoCheck", dispatch={"CUDA": "_use_cudnn_ctc_loss"})
+def _use_cudnn_ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+) -> bool:
+    """False: no kernel of this library is there."""
+    return False
+
+
+@_use_cudnn_ctc_loss.overload("Tensor", device_check="NoCheck", dispatch={"CUDA": "_use_cudnn_ctc_loss_tensor"})
+def _use_cudnn_ctc_loss_Tensor(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+) -> bool:
+    """False: no kernel of this library is there."""
+    return False
+
+
+@op("aten::_use_miopen_ctc_loss", device_check="NoCheck", dispatch={"CUDA": "_use_miopen_ctc_loss"})
+def _use_miopen_ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int,
+) -> bool:
+    """False: no kernel of this library is there."""
+    return False
+
+
+@_use_miopen_ctc_loss.overload("Tensor", device_check="NoCheck", dispatch={"CUDA": "_use_miopen_ctc_loss_tensor"})
+def _use_miopen_ctc_loss_Tensor(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+) -> bool:
+    """False: no kernel of this library is there."""
+    return False

@@ -10,6 +10,7 @@ import opdsl._operators as _operators
 import opdsl.nn.functional as _functional
 
 functional = _functional
+_conv_depthwise2d: _operators._packet__conv_depthwise2d
 _pad_circular: _operators._packet__pad_circular
 _pad_enum: _operators._packet__pad_enum
 _upsample_nearest_exact1d: _operators._packet__upsample_nearest_exact1d
@@ -23,6 +24,7 @@ avg_pool2d: _operators._packet_avg_pool2d
 avg_pool3d: _operators._packet_avg_pool3d
 binary_cross_entropy: _operators._packet_binary_cross_entropy
 col2im: _operators._packet_col2im
+conv_depthwise3d: _operators._packet_conv_depthwise3d
 cross_entropy_loss: _operators._packet_cross_entropy_loss
 elu: _operators._packet_elu
 elu_: _operators._packet_elu_
@@ -67,10 +69,16 @@ rrelu_with_noise_: _operators._packet_rrelu_with_noise_
 scaled_dot_product_attention: _operators._packet_scaled_dot_product_attention
 silu: _operators._packet_silu
 silu_: _operators._packet_silu_
+slow_conv3d: _operators._packet_slow_conv3d
+slow_conv_dilated2d: _operators._packet_slow_conv_dilated2d
+slow_conv_dilated3d: _operators._packet_slow_conv_dilated3d
+slow_conv_transpose2d: _operators._packet_slow_conv_transpose2d
+slow_conv_transpose3d: _operators._packet_slow_conv_transpose3d
 smooth_l1_loss: _operators._packet_smooth_l1_loss
 soft_margin_loss: _operators._packet_soft_margin_loss
 softplus: _operators._packet_softplus
 softshrink: _operators._packet_softshrink
+thnn_conv2d: _operators._packet_thnn_conv2d
 upsample_bicubic2d: _operators._packet_upsample_bicubic2d
 upsample_bilinear2d: _operators._packet_upsample_bilinear2d
 upsample_linear1d: _operators._packet_upsample_linear1d

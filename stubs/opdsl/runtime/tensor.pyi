@@ -456,6 +456,14 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
     def _conj_physical(self) -> Tensor:
         """The conjugate complex numbers."""
+    def _is_all_true(self) -> Tensor:
+        """Whether all elements are true."""
+    def _is_any_true(self) -> Tensor:
+        """Whether an element is true."""
+    def _is_zerotensor(self) -> _bool:
+        """False: no tensor of this kind stands for zeros without memory."""
+    def _lazy_clone(self) -> Tensor:
+        """A copy; PyTorch's is not made before one of the two is written."""
     def abs(self) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
     def abs_(self) -> Tensor:
@@ -1442,6 +1450,8 @@ class Tensor(Differentiable):
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     def matrix_exp(self) -> Tensor:
         """``linalg.matrix_exp``."""
+    def matrix_power(self, n: _int) -> Tensor:
+        """``linalg.matrix_power``."""
     @overload
     def max(self) -> Tensor:
         """The largest of all elements."""
@@ -1701,6 +1711,8 @@ class Tensor(Differentiable):
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: Device | str | _int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """The derivative of ``digamma``, taken ``n`` times."""
     def polygamma_(self, n: _int) -> Tensor:

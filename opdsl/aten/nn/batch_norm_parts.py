@@ -1,0 +1,172 @@
+"""The parts that batch normalisation over several devices is made of, and the names it has beside ``batch_norm``."""
+
+from __future__ import annotations
+
+from opdsl.aten.create.factories import empty
+from opdsl.aten.nn.batch_normalization import (
+    batch_normalized,
+    by_channel,
+    native_batch_norm_backward,
+    native_batch_norm_derivative,
+    others,
+)
+from opdsl.aten.reduce.variances import var_mean_correction
+from opdsl.declare import Out, op
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import Tensor, uint8
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Bools
+
+
+@op("aten::batch_norm_stats", dispatch={"CUDA": "batch_norm_stats_cuda"}, autogen="batch_norm_stats.out")
+def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """The mean and 1 / deviation of each channel."""
+    wide = input.to(precision_of(input.dtype))
+    variance, mean = var_mean_correction(wide, others(input), correction=0)
+    return mean, (variance + eps).rsqrt()
+
+
+@op(
+    "aten::batch_norm_elemt",
+    dispatch={"CUDA": "batch_norm_elemt_cuda"},
+    out=Out(explicit=True, dispatch={"CUDA": "batch_norm_elemt_cuda_out"}),
+)
+def batch_norm_elemt(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
+) -> Tensor:
+    """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
+    found = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
+    found = found if weight is None else found * by_channel(weight, input.ndim)
+    found = found if bias is None else found + by_channel(bias, input.ndim)
+    return found.to(input.dtype)
+
+
+@op(
+    "aten::batch_norm_backward_reduce",
+    dispatch={"CUDA": "batch_norm_backward_reduce_cuda"},
+    autogen="batch_norm_backward_reduce.out",
+)
+def batch_norm_backward_reduce(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    weight: Tensor | None,
+    input_g: bool,
+    weight_g: bool,
+    bias_g: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums of gradients over each channel, also of these times what lies above the mean; then the gradients
+    of weight and bias.
+    """
+    wide, dims = precision_of(input.dtype), others(input)
+    given = grad_out.to(wide)
+    total = given.sum(dims)
+    weighted = (given * (input.to(wide) - by_channel(mean.to(wide), input.ndim))).sum(dims)
+    kept = input.dtype if weight is None else weight.dtype
+    of_weight = (weighted * invstd).to(kept) if weight_g else None
+    of_bias = total.to(kept, copy=True) if bias_g else None
+    return (total if input_g else None), (weighted if input_g else None), of_weight, of_bias
+
+
+@op(
+    "aten::batch_norm_backward_elemt",
+    dispatch={"CUDA": "batch_norm_backward_elemt_cuda"},
+    autogen="batch_norm_backward_elemt.out",
+)
+def batch_norm_backward_elemt(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    weight: Tensor | None,
+    sum_dy: Tensor,
+    sum_dy_xmu: Tensor,
+    count: Tensor,
+) -> Tensor:
+    """The gradient of the input, from sums over all devices and the numbers of elements on each."""
+    mean, invstd, sum_dy, sum_dy_xmu = (by_channel(each, input.ndim) for each in (mean, invstd, sum_dy, sum_dy_xmu))
+    elements = count.sum()
+    through = (input - mean) * (invstd * invstd * (sum_dy_xmu / elements))
+    found = (grad_out - sum_dy / elements - through) * invstd
+    found = found if weight is None else found * by_channel(weight, input.ndim)
+    return found.to(input.dtype)
+
+
+@op("aten::_batch_norm_with_update", autogen="_batch_norm_with_update_functional")
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor[Alias("a", write=True)],
+    running_var: Tensor[Alias("b", write=True)],
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
+    ...
+
+
+@_batch_norm_with_update.kernel("CPU", "CUDA", "Meta")
+def _batch_norm_with_update_kernel(input, weight, bias, running_mean, running_var, momentum, eps):
+    made = batch_normalized(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *made, empty((0,), dtype=uint8, device=input.device)
+
+
+@_batch_norm_with_update.derivative("input", "weight", "bias")
+def _batch_norm_with_update_derivative(
+    grad, input, weight, running_mean, running_var, eps, result1, result2, output_mask
+):
+    return native_batch_norm_derivative(
+        grad, input, weight, running_mean, running_var, True, eps, result1, result2, output_mask
+    )
+
+
+@op("aten::_batch_norm_no_update", autogen="_batch_norm_no_update.out")
+def _batch_norm_no_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
+    ...
+
+
+@_batch_norm_no_update.kernel("CompositeExplicitAutograd")
+def _batch_norm_no_update_kernel(input, weight, bias, running_mean, running_var, momentum, eps):
+    made = batch_normalized(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return *made, empty((0,), dtype=uint8, device=input.device)
+
+
+@_batch_norm_no_update.derivative("input", "weight", "bias")
+def _batch_norm_no_update_derivative(
+    grad, input, weight, running_mean, running_var, eps, result1, result2, output_mask
+):
+    return native_batch_norm_derivative(
+        grad, input, weight, running_mean, running_var, False, eps, result1, result2, output_mask
+    )
+
+
+@op("aten::_batch_norm_impl_index_backward")
+def _batch_norm_impl_index_backward(
+    impl_index: int,
+    input: Tensor,
+    grad_output: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var_transform: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Bools[3],
+    reservedSpace: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
+    return native_batch_norm_backward(
+        grad_output, input, weight, running_mean, running_var, save_mean, save_var_transform, train, eps, output_mask
+    )

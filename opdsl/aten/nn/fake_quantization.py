@@ -1,0 +1,273 @@
+"""Fake quantisation: numbers rounded to what integers and a scale can hold, as training for quantised networks does."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import Name
+
+
+def quantised(self: Tensor, scale: float | Tensor, zero_point: float | Tensor) -> Tensor:
+    """The integers that stand for numbers, as floats, before they are held within bounds."""
+    return (self * (1.0 / scale)).round() + zero_point
+
+
+def restored(integers: Tensor, scale: float | Tensor, zero_point: float | Tensor, low: int, high: int) -> Tensor:
+    """The numbers that integers stand for, these held within bounds."""
+    return (integers.clamp(low, high) - zero_point) * scale
+
+
+def within(integers: Tensor, low: int, high: int) -> Tensor:
+    """Where integers are within bounds."""
+    return (integers >= low) & (integers <= high)
+
+
+def require_bounds(quant_min: int, quant_max: int, zero_point: int = 0) -> None:
+    """That bounds are in order, and a zero point lies between them.
+
+    Raises:
+        ShapeError: they are not, or it does not.
+    """
+    check(quant_min <= quant_max, "`quant_min` should be less than or equal to `quant_max`.")
+    check(
+        quant_min <= zero_point <= quant_max or not zero_point,
+        "`zero_point` must be between `quant_min` and `quant_max`.",
+    )
+
+
+def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
+    """A number for each channel, in the form in which it meets a tensor's elements."""
+    check(
+        values.ndim == 1 and -like.ndim <= axis < like.ndim and values.shape[0] == like.shape[axis],
+        f"expected a number for each of the channels along dimension {axis} of {list(like.shape)}, but got "
+        f"{list(values.shape)}",
+    )
+    return values.view([-1 if each == axis % like.ndim else 1 for each in range(like.ndim)])
+
+
+@op("aten::fake_quantize_per_tensor_affine_cachemask", autogen="fake_quantize_per_tensor_affine_cachemask.out")
+def fake_quantize_per_tensor_affine_cachemask(
+    self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
+    ...
+
+
+@fake_quantize_per_tensor_affine_cachemask.kernel("CPU", "CUDA", "Meta")
+def fake_quantize_per_tensor_affine_cachemask_kernel(self, scale, zero_point, quant_min, quant_max):
+    require_bounds(quant_min, quant_max, zero_point)
+    integers = quantised(self, scale, zero_point)
+    return restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
+
+
+@fake_quantize_per_tensor_affine_cachemask.derivative("self")
+def fake_quantize_per_tensor_affine_cachemask_derivative(grad, mask):
+    return fake_quantize_per_tensor_affine_cachemask_backward(grad, mask)
+
+
+@op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
+def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
+    """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
+    return grad * mask
+
+
+@op("aten::fake_quantize_per_tensor_affine", device_check="NoCheck")
+def fake_quantize_per_tensor_affine(
+    self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+) -> Tensor:
+    """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
+    return fake_quantize_per_tensor_affine_cachemask(self, scale, zero_point, quant_min, quant_max)[0]
+
+
+@op(
+    "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    autogen="_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.out",
+)
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+    self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
+    ...
+
+
+@_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.kernel("CPU", "CUDA", "Meta")
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_kernel(
+    self, scale, zero_point, fake_quant_enabled, quant_min, quant_max
+):
+    require_bounds(quant_min, quant_max)
+    integers = quantised(self, scale, zero_point)
+    made, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
+    enabled = fake_quant_enabled != 0
+    return where(enabled, made, self).to(self.dtype), mask | ~enabled
+
+
+@_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative("self")
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_derivative(grad, mask):
+    return fake_quantize_per_tensor_affine_cachemask_backward(grad, mask)
+
+
+@fake_quantize_per_tensor_affine.overload("tensor_qparams", device_check="NoCheck")
+def fake_quantize_per_tensor_affine_tensor_qparams(
+    self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
+) -> Tensor:
+    """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
+    enabled = scale.new_ones((1,))
+    return _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+        self, scale, zero_point, enabled, quant_min, quant_max
+    )[0]
+
+
+@op("aten::fake_quantize_per_channel_affine_cachemask", autogen="fake_quantize_per_channel_affine_cachemask.out")
+def fake_quantize_per_channel_affine_cachemask(
+    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+    """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
+    ...
+
+
+@fake_quantize_per_channel_affine_cachemask.kernel("CPU", "CUDA", "Meta")
+def fake_quantize_per_channel_affine_cachemask_kernel(self, scale, zero_point, axis, quant_min, quant_max):
+    require_bounds(quant_min, quant_max)
+    step, zero = along(scale, self, axis), along(zero_point, self, axis)
+    integers = quantised(self, step, zero)
+    made = restored(integers, step, zero, quant_min, quant_max).to(self.dtype)
+    return made, within(integers, quant_min, quant_max)
+
+
+@fake_quantize_per_channel_affine_cachemask.derivative("self")
+def fake_quantize_per_channel_affine_cachemask_derivative(grad, mask):
+    return fake_quantize_per_channel_affine_cachemask_backward(grad, mask)
+
+
+@op("aten::fake_quantize_per_channel_affine_cachemask_backward")
+def fake_quantize_per_channel_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
+    """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
+    return grad * mask
+
+
+@op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
+def fake_quantize_per_channel_affine(
+    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> Tensor:
+    """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
+    return fake_quantize_per_channel_affine_cachemask(self, scale, zero_point, axis, quant_min, quant_max)[0]
+
+
+# -------------------------------------------------------------------------------------------- scales that are learned
+
+
+def rounded_zero(zero_point: Tensor, low: int, high: int, *, backward: bool) -> Tensor:
+    """A zero point that is learned as an integer within bounds; the forward pass rounds halves up."""
+    return zero_point.round().clamp(low, high) if backward else (zero_point + 0.5).clamp(low, high).trunc()
+
+
+def learned(self: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> Tensor:
+    """What fake quantisation by a scale that is learned gives."""
+    require_bounds(low, high)
+    return restored(quantised(self, scale, zero), scale, zero, low, high).to(self.dtype)
+
+
+def gradients_of_learned(
+    grad: Tensor, self: Tensor, scale: Tensor, zero: Tensor, low: int, high: int, factor: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the input, and for each element of the scale and the zero point (Bhalgat et al. 2020)."""
+    integers = quantised(self, scale, zero)
+    inside = within(integers, low, high)
+    of_scale = where(
+        inside,
+        (restored(integers, scale, zero, low, high) - self) / scale,
+        where(integers < low, low - zero, high - zero),
+    )
+    return grad * inside, grad * of_scale * factor, where(inside, 0.0, -grad * scale * factor)
+
+
+@op("aten::_fake_quantize_learnable_per_tensor_affine", autogen="_fake_quantize_learnable_per_tensor_affine.out")
+def _fake_quantize_learnable_per_tensor_affine(
+    self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Tensor:
+    """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
+    ...
+
+
+@_fake_quantize_learnable_per_tensor_affine.kernel("CPU", "CUDA", "Meta")
+def _fake_quantize_learnable_per_tensor_affine_kernel(self, scale, zero_point, quant_min, quant_max, grad_factor):
+    return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
+
+
+@_fake_quantize_learnable_per_tensor_affine.derivative("self", "scale", "zero_point")
+def _fake_quantize_learnable_per_tensor_affine_derivative(
+    grad, self, scale, zero_point, quant_min, quant_max, grad_factor
+):
+    return _fake_quantize_learnable_per_tensor_affine_backward(
+        grad, self, scale, zero_point, quant_min, quant_max, grad_factor
+    )
+
+
+@op(
+    "aten::_fake_quantize_learnable_per_tensor_affine_backward",
+    dispatch={"CPU, CUDA": "_fake_quantize_learnable_per_tensor_affine_backward"},
+)
+def _fake_quantize_learnable_per_tensor_affine_backward(
+    grad: Tensor,
+    self: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    quant_min: int,
+    quant_max: int,
+    grad_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
+    zero = rounded_zero(zero_point, quant_min, quant_max, backward=True)
+    found = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
+    return found[0], found[1].sum().view((1,)), found[2].sum().view((1,))
+
+
+@op("aten::_fake_quantize_learnable_per_channel_affine", autogen="_fake_quantize_learnable_per_channel_affine.out")
+def _fake_quantize_learnable_per_channel_affine(
+    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
+) -> Tensor:
+    """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
+    ...
+
+
+@_fake_quantize_learnable_per_channel_affine.kernel("CPU", "CUDA", "Meta")
+def _fake_quantize_learnable_per_channel_affine_kernel(
+    self, scale, zero_point, axis, quant_min, quant_max, grad_factor
+):
+    zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
+    return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
+
+
+@_fake_quantize_learnable_per_channel_affine.derivative("self", "scale", "zero_point")
+def _fake_quantize_learnable_per_channel_affine_derivative(
+    grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor
+):
+    return _fake_quantize_learnable_per_channel_affine_backward(
+        grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor
+    )
+
+
+@op(
+    "aten::_fake_quantize_learnable_per_channel_affine_backward",
+    dispatch={"CPU, CUDA": "_fake_quantize_learnable_per_channel_affine_backward"},
+)
+def _fake_quantize_learnable_per_channel_affine_backward(
+    grad: Tensor,
+    self: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    axis: int,
+    quant_min: int,
+    quant_max: int,
+    grad_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
+    zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
+    found = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
+    dims = [each for each in range(self.ndim) if each != axis % self.ndim]
+    of_scale, of_zero = (each.sum(dims) if dims else each for each in found[1:])
+    return found[0], of_scale, of_zero

@@ -1,0 +1,359 @@
+"""Recurrent networks: their cells, the gates of these, and layers of them over sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opdsl.aten.linalg.vector_products import linear
+from opdsl.aten.nn.activations import relu, sigmoid
+from opdsl.aten.nn.dropout import dropout as dropped
+from opdsl.aten.pointwise.trigonometry import tanh
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.stacking import stack
+from opdsl.declare import op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+
+State = tuple[Tensor, ...]
+"""What a cell keeps: what it gives first, and for an LSTM its memory."""
+
+Step = Callable[[Tensor, Tensor, State], State]
+"""From gates of the input, gates of the hidden state and the state to the next one."""
+
+# --------------------------------------------------------------------------------------------------------------- steps
+
+
+def lstm_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
+    """``c' = sigmoid(f) * c + sigmoid(i) * tanh(g)``, ``h' = sigmoid(o) * tanh(c')``."""
+    into, forget, new, out = (of_input + of_hidden).chunk(4, -1)
+    memory = sigmoid(forget) * state[1] + sigmoid(into) * tanh(new)
+    return sigmoid(out) * tanh(memory), memory
+
+
+def gru_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
+    """``h' = n + z * (h - n)`` with ``n = tanh(n_x + r * n_h)``."""
+    x, h = of_input.chunk(3, -1), of_hidden.chunk(3, -1)
+    reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
+    new = tanh(x[2] + reset * h[2])
+    return (new + update * (state[0] - new),)
+
+
+def tanh_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
+    """``h' = tanh(x + h)``."""
+    return (tanh(of_input + of_hidden),)
+
+
+def relu_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
+    """``h' = relu(x + h)``."""
+    return (relu(of_input + of_hidden),)
+
+
+# --------------------------------------------------------------------------------------------------------------- cells
+
+
+@op("aten::lstm_cell")
+def lstm_cell(
+    input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
+    gates = linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh)
+    hidden, memory = lstm_step(*gates, tuple(hx))
+    return hidden, memory
+
+
+@op("aten::gru_cell")
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """The next state of a gated recurrent unit (Cho et al. 2014)."""
+    return gru_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
+
+
+@op("aten::rnn_tanh_cell")
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """The next state of an Elman network."""
+    return tanh_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
+
+
+@op("aten::rnn_relu_cell")
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """The next state of an Elman network whose function is ``relu``."""
+    return relu_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
+
+
+# -------------------------------------------------------------------------------------------------------------- layers
+
+
+def along(
+    step: Step, input: Tensor, state: State, weights: Sequence[Tensor], has_biases: bool, backward: bool
+) -> tuple[Tensor, State]:
+    """What a cell gives for each step of sequences, and its last state.
+
+    Args:
+        step: from gates and a state to the next one.
+        input: (time, batch, features).
+        state: the first one.
+        weights: of input and hidden state, their biases, and what states are projected with, if they are.
+        has_biases: whether there are biases.
+        backward: whether the sequences are read from their ends.
+    """
+    of_biases = tuple(weights[2:4]) if has_biases else (None, None)
+    projections = weights[4 if has_biases else 2 :]
+    gates = linear(input, weights[0], of_biases[0])  # of all steps at once
+    given: list[Tensor] = []
+    times = range(input.shape[0])
+    for time in reversed(times) if backward else times:
+        state = step(gates.select(0, time), linear(state[0], weights[1], of_biases[1]), state)
+        if projections:
+            state = (linear(state[0], projections[0]), *state[1:])
+        given.append(state[0])
+    return stack(given[::-1] if backward else given), state
+
+
+def layers(
+    step: Step,
+    input: Tensor,
+    states: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, ...]:
+    """What the last of several layers gives, and the last states of all, stacked.
+
+    Args:
+        step: of the cells.
+        input: (time, batch, features), or (batch, time, features).
+        states: the first ones, each (layers * directions, batch, size).
+        params: the weights of the directions of all layers.
+        has_biases, num_layers, dropout, train, bidirectional, batch_first: as in ``torch.nn.LSTM``.
+
+    Raises:
+        ShapeError: there are other than so many parameters.
+    """
+    directions = 2 if bidirectional else 1
+    count = len(params) // max(num_layers * directions, 1)
+    check(
+        count * num_layers * directions == len(params) and count in ((4, 5) if has_biases else (2, 3)),
+        f"expected parameters for {num_layers * directions} layers and directions, but got {len(params)}",
+    )
+    x = input.transpose(0, 1) if batch_first else input
+    last: list[State] = []
+    for layer in range(num_layers):
+        given = []
+        for direction in range(directions):
+            at = layer * directions + direction
+            first = tuple(each.select(0, at) for each in states)
+            weights = params[at * count : (at + 1) * count]
+            made, state = along(step, x, first, weights, has_biases, direction == 1)
+            given.append(made)
+            last.append(state)
+        x = cat(given, -1) if directions == 2 else given[0]
+        if dropout and layer + 1 < num_layers:
+            x = dropped(x, dropout, train)
+    ends = (stack(each) for each in zip(*last, strict=True))
+    return (x.transpose(0, 1) if batch_first else x, *ends)
+
+
+@op("aten::lstm.input", tags=["nondeterministic_seeded"])
+def lstm(
+    input: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+    output, hidden, memory = layers(
+        lstm_step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden, memory
+
+
+@op("aten::gru.input", tags=["nondeterministic_seeded"])
+def gru(
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor]:
+    """Layers of gated recurrent units over sequences: what they give, and their last states."""
+    output, hidden = layers(
+        gru_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
+
+
+@op("aten::rnn_tanh.input", tags=["nondeterministic_seeded"])
+def rnn_tanh(
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor]:
+    """Layers of an Elman network over sequences: what they give, and their last states."""
+    output, hidden = layers(
+        tanh_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
+
+
+@op("aten::rnn_relu.input", tags=["nondeterministic_seeded"])
+def rnn_relu(
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor]:
+    """Layers of an Elman network whose function is ``relu`` over sequences: what they give, and their last states."""
+    output, hidden = layers(
+        relu_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
+
+
+# --------------------------------------------------------------------------------------------------- cells from gates
+
+
+def added(first: Tensor, second: Tensor | None) -> Tensor:
+    """A sum with what may not be there."""
+    return first if second is None else first + second
+
+
+@op("aten::_thnn_fused_lstm_cell", dispatch={"CUDA": "_thnn_fused_lstm_cell_cuda"}, autogen="_thnn_fused_lstm_cell.out")
+def _thnn_fused_lstm_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``lstm_cell`` from its gates: the state, the memory, and what the gates came to."""
+    gates = added(input_gates, input_bias) + added(hidden_gates, hidden_bias)
+    into, forget, new, out = gates.chunk(4, 1)
+    workspace = cat([sigmoid(into), sigmoid(forget), tanh(new), sigmoid(out)], 1)
+    into, forget, new, out = workspace.chunk(4, 1)
+    memory = forget * cx + into * new
+    return out * tanh(memory), memory, workspace
+
+
+@op(
+    "aten::_thnn_fused_lstm_cell_backward_impl",
+    dispatch={"CUDA": "_thnn_fused_lstm_cell_backward_impl_cuda"},
+    autogen="_thnn_fused_lstm_cell_backward_impl.out",
+)
+def _thnn_fused_lstm_cell_backward_impl(
+    grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_thnn_fused_lstm_cell``: of the gates, the memory and, where there is one, a bias."""
+    into, forget, new, out = workspace.chunk(4, 1)
+    of_hidden = cy.new_zeros(cy.shape) if grad_hy is None else grad_hy
+    seen = tanh(cy)
+    of_memory = added(of_hidden * out * (1 - seen * seen), grad_cy)
+    parts = [
+        of_memory * new * into * (1 - into),
+        of_memory * cx * forget * (1 - forget),
+        of_memory * into * (1 - new * new),
+        of_hidden * seen * out * (1 - out),
+    ]
+    gates = cat(parts, 1)
+    return gates, of_memory * forget, gates.sum(0) if has_bias else None
+
+
+@op("aten::_thnn_fused_lstm_cell_backward")
+def _thnn_fused_lstm_cell_backward(
+    grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of ``_thnn_fused_lstm_cell``: of both gates, the memory and both biases."""
+    gates, memory, bias = _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
+    return gates, gates.clone(), memory, bias, None if bias is None else bias.clone()
+
+
+@op("aten::_thnn_differentiable_lstm_cell_backward")
+def _thnn_differentiable_lstm_cell_backward(
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
+    cx: Tensor,
+    cy: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """``_thnn_fused_lstm_cell_backward`` from the gates themselves, so that it has gradients."""
+    workspace = _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)[2]
+    return _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, input_bias is not None)
+
+
+@op("aten::_thnn_fused_gru_cell", dispatch={"CUDA": "_thnn_fused_gru_cell_cuda"}, autogen="_thnn_fused_gru_cell.out")
+def _thnn_fused_gru_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """``gru_cell`` from its gates: the state, and what the gates came to."""
+    x, h = added(input_gates, input_bias).chunk(3, 1), added(hidden_gates, hidden_bias).chunk(3, 1)
+    reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
+    new = tanh(x[2] + reset * h[2])
+    return new + update * (hx - new), cat([reset, update, new, hx, h[2]], 1)
+
+
+@op(
+    "aten::_thnn_fused_gru_cell_backward",
+    dispatch={"CUDA": "_thnn_fused_gru_cell_backward_cuda"},
+    autogen="_thnn_fused_gru_cell_backward.out",
+)
+def _thnn_fused_gru_cell_backward(
+    grad_hy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of ``_thnn_fused_gru_cell``: of both gates, the state and, where there are some, both biases."""
+    reset, update, new, hx, hidden = workspace.chunk(5, 1)
+    of_update = grad_hy * (hx - new) * (1 - update) * update
+    of_new = grad_hy * (1 - update) * (1 - new * new)
+    of_reset = of_new * hidden * (1 - reset) * reset
+    of_input = cat([of_reset, of_update, of_new], 1)
+    of_hidden = cat([of_reset, of_update, of_new * reset], 1)
+    biases = (of_input.sum(0), of_hidden.sum(0)) if has_bias else (None, None)
+    return of_input, of_hidden, grad_hy * update, *biases
+
+
+@op("aten::_thnn_differentiable_gru_cell_backward")
+def _thnn_differentiable_gru_cell_backward(
+    grad_hy: Tensor,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """``_thnn_fused_gru_cell_backward`` from the gates themselves, so that it has gradients."""
+    workspace = _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)[1]
+    return _thnn_fused_gru_cell_backward(grad_hy, workspace, input_bias is not None)

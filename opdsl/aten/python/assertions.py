@@ -1,0 +1,182 @@
+"""What programs hold true of tensors and numbers, as operators."""
+
+from __future__ import annotations
+
+from opdsl.aten.create.factories import zeros
+from opdsl.declare import op
+from opdsl.kernels import check, holds
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
+
+
+def require_true(self: Tensor, message: str) -> None:
+    """That the only element of a tensor is true; of one without elements nothing is said.
+
+    Raises:
+        ShapeError: it is not.
+    """
+    check(self.numel() == 1, f"expected a tensor with one element to assert, but got {list(self.shape)}")
+    check(self.is_meta or holds(self != 0), message)
+
+
+def require_between(size: Scalar, low: int | None, high: int | None) -> None:
+    """That a number lies between two others.
+
+    Raises:
+        ShapeError: it does not.
+    """
+    check(low is None or high is None or low <= high, f"Max must be greater than min, but got {high} < {low}")
+    check(
+        (low is None or size >= low) and (high is None or size <= high),
+        f"Invalid value range for {size} between [{low}, {high}].",
+    )
+
+
+@op("aten::_assert_async")
+def _assert_async(self: Tensor) -> None:
+    """Raise an error unless the only element is true."""
+    ...
+
+
+@_assert_async.kernel("CPU", "CUDA", "Meta")
+def _assert_async_kernel(self):
+    require_true(self, "Expected Tensor with single nonzero value, but got zero")
+
+
+@_assert_async.overload("msg")
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    """Raise an error with a text of one's own unless the only element is true."""
+    ...
+
+
+@_assert_async_msg.kernel("CPU", "CUDA", "Meta")
+def _assert_async_msg_kernel(self, assert_msg):
+    require_true(self, assert_msg)
+
+
+@op("aten::_functional_assert_async.msg")
+def _functional_assert_async(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
+    """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
+    ...
+
+
+@_functional_assert_async.kernel("CPU", "Meta")
+def _functional_assert_async_kernel(self, assert_msg, dep_token):
+    require_true(self, assert_msg)
+    return dep_token.clone()
+
+
+@op("aten::_assert_scalar")
+def _assert_scalar(self: Scalar, assert_msg: str) -> None:
+    """Raise an error unless a number is true."""
+    ...
+
+
+@_assert_scalar.kernel("CompositeExplicitAutograd")
+def _assert_scalar_kernel(self, assert_msg):
+    check(bool(self), assert_msg)
+
+
+@op("aten::_functional_assert_scalar")
+def _functional_assert_scalar(self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
+    """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
+    ...
+
+
+@_functional_assert_scalar.kernel("CompositeExplicitAutograd")
+def _functional_assert_scalar_kernel(self, assert_msg, dep_token):
+    check(bool(self), assert_msg)
+    return dep_token.clone()
+
+
+@op("aten::_assert_tensor_metadata")
+def _assert_tensor_metadata(
+    a: Tensor,
+    size: list[SymInt] | None = None,
+    stride: list[SymInt] | None = None,
+    dtype: DType | None = None,
+    *,
+    device: Device | None = None,
+    layout: Layout | None = None,
+) -> None:
+    """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
+    ...
+
+
+@_assert_tensor_metadata.kernel("CompositeExplicitAutograd", "Meta")
+def _assert_tensor_metadata_kernel(a, size, stride, dtype, device, layout):
+    given = {"sizes": size, "strides": stride, "dtype": dtype, "device": device, "layout": layout}
+    found = {"sizes": a.shape, "strides": a.stride(), "dtype": a.dtype, "device": a.device, "layout": a.layout}
+    for name, expected in given.items():
+        value = tuple(expected) if isinstance(expected, list) else expected
+        check(value is None or value == found[name], f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
+
+
+@op("aten::_print")
+def _print(s: str) -> None:
+    """Print a text."""
+    ...
+
+
+@_print.kernel("CompositeExplicitAutograd")
+def _print_kernel(s):
+    print(s)
+
+
+@op("aten::sym_constrain_range")
+def sym_constrain_range(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+    """Raise an error unless a number lies between two others."""
+    ...
+
+
+@sym_constrain_range.kernel("CompositeExplicitAutograd")
+def sym_constrain_range_kernel(size, min, max):
+    require_between(size, min, max)
+
+
+@op("aten::sym_constrain_range_for_size")
+def sym_constrain_range_for_size(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
+    """``sym_constrain_range`` of what is a size: not below 0."""
+    ...
+
+
+@sym_constrain_range_for_size.kernel("CompositeExplicitAutograd")
+def sym_constrain_range_for_size_kernel(size, min, max):
+    require_between(size, 0 if min is None else min, max)
+
+
+@op("aten::_functional_sym_constrain_range")
+def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
+    """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
+    ...
+
+
+@_functional_sym_constrain_range.kernel("CompositeExplicitAutograd")
+def _functional_sym_constrain_range_kernel(size, min, max, dep_token):
+    require_between(size, min, max)
+    return dep_token.clone()
+
+
+@op("aten::_functional_sym_constrain_range_for_size")
+def _functional_sym_constrain_range_for_size(
+    size: Scalar, min: int | None, max: int | None, dep_token: Tensor
+) -> Tensor:
+    """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
+    ...
+
+
+@_functional_sym_constrain_range_for_size.kernel("CompositeExplicitAutograd")
+def _functional_sym_constrain_range_for_size_kernel(size, min, max, dep_token):
+    require_between(size, 0 if min is None else min, max)
+    return dep_token.clone()
+
+
+@op("aten::_make_dep_token")
+def _make_dep_token(*, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A tensor that stands for the order of steps without results."""
+    ...
+
+
+@_make_dep_token.kernel("CPU", "Meta")
+def _make_dep_token_kernel(dtype, layout, device, pin_memory, memory_format):
+    return zeros((), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)

@@ -1,0 +1,132 @@
+"""Operators that op_db has no samples of: ours, called with the samples of ours, against PyTorch's; gradients too."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.testing.samples import fitting, samples_of
+
+# What PyTorch has kernels of for the CPU.
+NAMES = [
+    "thnn_conv2d",
+    "_slow_conv2d_forward",
+    "_slow_conv2d_backward.output_mask",
+    "slow_conv3d",
+    "slow_conv3d_forward",
+    "slow_conv_dilated2d",
+    "slow_conv_dilated3d",
+    "slow_conv_transpose2d",
+    "slow_conv_transpose3d",
+    "conv_tbc",
+    "conv_tbc_backward",
+    "lstm_cell",
+    "gru_cell",
+    "rnn_tanh_cell",
+    "rnn_relu_cell",
+    "lstm.input",
+    "gru.input",
+    "rnn_tanh.input",
+    "rnn_relu.input",
+    "_thnn_differentiable_lstm_cell_backward",
+    "_thnn_differentiable_gru_cell_backward",
+    "_batch_norm_with_update",
+    "_batch_norm_no_update",
+    "_batch_norm_impl_index_backward",
+    "fake_quantize_per_tensor_affine",
+    "fake_quantize_per_tensor_affine.tensor_qparams",
+    "fake_quantize_per_tensor_affine_cachemask",
+    "fake_quantize_per_tensor_affine_cachemask_backward",
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_channel_affine_cachemask",
+    "fake_quantize_per_channel_affine_cachemask_backward",
+    "_fake_quantize_learnable_per_tensor_affine",
+    "_fake_quantize_learnable_per_tensor_affine_backward",
+    "_fake_quantize_learnable_per_channel_affine",
+    "_fake_quantize_learnable_per_channel_affine_backward",
+    "_cast_Byte",
+    "_cast_Char",
+    "_cast_Short",
+    "_cast_Int",
+    "_cast_Long",
+    "_cast_Half",
+    "_cast_Float",
+    "_cast_Double",
+    "_is_all_true",
+    "_is_any_true",
+    "_dim_arange",
+    "_reshape_copy",
+    "_new_zeros_with_same_feature_meta",
+    "_saturate_weight_to_fp16",
+]
+
+
+def turned(value: Any) -> Any:
+    """What stands for one of our values in PyTorch."""
+    if isinstance(value, opdsl.Tensor):
+        made = torch.empty_strided(value.shape, value.stride(), dtype=getattr(torch, str(value.dtype).split(".")[-1]))
+        return made.copy_(torch.from_numpy(numpy.array(value.detach().numpy()))).requires_grad_(value.requires_grad)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(turned, value))
+    return getattr(torch, str(value).split(".")[-1]) if isinstance(value, opdsl.DType) else value
+
+
+def operator_of(name: str) -> tuple[Any, Any, Any]:
+    """Our operator, its function and PyTorch's."""
+    operator = opdsl.registry.operator(name)
+    base, _, overload = name.partition(".")
+    theirs = getattr(getattr(torch.ops.aten, base), overload or "default")
+    return operator, opdsl.registry.packets[operator.packet_name].operator_function(operator), theirs
+
+
+def require_gradients(given: Any) -> None:
+    for each in tensors_in(given):
+        if each.dtype.is_floating_point:
+            each.requires_grad_().grad = None  # samples share tensors
+
+
+def assert_agree(ours: Any, theirs: Any, name: str) -> None:
+    assert len(ours) == len(theirs)
+    for one, two in zip(ours, theirs, strict=True):
+        if one is None or two is None:
+            assert two is None or not two.numel() or not two.any(), name
+            continue
+        assert str(one.dtype).split(".")[-1] == str(two.dtype).split(".")[-1] and one.shape == tuple(two.shape)
+        bound = 1e-5 * max(1.0, float(two.detach().abs().max())) if two.numel() else 0  # sums in another order
+        numpy.testing.assert_allclose(one.detach().numpy(), two.detach().numpy(), rtol=1e-5, atol=bound, err_msg=name)
+
+
+def results(value: Any) -> list[Any]:
+    return [value] if not isinstance(value, (list, tuple)) else [each for one in value for each in results(one)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_and_gradients(name: str) -> None:
+    operator, ours, theirs = operator_of(name)
+    warnings.simplefilter("ignore")
+    writes = bool(operator.schema.written_arguments)
+    for sample in fitting(samples_of(operator, opdsl.float32), ours):
+        if not writes:
+            require_gradients((sample.given, sample.named))
+        given, named = turned(list(sample.given)), {key: turned(value) for key, value in sample.named.items()}
+        found, expected = results(sample.call(ours)), results(theirs(*given, **named))
+        assert_agree(found, expected, name)
+        pairs = [
+            (one, two)
+            for one, two in zip(found, expected, strict=True)
+            if isinstance(one, opdsl.Tensor) and one.requires_grad and two is not None and two.requires_grad
+        ]
+        if pairs:
+            sum((one * one).sum() for one, _ in pairs).backward()
+            sum((two * two).sum() for _, two in pairs).backward()
+            kept = list(tensors_in((sample.given, sample.named)))
+            their = [each for each in results([given, list(named.values())]) if isinstance(each, torch.Tensor)]
+            grads = [(one.grad, two.grad) for one, two in zip(kept, their, strict=True) if two.grad is not None]
+            assert_agree(*zip(*grads, strict=True), name)
