@@ -9298,20 +9298,6 @@ class _packet_frexp(Operator[..., _results_frexp], Protocol):
     def Tensor_out(self: _Tensor, *, mantissa: _Tensor, exponent: _Tensor) -> _results_frexp:
         """``frexp`` into given tensors."""
 
-class _packet_frobenius_norm(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """The root of the sum of squares along dimensions."""
-    @_operator
-    @staticmethod
-    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-        """The root of the sum of squares along dimensions."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
-        """The root of the sum of squares along dimensions."""
-
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -11424,29 +11410,6 @@ class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
-class _packet_linalg__powsum(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls,
-        self: Tensor,
-        ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-    ) -> Tensor:
-        """The sum of the magnitudes' ``ord``-th powers."""
-    @_operator
-    @staticmethod
-    def default(
-        self: Tensor,
-        ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-    ) -> Tensor:
-        """The sum of the magnitudes' ``ord``-th powers."""
-
 class _packet_linalg_cholesky(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
         """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
@@ -11514,30 +11477,6 @@ class _packet_linalg_cholesky_ex(Operator[..., _results_linalg_cholesky_ex], Pro
         Returns:
             The factors, and int32 (...), see ``CheckedFactor``.
         """
-
-class _packet_linalg_cond(Operator[..., Tensor], Protocol):
-    @overload
-    def __call__(cls, self: Tensor, p: Scalar | None = None, *, out: Tensor | None = None) -> Tensor:
-        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
-    @overload
-    def __call__(cls, self: Tensor, p: str, *, out: Tensor | None = None) -> Tensor:
-        """The condition numbers of matrices by the norm "fro" or "nuc"."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, p: Scalar | None = None) -> Tensor:
-        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
-        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
-    @_operator
-    @staticmethod
-    def p_str(self: Tensor, p: str) -> Tensor:
-        """The condition numbers of matrices by the norm "fro" or "nuc"."""
-    @_operator
-    @staticmethod
-    def p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
-        """The condition numbers of matrices by the norm "fro" or "nuc"."""
 
 class _packet_linalg_cross(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -11786,173 +11725,6 @@ class _packet_linalg_matrix_exp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
-class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        ord: Scalar,
-        dim: Sequence[int] = (-2, -1),
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The norm of matrices that ``ord`` names.
-
-        2 is the largest singular value, 1 the largest sum of magnitudes in a
-        column, ``inf`` in a row; negative ones are the smallest.
-        """
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        ord: str = "fro",
-        dim: Sequence[int] = (-2, -1),
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
-        values.
-        """
-    @_operator
-    @staticmethod
-    def default(
-        self: Tensor, ord: Scalar, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
-    ) -> Tensor:
-        """The norm of matrices that ``ord`` names.
-
-        2 is the largest singular value, 1 the largest sum of magnitudes in a
-        column, ``inf`` in a row; negative ones are the smallest.
-        """
-    @_operator
-    @staticmethod
-    def out(
-        self: Tensor,
-        ord: Scalar,
-        dim: Sequence[int] = (-2, -1),
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor,
-    ) -> Tensor:
-        """The norm of matrices that ``ord`` names.
-
-        2 is the largest singular value, 1 the largest sum of magnitudes in a
-        column, ``inf`` in a row; negative ones are the smallest.
-        """
-    @_operator
-    @staticmethod
-    def str_ord(
-        self: Tensor,
-        ord: str = "fro",
-        dim: Sequence[int] = (-2, -1),
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-    ) -> Tensor:
-        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
-        values.
-        """
-    @_operator
-    @staticmethod
-    def str_ord_out(
-        self: Tensor,
-        ord: str = "fro",
-        dim: Sequence[int] = (-2, -1),
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor,
-    ) -> Tensor:
-        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
-        values.
-        """
-
-class _packet_linalg_matrix_power(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, n: int) -> Tensor:
-        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
-
-class _packet_linalg_matrix_rank(Operator[..., Tensor], Protocol):
-    @overload
-    def __call__(
-        cls,
-        input: Tensor,
-        *,
-        atol: Tensor | None = None,
-        rtol: Tensor | None = None,
-        hermitian: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The ranks of matrices, see ``linalg.pinv``."""
-    @overload
-    def __call__(cls, input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        *,
-        atol: float | None = None,
-        rtol: float | None = None,
-        hermitian: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The ranks of matrices, with the same tolerances for all."""
-    @overload
-    def __call__(cls, self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
-    @_operator
-    @staticmethod
-    def atol_rtol_tensor(
-        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
-    ) -> Tensor:
-        """The ranks of matrices, see ``linalg.pinv``."""
-    @_operator
-    @staticmethod
-    def atol_rtol_tensor_out(
-        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor:
-        """The ranks of matrices, see ``linalg.pinv``."""
-    @_operator
-    @staticmethod
-    def atol_rtol_float(
-        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-    ) -> Tensor:
-        """The ranks of matrices, with the same tolerances for all."""
-    @_operator
-    @staticmethod
-    def atol_rtol_float_out(
-        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor:
-        """The ranks of matrices, with the same tolerances for all."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
-        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
-        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
-    @_operator
-    @staticmethod
-    def tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
-        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
-    @_operator
-    @staticmethod
-    def out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
-        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
-
 class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The product of several matrices, in the order that takes the fewest multiplications.
@@ -11976,178 +11748,6 @@ class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
         Args:
             tensors: matrices; the first one and the last one may be vectors.
         """
-
-class _packet_linalg_norm(Operator[..., Tensor], Protocol):
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        ord: Scalar | None = None,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The norm of vectors or of matrices.
-
-        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
-        neither ``ord`` nor ``dim`` is given.
-        """
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        ord: str,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
-    @_operator
-    @staticmethod
-    def default(
-        self: Tensor,
-        ord: Scalar | None = None,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-    ) -> Tensor:
-        """The norm of vectors or of matrices.
-
-        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
-        neither ``ord`` nor ``dim`` is given.
-        """
-    @_operator
-    @staticmethod
-    def out(
-        self: Tensor,
-        ord: Scalar | None = None,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor,
-    ) -> Tensor:
-        """The norm of vectors or of matrices.
-
-        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
-        neither ``ord`` nor ``dim`` is given.
-        """
-    @_operator
-    @staticmethod
-    def ord_str(
-        self: Tensor,
-        ord: str,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-    ) -> Tensor:
-        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
-    @_operator
-    @staticmethod
-    def ord_str_out(
-        self: Tensor,
-        ord: str,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor,
-    ) -> Tensor:
-        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
-
-class _packet_linalg_pinv(Operator[..., Tensor], Protocol):
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        *,
-        atol: Tensor | None = None,
-        rtol: Tensor | None = None,
-        hermitian: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The pseudo-inverses of matrices (Moore and Penrose).
-
-        Args:
-            self: (..., m, n).
-            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
-            hermitian: whether the matrices are, so that eigenvalues do.
-        """
-    @overload
-    def __call__(
-        cls,
-        self: Tensor,
-        *,
-        atol: float | None = None,
-        rtol: float | None = None,
-        hermitian: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        """The pseudo-inverses of matrices, with the same tolerances for all."""
-    @overload
-    def __call__(cls, self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
-    @overload
-    def __call__(cls, self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
-    @_operator
-    @staticmethod
-    def atol_rtol_tensor(
-        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
-    ) -> Tensor:
-        """The pseudo-inverses of matrices (Moore and Penrose).
-
-        Args:
-            self: (..., m, n).
-            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
-            hermitian: whether the matrices are, so that eigenvalues do.
-        """
-    @_operator
-    @staticmethod
-    def atol_rtol_tensor_out(
-        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor:
-        """The pseudo-inverses of matrices (Moore and Penrose).
-
-        Args:
-            self: (..., m, n).
-            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
-            hermitian: whether the matrices are, so that eigenvalues do.
-        """
-    @_operator
-    @staticmethod
-    def atol_rtol_float(
-        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
-    ) -> Tensor:
-        """The pseudo-inverses of matrices, with the same tolerances for all."""
-    @_operator
-    @staticmethod
-    def atol_rtol_float_out(
-        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor:
-        """The pseudo-inverses of matrices, with the same tolerances for all."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
-        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
-        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
-    @_operator
-    @staticmethod
-    def rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
-        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
-    @_operator
-    @staticmethod
-    def out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
-        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
 
 class _packet_linalg_qr(Operator[..., _results_linalg_qr], Protocol):
     def __call__(
@@ -13328,18 +12928,6 @@ class _packet_matrix_exp_backward(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, grad: Tensor) -> Tensor:
         """The gradient of ``matrix_exp``."""
-
-class _packet_matrix_power(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-        """``linalg.matrix_power``."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, n: int) -> Tensor:
-        """``linalg.matrix_power``."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-        """``linalg.matrix_power``."""
 
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
@@ -15281,14 +14869,6 @@ class _packet_norm(Operator[..., Tensor], Protocol):
     def ScalarOpt_dtype_out(self: Tensor, p: _Scalar | None, *, dtype: DType, out: Tensor) -> Tensor:
         """The norm of all elements, which become ``dtype`` first."""
 
-class _packet_norm_except_dim(Operator[..., Tensor], Protocol):
-    def __call__(cls, v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-        """The norms of all that belongs to each position along a dimension; of everything for -1."""
-    @_operator
-    @staticmethod
-    def default(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-        """The norms of all that belongs to each position along a dimension; of everything for -1."""
-
 class _packet_normal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -15426,32 +15006,6 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
-
-class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
-    @overload
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """The sum of the singular values of matrices in two dimensions."""
-    @overload
-    def __call__(cls, self: Tensor, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The sum of the singular values of matrices."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, keepdim: bool = False) -> Tensor:
-        """The sum of the singular values of matrices."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
-        """The sum of the singular values of matrices."""
-    @_operator
-    @staticmethod
-    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-        """The sum of the singular values of matrices in two dimensions."""
-    @_operator
-    @staticmethod
-    def dim_out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
-        """The sum of the singular values of matrices in two dimensions."""
 
 class _packet_numel(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
@@ -15639,14 +15193,6 @@ class _packet_pin_memory(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
-
-class _packet_pinverse(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, rcond: float = 1e-15) -> Tensor:
-        """The pseudo-inverses of matrices."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, rcond: float = 1e-15) -> Tensor:
-        """The pseudo-inverses of matrices."""
 
 class _packet_pixel_shuffle(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, upscale_factor: int) -> Tensor:
@@ -22362,7 +21908,6 @@ fmod: _packet_fmod
 frac: _packet_frac
 frac_: _packet_frac_
 frexp: _packet_frexp
-frobenius_norm: _packet_frobenius_norm
 full: _packet_full
 full_like: _packet_full_like
 gather: _packet_gather
@@ -22469,7 +22014,6 @@ masked_scatter: _packet_masked_scatter
 masked_select: _packet_masked_select
 matmul: _packet_matmul
 matrix_exp: _packet_matrix_exp
-matrix_power: _packet_matrix_power
 max: _packet_max
 max_pool1d: _packet_max_pool1d
 max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -22511,10 +22055,8 @@ negative_: _packet_negative_
 nextafter: _packet_nextafter
 nonzero: _packet_nonzero
 norm: _packet_norm
-norm_except_dim: _packet_norm_except_dim
 normal: _packet_normal
 not_equal: _packet_not_equal
-nuclear_norm: _packet_nuclear_norm
 ones: _packet_ones
 ones_like: _packet_ones_like
 outer: _packet_outer
@@ -22522,7 +22064,6 @@ pairwise_distance: _packet_pairwise_distance
 pdist: _packet_pdist
 permute: _packet_permute
 permute_copy: _packet_permute_copy
-pinverse: _packet_pinverse
 pixel_shuffle: _packet_pixel_shuffle
 pixel_unshuffle: _packet_pixel_unshuffle
 poisson_nll_loss: _packet_poisson_nll_loss
@@ -22726,10 +22267,8 @@ class _module_fft:
 fft: _module_fft
 
 class _module_linalg:
-    _powsum: _packet_linalg__powsum
     cholesky: _packet_linalg_cholesky
     cholesky_ex: _packet_linalg_cholesky_ex
-    cond: _packet_linalg_cond
     cross: _packet_linalg_cross
     det: _packet_linalg_det
     diagonal: _packet_linalg_diagonal
@@ -22737,10 +22276,8 @@ class _module_linalg:
     eigvalsh: _packet_linalg_eigvalsh
     inv: _packet_linalg_inv
     inv_ex: _packet_linalg_inv_ex
-    linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
-    linalg_cond: _packet_linalg_cond
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
@@ -22754,12 +22291,7 @@ class _module_linalg:
     linalg_lu_solve: _packet_linalg_lu_solve
     linalg_matmul: _packet_linalg_matmul
     linalg_matrix_exp: _packet_linalg_matrix_exp
-    linalg_matrix_norm: _packet_linalg_matrix_norm
-    linalg_matrix_power: _packet_linalg_matrix_power
-    linalg_matrix_rank: _packet_linalg_matrix_rank
     linalg_multi_dot: _packet_linalg_multi_dot
-    linalg_norm: _packet_linalg_norm
-    linalg_pinv: _packet_linalg_pinv
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -22778,12 +22310,7 @@ class _module_linalg:
     lu_solve: _packet_linalg_lu_solve
     matmul: _packet_linalg_matmul
     matrix_exp: _packet_linalg_matrix_exp
-    matrix_norm: _packet_linalg_matrix_norm
-    matrix_power: _packet_linalg_matrix_power
-    matrix_rank: _packet_linalg_matrix_rank
     multi_dot: _packet_linalg_multi_dot
-    norm: _packet_linalg_norm
-    pinv: _packet_linalg_pinv
     qr: _packet_linalg_qr
     slogdet: _packet_linalg_slogdet
     solve: _packet_linalg_solve
@@ -23443,7 +22970,6 @@ class _namespace_aten:
     frac: _packet_frac
     frac_: _packet_frac_
     frexp: _packet_frexp
-    frobenius_norm: _packet_frobenius_norm
     full: _packet_full
     full_like: _packet_full_like
     gather: _packet_gather
@@ -23571,10 +23097,8 @@ class _namespace_aten:
     lift: _packet_lift
     lift_fresh: _packet_lift_fresh
     lift_fresh_copy: _packet_lift_fresh_copy
-    linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
-    linalg_cond: _packet_linalg_cond
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
@@ -23588,12 +23112,7 @@ class _namespace_aten:
     linalg_lu_solve: _packet_linalg_lu_solve
     linalg_matmul: _packet_linalg_matmul
     linalg_matrix_exp: _packet_linalg_matrix_exp
-    linalg_matrix_norm: _packet_linalg_matrix_norm
-    linalg_matrix_power: _packet_linalg_matrix_power
-    linalg_matrix_rank: _packet_linalg_matrix_rank
     linalg_multi_dot: _packet_linalg_multi_dot
-    linalg_norm: _packet_linalg_norm
-    linalg_pinv: _packet_linalg_pinv
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -23659,7 +23178,6 @@ class _namespace_aten:
     matrix_H: _packet_matrix_H
     matrix_exp: _packet_matrix_exp
     matrix_exp_backward: _packet_matrix_exp_backward
-    matrix_power: _packet_matrix_power
     max: _packet_max
     max_pool1d: _packet_max_pool1d
     max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -23737,13 +23255,11 @@ class _namespace_aten:
     nonzero: _packet_nonzero
     nonzero_numpy: _packet_nonzero_numpy
     norm: _packet_norm
-    norm_except_dim: _packet_norm_except_dim
     normal: _packet_normal
     normal_: _packet_normal_
     normal_functional: _packet_normal_functional
     not_equal: _packet_not_equal
     not_equal_: _packet_not_equal_
-    nuclear_norm: _packet_nuclear_norm
     numel: _packet_numel
     numpy_T: _packet_numpy_T
     one_hot: _packet_one_hot
@@ -23757,7 +23273,6 @@ class _namespace_aten:
     permute: _packet_permute
     permute_copy: _packet_permute_copy
     pin_memory: _packet_pin_memory
-    pinverse: _packet_pinverse
     pixel_shuffle: _packet_pixel_shuffle
     pixel_unshuffle: _packet_pixel_unshuffle
     poisson_nll_loss: _packet_poisson_nll_loss

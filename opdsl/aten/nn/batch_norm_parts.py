@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.batch_normalization import (
     batch_normalized,
@@ -64,9 +66,10 @@ def batch_norm_backward_reduce(
     total = given.sum(dims)
     weighted = (given * (input.to(wide) - by_channel(mean.to(wide), input.ndim))).sum(dims)
     kept = input.dtype if weight is None else weight.dtype
-    of_weight = (weighted * invstd).to(kept) if weight_g else None
-    of_bias = total.to(kept, copy=True) if bias_g else None
-    return (total if input_g else None), (weighted if input_g else None), of_weight, of_bias
+    of_weight: Any = (weighted * invstd).to(kept) if weight_g else None
+    of_bias: Any = total.to(kept, copy=True) if bias_g else None
+    sums: tuple[Any, Any] = (total, weighted) if input_g else (None, None)
+    return *sums, of_weight, of_bias
 
 
 @op(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
+from opdsl.aten.nn.conv_functions import Sizes
 from opdsl.aten.nn.convolution import convolution, convolution_backward
+from opdsl.aten.nn.sliding import as_sizes
 from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -15,12 +16,12 @@ from opdsl.schema.vocabulary import Bools, Name, SymInts
 def convolve(
     self: Tensor,
     weight: Tensor,
-    kernel_size: Sequence[int],
+    kernel_size: Sizes,
     bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int] = (1,),
-    output_padding: Sequence[int] | None = None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes = 1,
+    output_padding: Sizes | None = None,
     groups: int = 1,
 ) -> Tensor:
     """``convolution`` with a kernel whose size is said; transposed where there is an ``output_padding``.
@@ -28,14 +29,15 @@ def convolve(
     Raises:
         ShapeError: the weight has another size.
     """
+    size = as_sizes(kernel_size)
     check(
-        tuple(weight.shape[2:]) == tuple(kernel_size),
-        f"expected a weight with a kernel of size {list(kernel_size)}, but got a weight of size {list(weight.shape)}",
+        tuple(weight.shape[2:]) == size,
+        f"expected a weight with a kernel of size {list(size)}, but got a weight of size {list(weight.shape)}",
     )
     transposed = output_padding is not None
-    return convolution(
-        self, weight, bias, stride, padding, dilation, transposed, output_padding or (0,) * len(kernel_size), groups
-    )
+    extra = as_sizes(0 if output_padding is None else output_padding)
+    step, margin, gap = (as_sizes(each) for each in (stride, padding, dilation))
+    return convolution(self, weight, bias, step, margin, gap, transposed, extra, groups)
 
 
 @op(
@@ -87,8 +89,10 @@ def _slow_conv2d_backward_output_mask(
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
     """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
-    sizes, ones = (weight.shape[0],), (1, 1)
-    return convolution_backward(grad_output, self, weight, sizes, stride, padding, ones, False, (0, 0), 1, output_mask)
+    outputs, ones = (weight.shape[0],), (1, 1)
+    return convolution_backward(
+        grad_output, self, weight, outputs, as_sizes(stride), as_sizes(padding), ones, False, (0, 0), 1, output_mask
+    )
 
 
 @op(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.pointwise.logical import logical_and, logical_or
 from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import Name
+
+
+class Quantised(NamedTuple):
+    """Rounded numbers, and where they lie within bounds."""
+
+    output: Tensor
+    mask: Tensor
 
 
 def quantised(self: Tensor, scale: float | Tensor, zero_point: float | Tensor) -> Tensor:
@@ -23,7 +30,7 @@ def restored(integers: Tensor, scale: float | Tensor, zero_point: float | Tensor
 
 def within(integers: Tensor, low: int, high: int) -> Tensor:
     """Where integers are within bounds."""
-    return (integers >= low) & (integers <= high)
+    return logical_and(integers >= low, integers <= high)
 
 
 def require_bounds(quant_min: int, quant_max: int, zero_point: int = 0) -> None:
@@ -52,7 +59,7 @@ def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
 @op("aten::fake_quantize_per_tensor_affine_cachemask", autogen="fake_quantize_per_tensor_affine_cachemask.out")
 def fake_quantize_per_tensor_affine_cachemask(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
-) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+) -> Quantised:
     """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
     ...
 
@@ -89,7 +96,7 @@ def fake_quantize_per_tensor_affine(
 )
 def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
     self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
-) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+) -> Quantised:
     """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
     ...
 
@@ -101,8 +108,7 @@ def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_kernel(
     require_bounds(quant_min, quant_max)
     integers = quantised(self, scale, zero_point)
     made, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
-    enabled = fake_quant_enabled != 0
-    return where(enabled, made, self).to(self.dtype), mask | ~enabled
+    return where(fake_quant_enabled != 0, made, self).to(self.dtype), logical_or(mask, fake_quant_enabled == 0)
 
 
 @_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative("self")
@@ -124,7 +130,7 @@ def fake_quantize_per_tensor_affine_tensor_qparams(
 @op("aten::fake_quantize_per_channel_affine_cachemask", autogen="fake_quantize_per_channel_affine_cachemask.out")
 def fake_quantize_per_channel_affine_cachemask(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
-) -> tuple[Annotated[Tensor, Name("output")], Annotated[Tensor, Name("mask")]]:
+) -> Quantised:
     """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
     ...
 

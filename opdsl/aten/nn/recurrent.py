@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from opdsl.aten.linalg.vector_products import linear
 from opdsl.aten.nn.activations import relu, sigmoid
@@ -283,7 +284,8 @@ def _thnn_fused_lstm_cell_backward_impl(
         of_hidden * seen * out * (1 - out),
     ]
     gates = cat(parts, 1)
-    return gates, of_memory * forget, gates.sum(0) if has_bias else None
+    of_bias: Any = gates.sum(0) if has_bias else None
+    return gates, of_memory * forget, of_bias
 
 
 @op("aten::_thnn_fused_lstm_cell_backward")

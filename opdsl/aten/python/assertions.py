@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opdsl.aten.create.factories import zeros
 from opdsl.declare import op
 from opdsl.kernels import check, holds
@@ -19,7 +21,7 @@ def require_true(self: Tensor, message: str) -> None:
     check(self.is_meta or holds(self != 0), message)
 
 
-def require_between(size: Scalar, low: int | None, high: int | None) -> None:
+def require_between(size: Any, low: int | None, high: int | None) -> None:
     """That a number lies between two others.
 
     Raises:

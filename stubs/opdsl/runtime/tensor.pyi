@@ -1450,8 +1450,6 @@ class Tensor(Differentiable):
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     def matrix_exp(self) -> Tensor:
         """``linalg.matrix_exp``."""
-    def matrix_power(self, n: _int) -> Tensor:
-        """``linalg.matrix_power``."""
     @overload
     def max(self) -> Tensor:
         """The largest of all elements."""
@@ -1711,8 +1709,6 @@ class Tensor(Differentiable):
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: Device | str | _int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
-    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
-        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """The derivative of ``digamma``, taken ``n`` times."""
     def polygamma_(self, n: _int) -> Tensor:
