@@ -125,8 +125,10 @@ def _running(make: Maker) -> Iterator[Sample]:
 
 def _indexed_gradients(make: Maker) -> Iterator[Sample]:
     reserved = make(2).new_zeros((0,), dtype=uint8)
-    statistics = make(3), _positive(make, 3), make(3), _positive(make, 3)
-    yield Sample(0, make(4, 3, 2), make(4, 3, 2), make(3), *statistics, True, 1e-5, (True, True, True), reserved)
+    running = make(3), _positive(make, 3)
+    yield Sample(
+        0, make(4, 3, 2), make(4, 3, 2), make(3), *running, make(3), make(3), False, 1e-5, (True, True, True), reserved
+    )
 
 
 # -------------------------------------------------------------------------------------------------- fake quantisation

@@ -174,7 +174,6 @@ from opdsl._operators import (
     _prelu_kernel as _prelu_kernel,
     _print as _print,
     _safe_softmax as _safe_softmax,
-    _saturate_weight_to_fp16 as _saturate_weight_to_fp16,
     _scaled_dot_product_attention_math as _scaled_dot_product_attention_math,
     _scaled_dot_product_flash_attention_for_cpu as _scaled_dot_product_flash_attention_for_cpu,
     _softmax as _softmax,

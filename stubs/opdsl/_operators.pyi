@@ -3107,17 +3107,6 @@ class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, T
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
-class _packet__new_zeros_with_same_feature_meta(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
-        """Zeros in the form of another tensor, with the first dimensions of this one before it, as many as are said."""
-    @_operator
-    @staticmethod
-    def default(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
-        """Zeros in the form of another tensor, with the first dimensions of this one before it, as many as are said."""
-    @_operator
-    @staticmethod
-    def out(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0, out: Tensor) -> Tensor: ...
-
 class _packet__nnpack_available(Operator[..., bool], Protocol):
     def __call__(cls) -> bool:
         """False: no kernel of this library is there."""
@@ -3214,14 +3203,6 @@ class _packet__safe_softmax(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
-
-class _packet__saturate_weight_to_fp16(Operator[..., Tensor], Protocol):
-    def __call__(cls, weight: Tensor) -> Tensor:
-        """The elements, brought into the range of float16."""
-    @_operator
-    @staticmethod
-    def default(weight: Tensor) -> Tensor:
-        """The elements, brought into the range of float16."""
 
 class _packet__scaled_dot_product_attention_math(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
@@ -21685,7 +21666,6 @@ _pin_memory: _packet__pin_memory
 _prelu_kernel: _packet__prelu_kernel
 _print: _packet__print
 _safe_softmax: _packet__safe_softmax
-_saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
 _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
 _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
 _softmax: _packet__softmax
@@ -22628,7 +22608,6 @@ class _namespace_aten:
     _masked_scale: _packet__masked_scale
     _native_batch_norm_legit: _packet__native_batch_norm_legit
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
-    _new_zeros_with_same_feature_meta: _packet__new_zeros_with_same_feature_meta
     _nnpack_available: _packet__nnpack_available
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
@@ -22640,7 +22619,6 @@ class _namespace_aten:
     _print: _packet__print
     _reshape_copy: _packet__reshape_copy
     _safe_softmax: _packet__safe_softmax
-    _saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
     _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
     _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
     _scaled_dot_product_flash_attention_for_cpu_backward: _packet__scaled_dot_product_flash_attention_for_cpu_backward

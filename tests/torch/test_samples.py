@@ -63,8 +63,6 @@ NAMES = [
     "_is_any_true",
     "_dim_arange",
     "_reshape_copy",
-    "_new_zeros_with_same_feature_meta",
-    "_saturate_weight_to_fp16",
 ]
 
 
@@ -86,10 +84,13 @@ def operator_of(name: str) -> tuple[Any, Any, Any]:
     return operator, opdsl.registry.packets[operator.packet_name].operator_function(operator), theirs
 
 
-def require_gradients(given: Any) -> None:
-    for each in tensors_in(given):
-        if each.dtype.is_floating_point:
-            each.requires_grad_().grad = None  # samples share tensors
+def require_gradients(name: str, given: Any) -> None:
+    """Ask for gradients of all floats; of the first one alone where PyTorch has those, of none where it has none."""
+    tensors = [each for each in tensors_in(given) if each.dtype.is_floating_point]
+    if name.endswith(("affine_backward", "index_backward")):
+        return
+    for each in tensors[: 1 if name.startswith(("fake_quantize", "_fake_quantize_per", "_batch_norm")) else None]:
+        each.requires_grad_().grad = None  # samples share tensors
 
 
 def assert_agree(ours: Any, theirs: Any, name: str) -> None:
@@ -99,7 +100,7 @@ def assert_agree(ours: Any, theirs: Any, name: str) -> None:
             assert two is None or not two.numel() or not two.any(), name
             continue
         assert str(one.dtype).split(".")[-1] == str(two.dtype).split(".")[-1] and one.shape == tuple(two.shape)
-        bound = 1e-5 * max(1.0, float(two.detach().abs().max())) if two.numel() else 0  # sums in another order
+        bound = 1e-5 * max(1.0, float(two.detach().double().abs().max())) if two.numel() else 0  # sums in another order
         numpy.testing.assert_allclose(one.detach().numpy(), two.detach().numpy(), rtol=1e-5, atol=bound, err_msg=name)
 
 
@@ -114,7 +115,7 @@ def test_results_and_gradients(name: str) -> None:
     writes = bool(operator.schema.written_arguments)
     for sample in fitting(samples_of(operator, opdsl.float32), ours):
         if not writes:
-            require_gradients((sample.given, sample.named))
+            require_gradients(name, (sample.given, sample.named))
         given, named = turned(list(sample.given)), {key: turned(value) for key, value in sample.named.items()}
         found, expected = results(sample.call(ours)), results(theirs(*given, **named))
         assert_agree(found, expected, name)

@@ -111,17 +111,6 @@ def _reshape_copy_derivative(grad, self):
     return grad.reshape(self.shape)
 
 
-@op("aten::_new_zeros_with_same_feature_meta", autogen="_new_zeros_with_same_feature_meta.out")
-def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
-    """Zeros in the form of another tensor, with the first dimensions of this one before it, as many as are said."""
-    ...
-
-
-@_new_zeros_with_same_feature_meta.kernel("CompositeExplicitAutograd")
-def _new_zeros_with_same_feature_meta_kernel(self, other, self_num_batch_dims):
-    return self.new_zeros((*self.shape[:self_num_batch_dims], *other.shape))
-
-
 @op("aten::_masked_scale", dispatch={"CUDA": "masked_scale_cuda"}, autogen="_masked_scale.out")
 def _masked_scale(self: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The elements where a mask is 1, times a number."""
@@ -146,9 +135,3 @@ def _is_any_true(self: Tensor) -> Tensor:
 
 
 _is_any_true.non_differentiable("self")
-
-
-@op("aten::_saturate_weight_to_fp16")
-def _saturate_weight_to_fp16(weight: Tensor) -> Tensor:
-    """The elements, brought into the range of float16."""
-    return weight.clamp(-65504.0, 65504.0)
