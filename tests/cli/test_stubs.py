@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from mypy import api
+
+from tests.typing.checker import mypy_says
 
 Run = Callable[..., Result]
 
@@ -146,7 +147,7 @@ def test_a_library_is_known_to_mypy(run: Run, library: Path, folder: Path) -> No
     (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = typings:{ROOT}\n")
     cache = ROOT / ".mypy_cache" / "tests-library"
     options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
-    report, _, _ = api.run([*options, "user.py", "typings/mine.pyi"])
+    report, _ = mypy_says(*options, "user.py", "typings/mine.pyi")
     wrong = [number for number, line in enumerate(USER.splitlines(), 1) if "# wrong" in line]
     assert [int(line.split(":")[1]) for line in report.splitlines() if ": error:" in line] == wrong, report
 
@@ -160,7 +161,7 @@ def test_a_library_and_its_users_are_checked_in_one_run(run: Run, library: Path,
     )
     cache = ROOT / ".mypy_cache" / "tests-library"
     options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
-    report, errors, _ = api.run([*options, "mine.py", "user.py"])
+    report, errors = mypy_says(*options, "mine.py", "user.py")
     assert (report, errors) == ("", "")
 
 
@@ -246,7 +247,7 @@ def test_what_stands_beside_operators_keeps_its_types(run: Run, folder: Path) ->
     (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = typings:{ROOT}\n")
     cache = ROOT / ".mypy_cache" / "tests-library"
     options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
-    report, errors, _ = api.run([*options, "user.py", "typings/other.pyi"])
+    report, errors = mypy_says(*options, "user.py", "typings/other.pyi")
     assert (report, errors) == ("", "")
 
 

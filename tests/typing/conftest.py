@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mypy import api
+
+from tests.typing.checker import mypy_says
 
 collect_ignore_glob = ["pass/*", "fail/*", "reveal/*"]
 
@@ -51,7 +52,7 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> Mypy:
     options = ["--config-file", str(configuration), "--cache-dir", str(cache_of("")), "--no-error-summary"]
 
     def run(*paths: Path) -> list[str]:
-        output, errors, _ = api.run([*options, *map(str, paths)])
+        output, errors = mypy_says(*options, *map(str, paths))
         assert errors == ""
         return output.splitlines()
 
@@ -70,7 +71,7 @@ def users_mypy(tmp_path: Path) -> Mypy:
         configuration.write_text("\n".join(lines))
         cache = cache_of("plugin-" if plugin else "users-")
         options = ["--config-file", str(configuration), "--cache-dir", str(cache), "--no-error-summary"]
-        output, errors, _ = api.run([*options, *map(str, paths)])
+        output, errors = mypy_says(*options, *map(str, paths))
         assert errors == ""
         return output.splitlines()
 
