@@ -64,6 +64,10 @@ class RunningProgram:
         """The key of a call with what its constants are now."""
         return (key, *[each.geometry for each in self.constants]) if self.constants else key
 
+    def form_key(self, values: Sequence[Any]) -> object:
+        """What tells the form of a call apart: of constants all of their geometries, which hardly ever change."""
+        return (*map(leaf_form, values), *[each.geometry for each in self.constants])
+
     def call(self, state: State, key: object, values: tuple[Any, ...]) -> Any:
         """The result of a call; ``UNSERVED`` where the program does not serve it.
 
@@ -72,8 +76,8 @@ class RunningProgram:
             key: what tells it apart from calls of other geometries.
             values: the leaves of its arguments.
         """
-        arguments = (*values, *self.constants)
-        return self.plans.call(state, self.key(key), tuple(map(leaf_form, arguments)), arguments)
+        whole = self.key(key)
+        return self.plans.call(state, whole, self.form_key(values), (*values, *self.constants))
 
 
 class _CalledProgram(RunningProgram):
@@ -88,7 +92,7 @@ class _CalledProgram(RunningProgram):
         """See ``RunningProgram``."""
         arguments = (*values, *self.constants)
         whole = self.key(key)
-        run = partial(self.run, whole, tuple(map(leaf_form, arguments)))
+        run = partial(self.run, whole, self.form_key(values))
         result = run(*arguments)
         if result is not UNSERVED:
             if len(self._known) >= PLAN_LIMIT:
@@ -124,6 +128,7 @@ class RecordedProgram(_CalledProgram):
         self.required = [at for at, each in enumerate(self.constants) if each.requires_grad]
         self.backward = _plans(parts.backward, [each.name for each in parts.backward.inputs if each.kind is float])
         self.own = tuple(parts.backward.constants.values())
+        self.kept_count = len(parts.backward.inputs)
         # What is kept that users may write: arguments.
         tensors = [(at, each.name) for at, each in enumerate(parts.backward.inputs) if each.kind is None]
         self.watched = tuple((at, self.names.index(name)) for at, name in tensors if name in self.names)
@@ -165,7 +170,7 @@ class RecordedProgram(_CalledProgram):
             return self._step_by_step(arguments, seeds)
         given = (*[_restored(node, each) for each in kept], *seeds, *self.own)
         geometries = tuple([each.geometry for each in (*seeds, *[given[at] for at, _ in self.watched])])
-        form_key = tuple(map(leaf_form, given))
+        form_key = (*map(leaf_form, given[: self.kept_count]), *[each.geometry for each in self.own])
         found: Any = self.backward.call(current.get(), (key, geometries), form_key, given)
         return cast("Sequence[Gradient]", self.backward.function(*given) if found is UNSERVED else found)
 
@@ -229,7 +234,8 @@ def leaf_form(value: Any) -> object:
 
 def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
     names = (*(each.name for each in program.inputs), *program.constants)
-    return FunctionPlans(program.function, names, numbers, printer=_Printer, most_steps=_MOST_STEPS)
+    fixed = tuple(program.constants)
+    return FunctionPlans(program.function, names, numbers, fixed=fixed, printer=_Printer, most_steps=_MOST_STEPS)
 
 
 class _Printer(Emitter):

@@ -58,12 +58,14 @@ class SymbolicArray:
     offset: elements in its storage before its first one.
     dtype: of the array's items, as NumPy has it.
     viewed: of a view the tensor that it is taken of, and how many elements lie before its first one there.
+    source: of a view the array that is no view of another one, and how many bytes lie before its first element there.
     """
 
-    __slots__ = ("dtype", "offset", "text", "viewed")
+    __slots__ = ("dtype", "offset", "source", "text", "viewed")
 
     def __init__(self, text: str, dtype: Any, offset: Any = 0, viewed: tuple[Any, int] | None = None) -> None:
         self.text = text
+        self.source: tuple[SymbolicArray, Any] = self, 0
         self.dtype = dtype
         self.offset = offset
         self.viewed = viewed

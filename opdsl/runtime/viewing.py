@@ -89,20 +89,26 @@ def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dt
     reach = 0 if 0 in shape else required_storage(shape, strides) * dtype.itemsize + offset
     if recorder is None or offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize:
         raise NotLoweredError("a view that leaves its tensor")
+    source, start = tensor.array.source
     if recorder.is_exact and (dtype, shape, strides, offset) == (form.dtype, form.shape, form.strides, 0):
-        return SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
+        made = SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
+        made.source = source, start
+        return made
     memory: Any = device_memory(form.device)
     before = tensor.storage_offset() * form.dtype.itemsize
     if form.device.type == "cpu":
         steps = byte_strides(strides, dtype.itemsize)
         function = memory.array_viewer(dtype.numpy, len(shape))
-        operands: tuple[Any, ...] = (offset, *shape, *steps)
+        operands: tuple[Any, ...] = (source, start + offset, *shape, *steps)
     else:
-        function, operands = memory.view, (shape, strides, offset // dtype.itemsize, dtype)
-    (name,) = recorder.run(function, (tensor.array, *operands), ["view"])
+        function, operands = memory.view, (tensor.array, shape, strides, offset // dtype.itemsize, dtype)
+    (name,) = recorder.run(function, operands, ["view"])
     is_fixed = recorder.is_exact and dtype is form.dtype and type(offset) is int
     viewed = (tensor, offset // dtype.itemsize) if is_fixed else None
-    return SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
+    made = SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
+    if form.device.type == "cpu":
+        made.source = source, start + offset
+    return made
 
 
 def become(tensor: Tensor, view: View) -> Tensor:

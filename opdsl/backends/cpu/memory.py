@@ -166,8 +166,22 @@ def _recorded(
     recorder: Lowering, shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None
 ) -> Any:
     """The array that a plan will make."""
-    (name,) = recorder.run(allocated, (shape, dtype, strides), ["array"])
+    if strides is None:
+        (name,) = recorder.run(array_maker(dtype, len(shape)), shape, ["array"])
+    else:
+        (name,) = recorder.run(allocated, (shape, dtype, strides), ["array"])
     return SymbolicArray(name, dtype)
+
+
+@functools.lru_cache(maxsize=512)
+def array_maker(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
+    """A built-in function: sizes -> a new array of them."""
+    from opdsl.backends.cpu.builtin import builtin_over
+
+    def slow(*shape: int) -> NDArray:
+        return allocated(shape, dtype)
+
+    return builtin_over("array_new", "array_new", [id(dtype), ndim, dtype.itemsize, id(slow)], [dtype, slow])
 
 
 def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:

@@ -62,6 +62,7 @@ CONSTANTS = MappingProxyType(
         "CALLER_SPINS": 4_000,
         "TILE_ROWS": 64,
         "TILE_COLUMNS": 32,
+        "NEW_UP_TO": 1 << 20,
     }
 )
 
@@ -73,6 +74,7 @@ _SYMBOLS = (
     "tensor_call",
     "view_call",
     "array_view",
+    "array_new",
     "array_address",
     "walk",
     "walk_tiles",

@@ -359,6 +359,53 @@ end:
   ret ptr %made
 }
 
+; A new array without gaps: its sizes -> the array. A function in Python makes those of NEW_UP_TO bytes and more, and says
+; what is wrong with sizes. The plan: dtype, number of dimensions, bytes of an element, that function.
+define ptr @array_new(ptr %self, ptr %arguments, i64 %given) {
+entry:
+  %plan_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
+  %plan = load ptr, ptr %plan_field
+  %dimensions_field = getelementptr i64, ptr %plan, i64 1
+  %dimensions = load i64, ptr %dimensions_field
+  %bytes_field = getelementptr i64, ptr %plan, i64 2
+  %bytes = load i64, ptr %bytes_field
+  %slow_field = getelementptr ptr, ptr %plan, i64 3
+  %slow = load ptr, ptr %slow_field
+  %shape = alloca i64, i64 %given, align 16
+  %fits = icmp eq i64 %given, %dimensions
+  br i1 %fits, label %take, label %ask
+take:
+  %i = phi i64 [ 0, %entry ], [ %i_1, %taken ]
+  %size = phi i64 [ %bytes, %entry ], [ %size_1, %taken ]
+  %more = icmp slt i64 %i, %given
+  br i1 %more, label %take_one, label %make
+take_one:
+  %i_1 = add i64 %i, 1
+  %argument_place = getelementptr ptr, ptr %arguments, i64 %i
+  %argument = load ptr, ptr %argument_place
+  %number = call i64 @PyLong_AsLongLong(ptr %argument)
+  %number_place = getelementptr i64, ptr %shape, i64 %i
+  store i64 %number, ptr %number_place
+  %size_1 = mul i64 %size, %number
+  %strange = icmp uge i64 %number, NEW_UP_TO        ; negative ones, too
+  %large = icmp uge i64 %size_1, NEW_UP_TO
+  %leaves = or i1 %strange, %large
+  br i1 %leaves, label %ask, label %taken
+taken:
+  br label %take
+ask:
+  call void @PyErr_Clear()                          ; of an integer beyond 64 bits
+  %asked = call ptr @PyObject_Vectorcall(ptr %slow, ptr %arguments, i64 %given, ptr null)
+  ret ptr %asked
+make:
+  %dimensions_32 = trunc i64 %dimensions to i32
+  %dtype = load ptr, ptr %plan
+  call void @Py_IncRef(ptr %dtype)                  ; NumPy takes a reference, also when it fails
+  %made = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %dtype, i32 %dimensions_32, ptr %shape, ptr null,
+                                         ptr null, i32 0, ptr null)
+  ret ptr %made
+}
+
 ; The address of an array's first element as an integer, 0 where it has none.
 define ptr @array_address(ptr %self, ptr %arguments, i64 %given) {
 entry:

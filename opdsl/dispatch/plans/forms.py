@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from opdsl.dispatch.state import PLAN_LIMIT
+from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 
@@ -116,15 +117,22 @@ class FormPlans:
         self.counts: list[int] = []
 
     def __call__(self, *given: Any) -> Any:
-        """What the first plan gives that serves the call; ``UNSERVED`` where none does."""
-        for plan in self.variants:
+        """What the first plan gives that serves the call, which is tried first from then on; else ``UNSERVED``."""
+        for at, plan in enumerate(self.variants):
             try:
                 result = plan(*given)
             except OverflowError:
                 continue  # sizes that no 64 bits hold
             if result is not UNSERVED:
+                if at:
+                    self._prefer(plan)
                 return result
         return UNSERVED
+
+    def _prefer(self, plan: Plan) -> None:
+        with registering:
+            if plan in self.variants:
+                self.variants = [plan, *(each for each in self.variants if each is not plan)]
 
     def keeps_no_others(self) -> None:
         """Have all calls served by these plans, however often their sizes come: there are no plans of geometries."""

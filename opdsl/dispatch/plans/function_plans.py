@@ -26,6 +26,7 @@ class FunctionPlans:
         function: what is called.
         names: of its arguments, as parameters of plans.
         numbers: those of them of whose numbers plans know the type alone.
+        fixed: those that are tensors whose geometries tell forms apart, too.
         printer: prints plans.
         most_steps: how many a plan may have; None for what is usual.
 
@@ -41,11 +42,13 @@ class FunctionPlans:
         names: Sequence[str],
         numbers: Collection[str] = (),
         *,
+        fixed: Collection[str] = (),
         printer: type[Emitter] = Emitter,
         most_steps: int | None = None,
     ) -> None:
         self.function = function
         self.names = names
+        self.fixed = frozenset(fixed)
         self.options: dict[str, Any] = {"printer": printer, "most_steps": most_steps}
         self.kinds: dict[str, set[Kind]] = {each: {Kind.NUMBER} if each in numbers else set() for each in names}
         self.plans: dict[tuple[State, object], Plan] = {}
@@ -104,7 +107,10 @@ class FunctionPlans:
     def _given(self, arguments: Sequence[object], *, is_sized: bool) -> list[Given]:
         """The arguments of a call; numbers may be sizes where only their type is known otherwise."""
         named = zip(self.kinds.items(), arguments, strict=True)
-        return [Given(name, None, value, kinds, is_sized and not kinds) for (name, kinds), value in named]
+        return [
+            Given(name, None, value, kinds, is_sized and not kinds, is_fixed=name in self.fixed)
+            for (name, kinds), value in named
+        ]
 
     def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
         return self.function(*given)

@@ -57,6 +57,7 @@ class Given(NamedTuple):
     kinds: what plans know of it.
     is_sized: whether it may be a size.
     is_handed: whether plans of exact geometries are handed it; they know the values of others.
+    is_fixed: whether it is a tensor that has the same geometry in every call of the form.
     """
 
     text: str
@@ -65,6 +66,7 @@ class Given(NamedTuple):
     kinds: set[Kind]
     is_sized: bool
     is_handed: bool = True
+    is_fixed: bool = False
 
 
 @contextmanager
@@ -310,7 +312,7 @@ class Inputs:
         if isinstance(value, Tensor):
             if not given.is_handed:
                 raise NotLoweredError("a tensor that no plan is handed")
-            return self._tensor(value, text)
+            return self._tensor(value, text, is_fixed=given.is_fixed)
         if isinstance(value, TensorMeta):
             return value if self.recorder.is_exact else self.symbolic(value, f"{text}.shape", f"{text}.strides")
         if type(value) is slice:
@@ -344,7 +346,7 @@ class Inputs:
             return self.recorder.size(text, value, None)
         return self.recorder.number(text, value)
 
-    def _tensor(self, tensor: Tensor, text: str) -> Tensor:
+    def _tensor(self, tensor: Tensor, text: str, *, is_fixed: bool) -> Tensor:
         if type(tensor) is not Tensor:
             raise NotLoweredError("a tensor of another class")
         known = self.seen.get(id(tensor))
@@ -354,7 +356,7 @@ class Inputs:
         text = self.constants.get(id(tensor), text)
         made = Tensor()
         form = tensor.geometry
-        is_exact = self.recorder.is_exact
+        is_exact = self.recorder.is_exact or is_fixed
         made.geometry = form if is_exact else self.symbolic(form, f"{text}.geometry.shape", f"{text}.geometry.strides")
         version = self.recorder.constant(version_of)
         made._writes = self.recorder.size(f"{version}({text})", 0, 0)  # type: ignore[assignment]
