@@ -1,7 +1,6 @@
 """Whose memory is whose in a program, and where its tensors lie when one block holds all that are made on the way.
 
-A tensor lives from the step that makes it to the last one that reads it, or a view of it. The largest are placed first,
-each at the lowest offset that is free for as long as it lives: greedy by size, as TFLite plans arenas.
+A tensor lives from the step that makes it to the last one that reads it, or a view of it.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from opdsl.programs.steps import Input, Result, Step, names_in
+from opdsl.runtime.arena import Block, placed
 
-__all__ = ["Block", "Memory", "MemoryPlan", "Steps", "made_apart", "memory_plan", "returned_by"]
-
-# Blocks begin at lines of the cache.
-_ALIGNMENT = 64
+__all__ = ["Memory", "MemoryPlan", "Steps", "made_apart", "memory_plan", "returned_by"]
 
 
 class Steps(Protocol):
@@ -66,22 +63,6 @@ def returned_by(program: Steps) -> set[str]:
     return returned
 
 
-class Block(NamedTuple):
-    """A tensor that a program makes on its way.
-
-    name: in the program.
-    size: in bytes.
-    offset: of its first byte.
-    first, last: the steps that make it, and that use it last, by place.
-    """
-
-    name: str
-    size: int
-    offset: int
-    first: int
-    last: int
-
-
 class MemoryPlan(NamedTuple):
     """Where the tensors of a program lie for arguments of some sizes. What may be a view counts as one.
 
@@ -128,29 +109,15 @@ def memory_plan(program: Steps, sizes: Sequence[int]) -> MemoryPlan:
         last |= dict.fromkeys(memory.of(step.reads | step.made), place)
     made = zip(made_apart(program), sizes, strict=True)
     blocks = [Block(each.name, size, 0, place, last[each.name]) for (place, each), size in made]
-    placed = _placed([each for each in blocks if each.name not in kept])
+    within = placed([each for each in blocks if each.name not in kept])
     alive = [
         sum(each.size for each in blocks if each.first <= place and (each.name in kept or place <= each.last))
         for place in range(len(program.steps))
     ]
     results = sum(each.size for each in blocks if each.name in kept)
     return MemoryPlan(
-        tuple(placed), max((each.offset + each.size for each in placed), default=0), results, max(alive, default=0)
+        tuple(within), max((each.offset + each.size for each in within), default=0), results, max(alive, default=0)
     )
-
-
-def _placed(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks with their offsets, in the order in which they are given."""
-    done: dict[str, Block] = {}
-    for block in sorted(blocks, key=lambda each: (-each.size, each.first, each.name)):
-        beside = (each for each in done.values() if each.first <= block.last and block.first <= each.last)
-        offset = 0
-        for each in sorted(beside, key=lambda other: other.offset):
-            if offset + block.size <= each.offset:
-                break
-            offset = max(offset, -(-(each.offset + each.size) // _ALIGNMENT) * _ALIGNMENT)
-        done[block.name] = block._replace(offset=offset)
-    return [done[each.name] for each in blocks]
 
 
 def _bytes(count: int) -> str:

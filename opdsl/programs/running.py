@@ -31,6 +31,9 @@ from opdsl.errors import GradientError
 from opdsl.programs.derivative import Differentiated, tensors_returned
 from opdsl.programs.program import Program
 from opdsl.runtime import Creation, Device, DType, Tensor, version_of
+from opdsl.runtime.device import backends
+from opdsl.runtime.lowering import SymbolicArray
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import is_symbol
 
 __all__ = ["RecordedProgram", "RunningProgram", "UpdatingProgram", "leaf_form"]
@@ -239,7 +242,18 @@ def _plans(program: Program, numbers: Sequence[str]) -> FunctionPlans:
 
 
 class _Printer(Emitter):
-    """Prints plans of programs, which also return numbers: what sizes and numbers of the call decide."""
+    """Prints plans of programs: kernels that follow one another are one step, and numbers may be results.
+
+    Numbers are what sizes and numbers of the call decide.
+    """
+
+    def body(self, result: Any) -> list[str]:
+        """See ``Emitter``."""
+        if self.recorder.is_exact and backends.has("cpu", "compiler"):
+            sequenced = getattr(backends.load("cpu", "compiler"), "sequenced", None)
+            if sequenced is not None:
+                self.recorder.steps = sequenced(self.recorder.steps, _arrays_of(result))
+        return super().body(result)
 
     def _returned(self, result: Any) -> str:
         if is_symbol(result) or isinstance(result, (bool, int, float, str, DType, Device)):
@@ -272,3 +286,17 @@ def _restored(node: Node, value: Any) -> Any:
     if version_of(value.tensor) != value.version:
         raise changed(node, "result", value.tensor, value.version)
     return value.tensor
+
+
+def _arrays_of(result: Any) -> set[str]:
+    """The names of the arrays that a plan needs for its results."""
+    found: set[str] = set()
+    waiting = list(tensors_in((result,)))
+    while waiting:
+        tensor = waiting.pop()
+        array = getattr(tensor, "array", None)
+        if type(array) is SymbolicArray:
+            found |= {array.text, array.source[0].text}
+            waiting += [] if array.viewed is None else [array.viewed[0]]
+        waiting += [] if tensor._base is None else [tensor._base]
+    return found

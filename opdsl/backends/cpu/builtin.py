@@ -123,12 +123,15 @@ class Plan(numpy.ndarray[Any, Any]):
     owned: what is used.
     runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` runs on other frames, too.
     parts: of one with a single output that is given, what ``builtin`` has made it of; None of others.
+    inputs, outputs: see ``builtin``.
     """
 
     address: int
     owned: tuple[object, ...]
     runs_frames: bool = False
     parts: tuple[str, Work, Sequence[Input], Sequence[object]] | None = None
+    inputs: Sequence[Input] = ()
+    outputs: Sequence[Output] = ()
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -172,6 +175,7 @@ def builtin(
         return Template(name, header, outputs, owned)
     plan = plan_of(header, [*outputs, *owned])
     plan.runs_frames = True
+    plan.inputs, plan.outputs = inputs, outputs
     if len(outputs) == 1 and isinstance(outputs[0], Given):
         plan.parts = name, work, inputs, owned
     return function_of(name, native.code().address("kernel_call"), plan)

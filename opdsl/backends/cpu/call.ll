@@ -546,3 +546,92 @@ finish:
   %value = call ptr @hand_out(ptr %results, i64 %outputs)
   ret ptr %value
 }
+
+; Several kernels one after another, none of which makes an array: the arrays that they read and write -> the first one.
+; The plan: number of arrays, number of steps, the steps, words of the longest frame. A step: its plan, words of its
+; frame, the frame but for addresses, number of these, and of each its place in the frame, which array, and how many
+; bytes from its first element.
+define ptr @sequence_call(ptr %self, ptr %arguments, i64 %given) {
+entry:
+  %plan_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
+  %sequence = load ptr, ptr %plan_field
+  %expected = load i64, ptr %sequence
+  %steps_field = getelementptr i64, ptr %sequence, i64 1
+  %steps = load i64, ptr %steps_field
+  %list_field = getelementptr i64, ptr %sequence, i64 2
+  %list = load ptr, ptr %list_field
+  %longest_field = getelementptr i64, ptr %sequence, i64 3
+  %longest = load i64, ptr %longest_field
+  %fits = icmp eq i64 %given, %expected
+  br i1 %fits, label %prepare, label %count_wrong
+count_wrong:
+  call void @refuse(ptr @PyExc_TypeError, ptr @wrong_count)
+  ret ptr null
+prepare:
+  %addresses = alloca ptr, i64 %given, align 16
+  %frame = alloca i64, i64 %longest, align 16
+  br label %take
+take:
+  %i = phi i64 [ 0, %prepare ], [ %i_1, %taken ]
+  %more = icmp slt i64 %i, %given
+  br i1 %more, label %take_one, label %next
+take_one:
+  %i_1 = add i64 %i, 1
+  %argument_place = getelementptr ptr, ptr %arguments, i64 %i
+  %argument = load ptr, ptr %argument_place
+  %address_place = getelementptr ptr, ptr %addresses, i64 %i
+  %is_array = call i1 @take_array(ptr %argument, ptr %address_place)
+  br i1 %is_array, label %taken, label %bad
+taken:
+  br label %take
+bad:
+  ret ptr null
+next:
+  %s = phi i64 [ 0, %take ], [ %s_1, %has_run ]
+  %more_steps = icmp slt i64 %s, %steps
+  br i1 %more_steps, label %step, label %end
+step:
+  %s_1 = add i64 %s, 1
+  %step_word = mul i64 %s, 5
+  %step_field = getelementptr i64, ptr %list, i64 %step_word
+  %plan = load ptr, ptr %step_field
+  %words_field = getelementptr i64, ptr %step_field, i64 1
+  %words = load i64, ptr %words_field
+  %template_field = getelementptr i64, ptr %step_field, i64 2
+  %template = load ptr, ptr %template_field
+  %patches_field = getelementptr i64, ptr %step_field, i64 3
+  %patches = load i64, ptr %patches_field
+  %patch_list_field = getelementptr i64, ptr %step_field, i64 4
+  %patch_list = load ptr, ptr %patch_list_field
+  %bytes = mul i64 %words, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %frame, ptr %template, i64 %bytes, i1 false)
+  br label %patch_next
+patch_next:
+  %p = phi i64 [ 0, %step ], [ %p_1, %patch ]
+  %more_patches = icmp slt i64 %p, %patches
+  br i1 %more_patches, label %patch, label %run
+patch:
+  %p_1 = add i64 %p, 1
+  %patch_word = mul i64 %p, 3
+  %where_field = getelementptr i64, ptr %patch_list, i64 %patch_word
+  %where = load i64, ptr %where_field
+  %which_field = getelementptr i64, ptr %where_field, i64 1
+  %which = load i64, ptr %which_field
+  %offset_field = getelementptr i64, ptr %where_field, i64 2
+  %offset = load i64, ptr %offset_field
+  %first_place = getelementptr ptr, ptr %addresses, i64 %which
+  %first = load ptr, ptr %first_place
+  %address = getelementptr i8, ptr %first, i64 %offset
+  %target = getelementptr i64, ptr %frame, i64 %where
+  store ptr %address, ptr %target
+  br label %patch_next
+run:
+  %ran = call i1 @run_frame(ptr %plan, ptr %frame)
+  br i1 %ran, label %has_run, label %bad
+has_run:
+  br label %next
+end:
+  %result = load ptr, ptr %arguments
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+}

@@ -18,6 +18,7 @@ _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirec
     "allocating": "builtin",
     "multiplies": "narrow_product",
     "plan": "tensors",
+    "sequenced": "sequence",
 }
 
 

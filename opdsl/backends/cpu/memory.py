@@ -139,12 +139,17 @@ def allocator(
         if strides is None:
             return functools.partial(numpy.empty, shape, dtype)
         return functools.partial(_within, shape, dtype, strides, size)
-    rounded = _round_up(size)
+    return functools.partial(_in_block, shape, dtype, strides, _round_up(size))
 
-    def allocate() -> NDArray:
-        return numpy.ndarray(shape, dtype, _blocks.take(rounded), 0, strides)  # type: ignore[arg-type]
 
-    return allocate
+def made_size(make: Callable[..., Any]) -> int | None:
+    """The bytes of the arrays that a function of ``allocator`` makes; None of another function."""
+    if not isinstance(make, functools.partial):
+        return None
+    if make.func is numpy.empty:
+        shape, dtype = make.args
+        return int(math.prod(shape) * dtype.itemsize)
+    return int(make.args[3]) if make.func in (_in_block, _within) else None
 
 
 def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None) -> NDArray:
@@ -217,6 +222,12 @@ def memory_stats() -> dict[str, int]:
 
 def _within(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...], size: int) -> NDArray:
     return numpy.ndarray(shape, dtype, numpy.empty(max(size, 1), numpy.uint8), 0, strides)
+
+
+def _in_block(
+    shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None, rounded: int
+) -> NDArray:
+    return numpy.ndarray(shape, dtype, _blocks.take(rounded), 0, strides)  # type: ignore[arg-type]
 
 
 def _round_up(size: int) -> int:

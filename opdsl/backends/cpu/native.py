@@ -70,6 +70,7 @@ _SYMBOLS = (
     "kernel_call",
     "form_call",
     "run_frame",
+    "sequence_call",
     "author_call",
     "tensor_call",
     "view_call",

@@ -1,0 +1,255 @@
+"""Kernels that follow one another as one built-in function, without Python or new arrays between them.
+
+What they make for one another lies in one block of memory, in which arrays that do not live at once share a place. The
+function fills the frame of each kernel with addresses and runs its loop (call.ll).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.backends.cpu import builtin
+from opdsl.backends.cpu.builtin import Given, Kernel, Made, New, Output, Plan, Table, builtin_over, number_words
+from opdsl.backends.cpu.memory import allocator, made_size
+from opdsl.runtime.arena import Block, placed
+from opdsl.runtime.lowering import Check, Lines, Step, SymbolicArray, Within, Written
+from opdsl.runtime.tensor import Tensor
+
+__all__ = ["sequenced"]
+
+_FEWEST = 2
+_WORDS = re.compile(r"\w+")
+
+Recorded = Step | Check | Lines | Within | Written
+
+
+def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded]:
+    """The steps of a plan of exact geometries, with one in place of several that run kernels.
+
+    Args:
+        steps: that were recorded.
+        kept: the names of arrays that the plan returns, or views of them.
+    """
+    if any(isinstance(each, (Lines, Within)) for each in steps):  # which may read what steps make
+        return list(steps)
+    known = [_understood(each) for each in steps]
+    runs = list(_runs(known))
+    if not runs:
+        return list(steps)
+    in_run = {place: number for number, run in enumerate(runs) for place in run}
+    users: dict[str, set[int | None]] = {}
+    for place, step in enumerate(steps):
+        call = known[place] if place in in_run else None
+        names = [each.name for each in call.arrays] if call is not None and call.kernel is not None else _names(step)
+        for name in names if call is None or not call.is_view else ():
+            users.setdefault(name, set()).add(in_run.get(place))
+    for name in kept:
+        users.setdefault(name, set()).add(None)
+    for step in steps:  # whoever reads a view reads what it is of
+        if isinstance(step, Step) and _is_view(step) and users.get(step.results[0]):
+            users.setdefault(step.operands[0].text, set()).update(users[step.results[0]])
+    made: list[Recorded] = []
+    begins = {run.start: (number, run) for number, run in enumerate(runs)}
+    for place, step in enumerate(steps):
+        if place in begins:
+            number, run = begins[place]
+            made += _as_one([(steps[at], known[at]) for at in run], {n for n, by in users.items() if by - {number}})
+        elif place not in in_run:
+            made.append(step)
+    return made
+
+
+class _Array(NamedTuple):
+    """Where an operand of a kernel lies.
+
+    name: of the array, or of what it is a view of.
+    offset: of its first element there, in bytes.
+    """
+
+    name: str
+    offset: int
+
+
+class _Call(NamedTuple):
+    """What a step does.
+
+    kernel: that it runs; None where it allocates, or makes a view.
+    operands: of the kernel: arrays and numbers, inputs and then outputs.
+    makes: what it makes, by name: how many bytes, and the function that does so.
+    is_view: whether it makes a view.
+    """
+
+    kernel: Plan | None
+    operands: tuple[Any, ...] = ()
+    makes: Mapping[str, tuple[int, Callable[[], Any]]] = {}
+    is_view: bool = False
+
+    @property
+    def arrays(self) -> list[_Array]:
+        """The operands that are arrays."""
+        return [each for each in self.operands if isinstance(each, _Array)]
+
+
+def _understood(step: Recorded) -> _Call | None:
+    """What a step does; None where it is none that may stand in a sequence."""
+    if not isinstance(step, Step):
+        return None
+    if _is_view(step):
+        return _Call(None, is_view=True)
+    size = made_size(step.function)
+    if size is not None and not step.operands and len(step.results) == 1:
+        return _Call(None, (), {step.results[0]: (size, step.function)})
+    plan = getattr(step.function, "__self__", None)
+    if type(plan) is not Plan or not plan.runs_frames:
+        return None
+    given = [_operand(each) for each in step.operands]
+    inputs, rest = given[: len(plan.inputs)], iter(given[len(plan.inputs) :])
+    names = iter(step.results)
+    makes: dict[str, tuple[int, Callable[[], Any]]] = {}
+    outputs: list[Any] = []
+    for output in plan.outputs:
+        if isinstance(output, Given):
+            outputs.append(next(rest))
+            continue
+        found = _maker(output)
+        if found is None:
+            return None
+        name = next(names)
+        makes[name] = found
+        outputs.append(_Array(name, 0))
+    if next(rest, None) is not None or not all(isinstance(each, _Array) for each in outputs):
+        return None
+    numbers = (_fits(kind.kind, kind, each) for kind, each in zip(plan.inputs, inputs, strict=True))
+    return _Call(plan, (*inputs, *outputs), makes) if all(numbers) else None
+
+
+def _is_view(step: Step) -> bool:
+    """Whether a step makes a view of an array, which others read by way of that."""
+    is_viewer = len(step.results) == 1 and step.results[0].startswith("view") and len(step.operands) % 2 == 0
+    source = step.operands[0] if step.operands else None
+    if not is_viewer or type(source) is not SymbolicArray:
+        return False
+    return getattr(step.function, "__name__", "") == "array_view"
+
+
+def _operand(value: Any) -> Any:
+    if type(value) is SymbolicArray:
+        root, offset = value.source
+        return _Array(root.text, offset) if type(offset) is int else None
+    return value
+
+
+def _fits(kind: int, given: builtin.Input, value: Any) -> bool:
+    """Whether an operand is what an input takes: an array, or a number that is known."""
+    if kind == builtin.ARRAY.kind:
+        return isinstance(value, _Array)
+    if kind == builtin.COMPLEX.kind:
+        return type(value) in (float, complex) or (type(value) is int and abs(value) < 1 << 53)
+    if kind == builtin.FLOAT.kind:
+        return type(value) is float or (type(value) is int and abs(value) < 1 << 53)
+    if kind == builtin.TRUTH.kind:
+        return type(value) is bool
+    low, high = (given.lowest, given.highest) if given.lowest or given.highest else (-(1 << 63), (1 << 63) - 1)
+    return type(value) in (bool, int) and low <= value <= high
+
+
+def _maker(output: Output) -> tuple[int, Callable[[], Any]] | None:
+    """The bytes of an output, and what makes it."""
+    make: Any = None
+    if isinstance(output, New) and output.strides is None:
+        make = functools.partial(numpy.empty, output.shape, output.dtype)
+    elif isinstance(output, Made):
+        make = output.allocate
+    size = made_size(make)
+    return None if size is None else (size, make)
+
+
+def _runs(known: Sequence[_Call | None]) -> Iterator[range]:
+    """The stretches of steps in which at least some kernels run, and nothing else is done."""
+    begin = 0
+    for place in range(len(known) + 1):
+        if place == len(known) or known[place] is None:
+            if sum(each is not None and each.kernel is not None for each in known[begin:place]) >= _FEWEST:
+                yield range(begin, place)
+            begin = place + 1
+
+
+def _names(step: Recorded) -> Iterable[str]:
+    """The names that a step reads."""
+    if isinstance(step, Check):
+        return _WORDS.findall(step.text)
+    return _names_in(step.operands) if isinstance(step, Step) else ()
+
+
+def _names_in(values: Iterable[Any]) -> Iterator[str]:
+    for each in values:
+        if isinstance(each, (tuple, list)):
+            yield from _names_in(each)
+            continue
+        array = each.array if isinstance(each, Tensor) and hasattr(each, "array") else each
+        if type(array) is SymbolicArray:
+            yield from (array.text, array.source[0].text)
+        elif hasattr(array, "text"):
+            yield str(array.text)
+
+
+def _as_one(run: Sequence[tuple[Recorded, _Call | None]], outside: Collection[str]) -> list[Recorded]:
+    """The steps of a run as one, and what makes the arrays that others read."""
+    calls = [call for _, call in run if call is not None]
+    makes = {name: made for call in calls for name, made in call.makes.items()}
+    kernels = [call for call in calls if call.kernel is not None]
+    lives: dict[str, list[int]] = {}
+    for place, call in enumerate(kernels):
+        for each in call.arrays:
+            lives.setdefault(each.name, []).append(place)
+    own = {name for name in makes if name not in outside}
+    blocks = [Block(name, makes[name][0], 0, min(at), max(at)) for name, at in lives.items() if name in own]
+    lies = {each.name: each.offset for each in placed(blocks)}
+    size = max((each.offset + each.size for each in placed(blocks)), default=0)
+    made: list[Recorded] = [Step(make, (), (name,)) for name, (_, make) in makes.items() if name in outside]
+    views = (step for step, call in run if call is not None and call.is_view and isinstance(step, Step))
+    made += [step for step in views if step.operands[0].text not in own]
+    names = [name for name in lives if name not in own]
+    arrays = [SymbolicArray(name, None) for name in names]
+    if size:
+        block = f"block_of_{next(iter(lies))}"
+        made.append(Step(allocator((size,), numpy.dtype(numpy.uint8)), (), (block,)))
+        arrays.insert(0, SymbolicArray(block, None))
+    index = {name: at + bool(size) for at, name in enumerate(names)}
+    index |= dict.fromkeys(lies, 0)
+    run_all = _function([(call.kernel, call.operands) for call in kernels if call.kernel is not None], index, lies)
+    return [*made, Step(run_all, tuple(arrays), ())]
+
+
+def _function(
+    calls: Sequence[tuple[Plan, tuple[Any, ...]]], index: Mapping[str, int], lies: Mapping[str, int]
+) -> Kernel:
+    """The built-in function that runs kernels.
+
+    Args:
+        calls: the kernels and their operands.
+        index: which of its arguments an array lies in.
+        lies: how many bytes from its beginning; 0 of others.
+    """
+    steps: list[int | Table] = []
+    longest = 0
+    for plan, operands in calls:
+        frame = [0] * (2 * (len(operands) + 2))
+        frame[0] = plan.address
+        patches: list[int] = []
+        for place, each in enumerate(operands):
+            slot = 2 * (place + 1)
+            if isinstance(each, _Array):
+                patches += [slot, index[each.name], each.offset + lies.get(each.name, 0)]
+            else:
+                frame[slot : slot + 2] = number_words(plan, place, each)
+        longest = max(longest, len(frame))
+        steps += [plan.address, len(frame), Table(frame), len(patches) // 3, Table(patches)]
+    arrays = len(set(index.values()))
+    header: list[int | Table] = [arrays, len(calls), Table(steps), longest]
+    return builtin_over("kernels_cpu", "sequence_call", header, [plan for plan, _ in calls])

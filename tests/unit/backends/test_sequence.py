@@ -1,0 +1,129 @@
+"""Kernels that follow one another run as one function, and share a block of memory."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl.backends.cpu.builtin import Plan
+from opdsl.backends.cpu.memory import allocator
+from opdsl.backends.cpu.sequence import sequenced
+from opdsl.runtime.lowering import Check, Step, SymbolicArray
+
+
+def values(*shape: int, seed: int = 0) -> Any:
+    return opdsl.from_numpy(numpy.random.default_rng(seed).normal(size=shape))
+
+
+def chained(x: Any, w: Any) -> Any:
+    """Products with what is not fused between them, views, and several results."""
+    first = (x @ w).tanh()
+    left, right = (first.t() @ first).chunk(2, 1)
+    joined = opdsl.cat([left.exp(), right * 2], 1) @ w.t()
+    return joined.sum(0), joined[1:].t(), first
+
+
+def lines(compiled: Any) -> list[str]:
+    """What the plan of exact geometries calls."""
+    (running,) = (each for form in compiled._forms.values() for each in form.running)
+    (plan,) = running.plans.plans.values()
+    return [getattr(each, "__name__", "") for each in plan.__globals__.values()]
+
+
+def test_kernels_between_which_nothing_is_done_are_one_call() -> None:
+    compiled = opdsl.compile(chained)
+    kept = []
+    for seed in (0, 0, 0, 1, 2):
+        given = values(6, 4, seed=seed), values(4, 4, seed=seed + 9)
+        kept.append((compiled(*given), chained(*given)))
+    for found, wanted in kept:  # what a call gives stays as it was
+        for one, other in zip(found, wanted, strict=True):
+            assert one.stride() == other.stride()
+            numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-13)
+    assert lines(compiled).count("kernels_cpu") == 1
+    assert not any(each.startswith("product") for each in lines(compiled))
+
+
+def test_threads_share_no_block() -> None:
+    compiled = opdsl.compile(chained)
+    given = [(values(6, 4, seed=seed), values(4, 4, seed=seed + 50)) for seed in range(8)]
+    wanted = [chained(*each)[0].tolist() for each in given]
+    for each in given:
+        compiled(*each)
+
+    def run(at: int) -> bool:
+        return all(compiled(*given[at])[0].tolist() == found for found in [compiled(*given[at])[0].tolist()] * 50)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, range(8)))
+    for each, one in zip(given, wanted, strict=True):
+        numpy.testing.assert_allclose(compiled(*each)[0].numpy(), one, rtol=1e-13)
+
+
+def test_numbers_that_come_with_a_call_are_seen() -> None:
+    compiled = opdsl.compile(lambda x, w, a: ((x @ w) * a) @ w + 3)
+    for a in (0.5, 2.0, 2.0, -1.0, 0.25):
+        x, w = values(3, 4), values(4, 4, seed=1)
+        numpy.testing.assert_allclose(compiled(x, w, a).numpy(), (((x @ w) * a) @ w + 3).numpy(), rtol=1e-13)
+
+
+def test_writes_to_arguments_are_done_in_order() -> None:
+    def function(x: Any, w: Any) -> Any:
+        y = x @ w
+        w.copy_(y.t() @ y)
+        return x @ w, y
+
+    compiled = opdsl.compile(function)
+    for seed in range(4):
+        ours, wanted = ((values(4, 4, seed=seed), values(4, 4, seed=9)) for _ in range(2))
+        for one, other in zip((*compiled(*ours), *ours), (*function(*wanted), *wanted), strict=True):
+            numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
+
+
+def _kernel() -> Any:
+    """The kernel of a sum of two rows of four, which makes its result."""
+    compiled = opdsl.compile(lambda x, y: x * y + x)
+    for _ in range(4):
+        compiled(values(4), values(4))
+    (running,) = (each for form in compiled._forms.values() for each in form.running)
+    (plan,) = running.plans.plans.values()
+    return next(each for each in plan.__self__.owned if type(getattr(each, "__self__", None)) is Plan)
+
+
+def test_what_a_check_reads_is_no_part_of_the_block() -> None:
+    kernel = _kernel()
+    x, y = SymbolicArray("x.array", None), SymbolicArray("y.array", None)
+
+    def step(first: Any, second: Any, name: str) -> Step:
+        return Step(kernel, (first, second), (name,))
+
+    a, b = (SymbolicArray(f"array{at}", None) for at in range(2))
+    steps = [step(x, y, "array0"), step(a, y, "array1"), step(b, a, "array2"), Check("array1.any()", True)]
+    made = sequenced(steps, {"array2"})
+    names = [each.results[0] for each in made if isinstance(each, Step) and each.results]
+    assert names == ["array1", "array2", "block_of_array0"]
+    assert [type(each) for each in made[-2:]] == [Step, Check]
+    run = made[-2]
+    assert isinstance(run, Step)
+    assert [each.text for each in run.operands] == ["block_of_array0", "x.array", "y.array", "array1", "array2"]
+    rows = [numpy.arange(4.0) + at for at in range(2)]
+    results = [numpy.zeros(4) for _ in range(2)]
+    run.function(numpy.empty(64, numpy.uint8), *rows, *results)
+    one = rows[0] * rows[1] + rows[0]
+    two = one * rows[1] + one
+    numpy.testing.assert_array_equal(results, [two, two * one + two])
+    with pytest.raises(TypeError):
+        run.function(None, *rows, *results)
+    with pytest.raises(TypeError):
+        run.function(*rows)
+
+
+def test_one_kernel_stays_as_it_is() -> None:
+    steps = [Step(_kernel(), (SymbolicArray("x.array", None),) * 2, ("array0",))]
+    assert sequenced(steps, {"array0"}) == steps
+    assert isinstance(allocator((4,), numpy.dtype("f8")), partial)
