@@ -26,6 +26,9 @@ _OPTIONAL = {
     "ml_dtypes": ("dev", "bfloat16 arrays in NumPy"),
     "dask": ("dask", "operators on chunked arrays"),
 }
+_OPENCL = {
+    "pyopencl": ("opencl", "OpenCL devices"),
+}
 _CUDA = {
     "cuda-core": ("cuda", "compiling and launching on a GPU"),
     "cuda-bindings": ("cuda", "the CUDA driver's functions"),
@@ -74,6 +77,7 @@ def findings() -> dict[str, list[Finding]]:
         f"opdsl {package_version('opdsl') or 'of unknown version'}": [_python(), *map(_needed, _NEEDED)],
         "CPU": [_guarded(probe, subject) for subject, probe in _CPU_PROBES.items()],
         "CUDA": [*_optional(_CUDA), cuda_driver()],
+        "OpenCL": [*_optional(_OPENCL), *opencl_devices()],
         "backends": [_backend(each) for each in backends.device_types()],
         "native DSLs": [*map(_native_dsl, known_dsls()), _overrides()],
         "beside": [*_optional(_OPTIONAL), mypy_plugin()],
@@ -226,6 +230,22 @@ def _driver_version(library: str) -> str:
     number = ctypes.c_int()
     ctypes.CDLL(library).cuDriverGetVersion(ctypes.byref(number))
     return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+# -------------------------------------------------------------------------------------------------------------- OpenCL
+
+
+def opencl_devices() -> list[Finding]:
+    """The devices that OpenCL's drivers offer."""
+    if not _is_importable("pyopencl"):
+        return []
+    from opdsl.backends.opencl.devices import device_names
+
+    found = device_names()
+    if not found:
+        remedy = 'Install a driver: that of the GPU, or pip install "opdsl[opencl]" for one that runs on any CPU'
+        return [Finding("OpenCL driver", Mark.MISSING, "no device on this machine", remedy)]
+    return [Finding(f"opencl:{index}", Mark.OK, name) for index, name in enumerate(found)]
 
 
 # -------------------------------------------------------------------------------------------- backends and native DSLs

@@ -281,6 +281,7 @@ backends = BackendTable(
         "cpu": BackendEntry("opdsl.backends.cpu", "CPU"),
         "cuda": BackendEntry("opdsl.backends.cuda", "CUDA"),
         "meta": BackendEntry("opdsl.backends.meta", "Meta"),
+        "opencl": BackendEntry("opdsl.backends.opencl", "PrivateUse3"),
     }
 )
 

@@ -56,6 +56,7 @@ EDGES = {
     "ml_dtypes": ("opdsl.runtime", "opdsl.interop"),
     "mypy": ("opdsl.typing",),
     "numba": ("opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.backends.dsl", "opdsl.cli"),
+    "pyopencl": ("opdsl.backends.opencl",),
     "rich": ("opdsl.cli",),
     "torch": ("opdsl.interop", "opdsl.testing"),
     "typeguard": ("opdsl.dispatch", "opdsl.declare"),

@@ -1,0 +1,363 @@
+"""Prints scalar graphs as C: one function for each graph, to be called in a kernel. Backends have dialects of it.
+
+Complex numbers are two values inside and a structure at the boundary. Everything is printed exactly (floats in
+hexadecimal); compiled without contraction it gives the bits that the CPU's code gives, but for the few functions that
+are left to the mathematics library of the target.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
+from opdsl.scalar.lowering import lower, split_rare
+from opdsl.scalar.operations import LIBM
+from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
+
+__all__ = ["Dialect", "constant_text", "function_source"]
+
+
+class Dialect:
+    """How a language that is like C spells things. This one is C with the vector types' functions of OpenCL.
+
+    types: of values. unsigned: the types in which integers of 32 and of 64 bits wrap. suffixes: of constants of 64
+    bits, signed and unsigned. single: the end of the names of functions of float. reference, target, passed: how a
+    result is declared as a parameter, assigned to, and handed over.
+    """
+
+    types: Mapping[ScalarType, str]
+    unsigned: tuple[str, str]
+    suffixes: tuple[str, str]
+    single = ""
+    reference = "*"
+    target = "*"
+    passed = "&"
+
+    def head(self, *, inlined: bool) -> str:
+        """What stands before a function."""
+        return "static inline" if inlined else "static __attribute__((noinline))"
+
+    def cast(self, kind: str, text: str) -> str:
+        """A value of another type."""
+        return f"(({kind})({text}))"
+
+    def same_bits(self, kind: ScalarType, text: str) -> str:
+        """The bits of a value as another type."""
+        return f"as_{self.types[kind]}({text})"
+
+    def float_of_bits(self, kind: ScalarType, word: int) -> str:
+        """A float that has no other text."""
+        return self.same_bits(kind, f"{word:#x}u{'' if kind is ScalarType.FLOAT32 else 'l'}")
+
+    def complex_value(self, kind: ScalarType, real: str, imag: str) -> str:
+        """A complex number of its parts."""
+        return f"({self.types[kind]}){{{real}, {imag}}}"
+
+    def saturating(self, kind: str, source: str, text: str, low: str, high: str) -> str:
+        """A float as an integer: what is too large becomes the bound, NaN 0."""
+        above = f"{text} >= ({source}){high} ? {high} : ({kind}){text}"
+        return f"({text} != {text} ? ({kind})0 : {text} <= ({source}){low} ? {low} : {above})"
+
+
+# Operations of a function that is copied to where it is called. Kernels call one several times over, and a longer one
+# costs more in compiling than a call does in running.
+_MOST_INLINED = 250
+
+
+def function_source(to: Dialect, graph: TypedGraph, name: str) -> str:
+    """A graph as a function.
+
+    Args:
+        to: the language.
+        graph: what to compute; it is lowered here.
+        name: of the function, an identifier.
+
+    Returns:
+        The definition of ``void name(parameters, results)``, results by reference, and of what it calls.
+    """
+    lowered = lower(graph)
+    parts = split_rare(lowered)
+    if parts is None:
+        return _function(to, lowered, graph, name)
+    fast, rare = parts
+    test = f"{name}_is_rare"
+    texts = [
+        _function(to, lowered, graph, f"{name}_exact"),
+        _function(to, fast, graph, f"{name}_fast"),
+        _test(to, rare, graph, test),
+    ]
+    given, found = _parameters(to, graph), [f"result{at}" for at in range(len(graph.results))]
+    passed = ", ".join([*(f"p{at}" for at in range(len(given))), *found])
+    tested = ", ".join(f"p{at}" for at in range(len(given)))
+    return "\n".join(
+        [
+            *texts,
+            f"{to.head(inlined=True)} void {name}({', '.join([*given, *_results(to, graph)])}) {{",
+            f"    if ({test}({tested})) {{",
+            f"        {name}_exact({passed});",
+            "    } else {",
+            f"        {name}_fast({passed});",
+            "    }",
+            "}",
+        ]
+    )
+
+
+def _parameters(to: Dialect, graph: TypedGraph) -> list[str]:
+    return [f"{to.types[kind]} p{at}" for at, (_, kind) in enumerate(graph.parameters)]
+
+
+def _results(to: Dialect, graph: TypedGraph) -> list[str]:
+    return [f"{to.types[kind]}{to.reference} result{at}" for at, kind in enumerate(graph.result_types)]
+
+
+def _function(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
+    """A lowered graph as a function with the boundary of the one that it comes from."""
+    lines, names = _body(to, lowered, graph)
+    found = iter(lowered.results)
+    stores = [
+        f"    {to.target}result{at} = {_outward(to, kind, found, names)};" for at, kind in enumerate(graph.result_types)
+    ]
+    inlined = to.head(inlined=len(lines) <= _MOST_INLINED)
+    head = f"{inlined} void {name}({', '.join([*_parameters(to, graph), *_results(to, graph)])}) {{"
+    return "\n".join([head, *lines, *stores, "}"])
+
+
+def _test(to: Dialect, lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
+    """A lowered graph with one result, a bool, as a function that returns it."""
+    lines, names = _body(to, lowered, graph)
+    head = f"{to.head(inlined=True)} bool {name}({', '.join(_parameters(to, graph))}) {{"
+    return "\n".join([head, *lines, f"    return {names[lowered.results[0]]};", "}"])
+
+
+def _body(to: Dialect, lowered: TypedGraph, graph: TypedGraph) -> tuple[list[str], list[str]]:
+    """The statements of a lowered graph, and how each of its nodes is spelled."""
+    given = [part for at, (_, kind) in enumerate(graph.parameters) for part in _inward(f"p{at}", kind)]
+    lines: list[str] = []
+    return lines, _statements(to, lowered, given, lines)
+
+
+def _statements(to: Dialect, graph: TypedGraph, given: list[str], lines: list[str]) -> list[str]:
+    """Add the statements of a lowered graph to lines; how each of its nodes is spelled, ``given`` parameters."""
+    names = [*given]
+    loops: dict[int, list[str]] = {}
+    for position, node in enumerate(graph.nodes[len(given) :], len(given)):
+        if node.op == "constant":
+            assert isinstance(node.value, (bool, int, float, complex)), "constants have numbers"
+            names.append(constant_text(to, node.value, node.type))
+        elif isinstance(node.value, Loop):
+            loops[position] = _loop(to, node.value, [names[at] for at in node.arguments], lines)
+            names.append("")
+        elif node.op == "item":
+            names.append(loops[node.arguments[0]][int(str(node.value))])
+        else:
+            names.append(f"v{len(lines)}")
+            lines.append(f"    const {to.types[node.type]} {names[-1]} = {_expression(to, graph, node, names)};")
+    return names
+
+
+def _loop(to: Dialect, loop: Loop, operands: list[str], lines: list[str]) -> list[str]:
+    """Add a loop to lines; where what it carried is found behind it."""
+    count = len(loop.carried)
+    first, begin, same = operands[0], operands[1 : count + 1], operands[count + 1 :]
+    goes_on, turn = f"v{len(lines)}", f"turn{len(lines)}"
+    lines.append(f"    bool {goes_on} = {first};")
+    carried: list[str] = []
+    for kind, value in zip(loop.carried, begin, strict=True):
+        carried.append(f"v{len(lines)}")
+        lines.append(f"    {to.types[kind]} {carried[-1]} = {value};")
+    most = "" if loop.most is None else f" && {turn} < {loop.most}{to.suffixes[0]}"
+    lines.append(f"    for ({to.types[ScalarType.INT64]} {turn} = 0; {goes_on}{most}; ++{turn}) {{")
+    names = _statements(to, loop.body, [*carried, *same], lines)
+    more, *found = (names[at] for at in loop.body.results)
+    following: list[str] = []  # all are read before one is written
+    for kind, value in zip(loop.carried, found, strict=True):
+        following.append(f"v{len(lines)}")
+        lines.append(f"    const {to.types[kind]} {following[-1]} = {value};")
+    lines.append(f"    {goes_on} = {more};")
+    lines.extend(f"    {name} = {value};" for name, value in zip(carried, following, strict=True))
+    lines.append("    }")
+    return carried
+
+
+def _inward(name: str, kind: ScalarType) -> list[str]:
+    return [f"{name}.real", f"{name}.imag"] if kind.category == COMPLEX else [name]
+
+
+def _outward(to: Dialect, kind: ScalarType, positions: Iterator[int], names: list[str]) -> str:
+    """The next result in its boundary type."""
+    first = names[next(positions)]
+    return to.complex_value(kind, first, names[next(positions)]) if kind.category == COMPLEX else first
+
+
+def constant_text(to: Dialect, value: Number, kind: ScalarType) -> str:
+    """A number, exactly."""
+    if kind.category == COMPLEX:
+        number = complex(value)
+        parts = (constant_text(to, each, kind.real) for each in (number.real, number.imag))
+        return to.complex_value(kind, *parts)
+    assert not isinstance(value, complex), "only complex types have complex numbers"
+    if kind.category == BOOL:
+        return "true" if value else "false"
+    if kind.category == INTEGER:
+        # C has no negative literals, so the smallest integer cannot be written as one.
+        suffix = to.suffixes[kind is ScalarType.UINT64]
+        text = f"{value}{suffix}" if value > -(1 << 63) else f"(-9223372036854775807{suffix} - 1)"
+        return to.cast(to.types[kind], text)
+    return _float_text(to, float(value), kind)
+
+
+def _float_text(to: Dialect, value: float, kind: ScalarType) -> str:
+    if not math.isfinite(value):
+        form, bits = ("<f", "<I") if kind is ScalarType.FLOAT32 else ("<d", "<Q")
+        (word,) = struct.unpack(bits, struct.pack(form, value))
+        return to.float_of_bits(kind, word)
+    text = f"{value.hex()}{'f' if kind is ScalarType.FLOAT32 else ''}"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _expression(to: Dialect, graph: TypedGraph, node: Node, names: list[str]) -> str:
+    arguments = [names[at] for at in node.arguments]
+    kind = graph.nodes[node.arguments[0]].type
+    printed = _PRINTERS.get(node.op)
+    if printed is None:
+        return _call(LIBM[node.op])(to, node, kind, arguments)
+    return printed(to, node, kind, arguments)
+
+
+Print: TypeAlias = Callable[[Dialect, Node, ScalarType, list[str]], str]
+
+
+def _unsigned(to: Dialect, kind: ScalarType) -> str:
+    """The type in which integers wrap: signed ones may not overflow in C, and small ones are widened anyway."""
+    return to.unsigned[kind.bits == 64]
+
+
+def _wrapping(symbol: str) -> Print:
+    """An operator of two numbers; integers wrap."""
+
+    def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+        if kind.category != INTEGER:
+            return f"{arguments[0]} {symbol} {arguments[1]}"
+        first, second = (to.cast(_unsigned(to, kind), each) for each in arguments)
+        return to.cast(to.types[node.type], f"{first} {symbol} {second}")
+
+    return run
+
+
+def _plain(symbol: str) -> Print:
+    """An operator of two values, in their own type."""
+
+    def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+        return to.cast(to.types[node.type], f"{arguments[0]} {symbol} {arguments[1]}")
+
+    return run
+
+
+def _call(name: str) -> Print:
+    """A function of the mathematics library; those of float end in f."""
+
+    def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+        return f"{name}{to.single if kind is ScalarType.FLOAT32 else ''}({', '.join(arguments)})"
+
+    return run
+
+
+def _modulus(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    return (
+        _call("fmod")(to, node, kind, arguments) if kind.category == FLOAT else _plain("%")(to, node, kind, arguments)
+    )
+
+
+def _extremum(symbol: str) -> Print:
+    """The larger or smaller: the first when it is NaN, the second when both are equal."""
+
+    def run(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+        first, second = arguments
+        unordered = f"{first} != {first} || " if kind.category == FLOAT else ""
+        return f"{unordered}{first} {symbol} {second} ? {first} : {second}"
+
+    return run
+
+
+def _negative(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    if kind.category == FLOAT:
+        return f"-{arguments[0]}"
+    return to.cast(to.types[kind], f"0u - {to.cast(_unsigned(to, kind), arguments[0])}")
+
+
+def _absolute(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    if kind.category == FLOAT:
+        return _call("fabs")(to, node, kind, arguments)
+    if not kind.is_signed:
+        return arguments[0]
+    return f"{arguments[0]} < 0 ? {_negative(to, node, kind, arguments)} : {arguments[0]}"
+
+
+def _invert(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    return f"!{arguments[0]}" if kind is ScalarType.BOOL else to.cast(to.types[kind], f"~{arguments[0]}")
+
+
+def _shift_logically(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    """Zeros come in: the number is taken as an unsigned one of its own width."""
+    unsigned = {8: "unsigned char", 16: "unsigned short"}.get(kind.bits, _unsigned(to, kind))
+    return to.cast(to.types[kind], f"{to.cast(unsigned, arguments[0])} >> {arguments[1]}")
+
+
+def _select(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    return f"{arguments[0]} ? {arguments[1]} : {arguments[2]}"
+
+
+def _same_bits(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    return to.same_bits(node.type, arguments[0])
+
+
+def _cast(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    """By value; from floats to integers saturating, NaN to 0."""
+    target = to.types[node.type]
+    if kind.category != FLOAT or node.type.category != INTEGER:
+        return to.cast(target, arguments[0])
+    low, high = (constant_text(to, bound, node.type) for bound in node.type.bounds)
+    return to.saturating(target, to.types[kind], arguments[0], low, high)
+
+
+_PRINTERS: Final[dict[str, Print]] = {
+    "add": _wrapping("+"),
+    "subtract": _wrapping("-"),
+    "multiply": _wrapping("*"),
+    "divide": _plain("/"),
+    "quotient": _plain("/"),
+    "fmod": _modulus,
+    "fma": _call("fma"),
+    "maximum": _extremum(">"),
+    "minimum": _extremum("<"),
+    "negative": _negative,
+    "absolute": _absolute,
+    "equal": _plain("=="),
+    "not_equal": _plain("!="),
+    "less": _plain("<"),
+    "less_equal": _plain("<="),
+    "greater": _plain(">"),
+    "greater_equal": _plain(">="),
+    "bitwise_and": _plain("&"),
+    "bitwise_or": _plain("|"),
+    "bitwise_xor": _plain("^"),
+    "invert": _invert,
+    "bits_left": _wrapping("<<"),
+    "bits_right": _plain(">>"),
+    "bits_right_logical": _shift_logically,
+    "select": _select,
+    "rare": _select,
+    "cast": _cast,
+    "bits": _same_bits,
+    "from_bits": _same_bits,
+    "floor": _call("floor"),
+    "ceil": _call("ceil"),
+    "trunc": _call("trunc"),
+    "round": _call("rint"),
+    "sqrt": _call("sqrt"),
+    "copysign": _call("copysign"),
+}

@@ -1,0 +1,73 @@
+"""The compiler that ``opdsl.kernels`` finds here: each kind of kernel is loops, printed when they first run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.backends.opencl.launcher import runner
+from opdsl.errors import MissingKernelError
+from opdsl.kernels.calls import ProductCall
+from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.loops import elementwise, folding, rows
+from opdsl.kernels.loops import indexed as over_places
+from opdsl.kernels.loops.making import Loops
+from opdsl.scalar.types import ScalarType
+
+COUNTS = True
+"""Its pointwise loops take operands that lie in no memory."""
+
+
+def _compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Compiled]:
+    """What the protocol calls for a kind of kernel."""
+
+    def compile_call(what: Any, call: Any) -> Compiled:
+        outputs = [call.output] if hasattr(call, "output") else call.outputs
+        allocate: Sequence[Any] = getattr(call, "allocate", (None,) * len(outputs))
+        return runner(made(what, call), outputs, allocate)
+
+    return compile_call
+
+
+pointwise = _compiling(elementwise.pointwise)
+indirect = _compiling(elementwise.indirect)
+reduction = _compiling(folding.reduction)
+scan = _compiling(folding.scan)
+recurrence = _compiling(folding.recurrence)
+row = _compiling(rows.row)
+indexed = _compiling(over_places.indexed)
+
+
+def product(call: ProductCall) -> Compiled:
+    """Matrix products, see ``Compiler.product``."""
+    from opdsl.kernels.calls import OperandSpec
+
+    kind = ScalarType(precision_of(call.dtype).name)
+    specs = [OperandSpec(call.dtype, ())]
+    both = [
+        runner(folding.matrix_product(call, kind, reads_out=reads_out), specs, (None,)) for reads_out in (False, True)
+    ]
+
+    def run(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
+        both[beta != 0](first, second, alpha, beta, out)
+
+    return run
+
+
+def multiplies(call: ProductCall) -> bool:
+    """It has products of float16 and bfloat16, with sums in float32."""
+    return True
+
+
+def author(function: Callable[..., object], call: Any) -> Compiled:
+    """An author's kernel is numba's or CUDA C++, which OpenCL does not take.
+
+    Raises:
+        MissingKernelError: always.
+    """
+    name = getattr(function, "__name__", "an author's kernel")
+    raise MissingKernelError(
+        f"{name} is no kernel for OpenCL. Write it as a scalar function (pointwise, indexed), or as a kernel in Python "
+        "that calls operators."
+    )

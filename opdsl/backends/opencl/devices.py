@@ -1,0 +1,135 @@
+"""The OpenCL devices of this machine: each has a context, a queue that runs in order, and a pool of memory."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import attrs
+
+from opdsl.errors import DeviceError, MissingDependencyError
+from opdsl.runtime.device import Device
+
+__all__ = ["Opened", "available", "device_names", "index_of", "library", "opened"]
+
+
+@attrs.frozen(eq=False)
+class Opened:
+    """A device that has been opened.
+
+    index: its number. device, context, queue: pyopencl's. pool: where buffers come from.
+    doubles: whether it has float64. exchanges_long: whether it exchanges 64 bits at once. is_cpu: whether its work
+    items are the host's.
+    """
+
+    index: int
+    device: Any
+    context: Any
+    queue: Any
+    pool: Any
+    doubles: bool
+    exchanges_long: bool
+    is_cpu: bool
+
+    @property
+    def key(self) -> str:
+        """What tells apart devices for which other code is made."""
+        found = self.device
+        return f"{found.platform.name} {found.platform.version} {found.name} {found.driver_version}"
+
+
+@cache
+def library() -> Any:
+    """pyopencl, imported when a device is first asked for.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        import pyopencl
+        import pyopencl.tools
+    except ImportError as error:
+        raise MissingDependencyError(
+            "device 'opencl' needs pyopencl, and a driver. Install them: pip install \"opdsl[opencl]\" (its PoCL "
+            "runs on any CPU)."
+        ) from error
+    return pyopencl
+
+
+@cache
+def _devices() -> tuple[Any, ...]:
+    """Everything that a driver offers, GPUs first."""
+    cl = library()
+    try:
+        found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    except cl.Error:  # there is no driver at all
+        found = []
+    return tuple(sorted(found, key=lambda each: not each.type & cl.device_type.GPU))
+
+
+def available() -> bool:
+    """Whether pyopencl is installed, and finds a device."""
+    try:
+        return bool(_devices())
+    except MissingDependencyError:
+        return False
+
+
+def device_names() -> tuple[str, ...]:
+    """What the devices are called, in the order of their numbers."""
+    return tuple(f"{each.name.strip()} ({each.platform.name})" for each in _devices())
+
+
+def index_of(device: Device) -> int:
+    """The number of a device, 0 where it has none.
+
+    Raises:
+        MissingDependencyError: pyopencl is not installed.
+        DeviceError: there is no such device.
+    """
+    index = device.index or 0
+    count = len(_devices())
+    if index >= count:
+        have = f"{count} OpenCL device{'s' if count != 1 else ''}"
+        raise DeviceError(f"there is no device {device} (have {have}; `opdsl doctor` shows them)")
+    return index
+
+
+_OPENED: dict[int, Opened] = {}
+_PROCESS = os.getpid()
+
+
+def opened(index: int) -> Opened:
+    """A device, opened when it is first asked for.
+
+    Raises:
+        DeviceError: this process was forked from one that has opened devices, whose threads it does not have.
+    """
+    found = _OPENED.get(index)
+    if found is None or os.getpid() != _PROCESS:
+        found = _open(index)
+    return found
+
+
+def _open(index: int) -> Opened:
+    if os.getpid() != _PROCESS:
+        raise DeviceError(
+            "device 'opencl' cannot be used in a forked process. Start processes anew: "
+            'multiprocessing.set_start_method("spawn").'
+        )
+    cl, device = library(), _devices()[index]
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context)
+    extensions = device.extensions.split()
+    made = Opened(
+        index,
+        device,
+        context,
+        queue,
+        cl.tools.MemoryPool(cl.tools.ImmediateAllocator(queue)),
+        "cl_khr_fp64" in extensions,
+        "cl_khr_int64_base_atomics" in extensions,
+        bool(device.type & cl.device_type.CPU),
+    )
+    return _OPENED.setdefault(index, made)

@@ -1,0 +1,191 @@
+"""Runs loop programs: makes outputs, hands over arguments, and queues the kernel on the device of its arrays."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.backends import cache as disk
+from opdsl.backends.opencl.arrays import BufferArray, new_array
+from opdsl.backends.opencl.devices import Opened, library, opened
+from opdsl.backends.opencl.printer import argument_types, has_atomics, kernel_source
+from opdsl.errors import KernelCompileError, UnsupportedDTypeError
+from opdsl.kernels.calls import NewArray, OperandSpec
+from opdsl.kernels.iteration.numbers import ACCEPTED
+from opdsl.kernels.loops.making import Given, Loops
+from opdsl.kernels.loops.model import Array, Program, Scalar
+from opdsl.kernels.loops.schedules import serial, shared
+from opdsl.scalar.types import BOOL, COMPLEX, INTEGER, ScalarType
+
+__all__ = ["run_program", "runner"]
+
+# Work items of a group that share a point, and how many points are enough to keep a device busy without.
+_LANES = 64
+_ENOUGH_POINTS = {True: 64, False: 1 << 14}
+
+# Work items of a group that have a point each.
+_GROUP = 64
+
+_OPTIONS = ("-cl-std=CL1.2",)
+_EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
+
+
+def runner(loops: Loops, outputs: Sequence[OperandSpec], allocate: Sequence[NewArray | None]) -> Callable[..., Any]:
+    """A function that runs loops.
+
+    Args:
+        loops: what to run.
+        outputs: its last parameters.
+        allocate: for each the array to make, None where it is given.
+
+    Returns:
+        A function of the inputs (arrays and Python numbers) and the given outputs. It returns the output that it makes,
+        or a tuple of several; it trusts what it is given.
+
+    Raises:
+        OverflowError: when it is called: a number does not fit its type.
+    """
+    program = loops.program
+    first = len(loops.arguments) - len(outputs)
+    made = [(k, new, spec.dtype) for k, (spec, new) in enumerate(zip(outputs, allocate, strict=True)) if new]
+    points = _points(loops)
+
+    def run(*given: Any) -> Any:
+        arguments = list(given[:first])
+        index = next((each.index for each in given if isinstance(each, BufferArray)), 0)
+        rest = iter(given[first:])
+        results = []
+        for k, new in enumerate(allocate):
+            arguments.append(next(rest) if new is None else new_array(new.shape, new.strides, outputs[k].dtype, index))
+            if new is not None:
+                results.append(arguments[-1])
+        run_program(loops, index, arguments, scheduled(program, points, opened(index)))
+        return None if not made else results[0] if len(results) == 1 else tuple(results)
+
+    run.__name__ = f"{program.name}_opencl"
+    return run
+
+
+def _points(loops: Loops) -> int:
+    """How often the outermost loops of a call go around."""
+    words = dict(zip(loops.program.words, loops.words, strict=True))
+    ranges, _ = loops.program.points
+    sizes = [size if isinstance(size, int) else words[size] for _, size in ranges]
+    return math.prod(size for size in sizes if isinstance(size, int))
+
+
+def run_program(loops: Loops, index: int, arguments: Sequence[Any], program: Program) -> None:
+    """Queue a program.
+
+    Args:
+        loops: what it comes from, and the words of the call.
+        index: of the device.
+        arguments: of the call.
+        program: as it is scheduled.
+    """
+    points = _points(loops)
+    if points == 0:
+        return
+    handed: list[Any] = []
+    for each, place in zip(arguments, loops.arguments, strict=True):
+        if place is not None:
+            handed += _handed(program.parameters[place], each)
+    handed += [arguments[word.argument] // word.divisor if isinstance(word, Given) else word for word in loops.words]
+    _kernel(program, index).start(opened(index), points, handed)
+
+
+def scheduled(program: Program, points: int, device: Opened) -> Program:
+    """How a device runs a program: with groups for few points, with one work item where it lacks atomics."""
+    if not has_atomics(program, words=64 if device.exchanges_long else 32):
+        return serial(program)
+    return shared(program, _LANES) if points < _ENOUGH_POINTS[device.is_cpu] else program
+
+
+def _handed(parameter: Array | Scalar, value: Any) -> list[Any]:
+    """The arguments of a kernel for one of a program."""
+    if isinstance(parameter, Array):
+        return [value.block.buffer, value.offset]
+    kind = parameter.type
+    if kind.category == COMPLEX:
+        number = complex(value)
+        return [number.real, number.imag]
+    if kind.category == BOOL:
+        return [1 if value else 0]
+    return [_whole(value, kind) if kind.category == INTEGER else float(value)]
+
+
+def _whole(value: Any, kind: ScalarType) -> int:
+    """An integer as its type holds it: what is negative may stand for an unsigned one."""
+    low, high = ACCEPTED[kind.value]
+    number = int(value)
+    if not low <= number <= high:
+        raise OverflowError(f"{value} is no {kind}")
+    least, most = kind.bounds
+    return (number - least) % (most - least + 1) + least
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+
+class _Kernel(NamedTuple):
+    """A kernel on a device, which one call at a time hands its arguments to."""
+
+    kernel: Any
+    lanes: int
+    is_serial: bool
+    lock: threading.Lock
+
+    def start(self, device: Opened, points: int, arguments: Sequence[Any]) -> None:
+        """Queue it."""
+        group = 1 if self.is_serial else self.lanes if self.lanes > 1 else min(_GROUP, points)
+        count = 1 if self.is_serial else points * group if self.lanes > 1 else -(-points // group) * group
+        with self.lock:
+            self.kernel(device.queue, (count,), (group,), *arguments)
+
+
+@cache
+def _kernel(program: Program, index: int) -> _Kernel:
+    device = opened(index)
+    if not device.doubles:
+        _refuse_doubles(program, device)
+    kernel = _built(kernel_source(program, doubles=device.doubles), device).run
+    types: list[Any] = []
+    for each in program.parameters:
+        if isinstance(each, Array):
+            types += [None, numpy.int64]
+        else:
+            types += [numpy.dtype(kind.value).type for kind in argument_types(each)]
+    kernel.set_scalar_arg_dtypes([*types, *[numpy.int64] * len(program.words)])
+    return _Kernel(kernel, program.lanes, program.is_serial, threading.Lock())
+
+
+def _refuse_doubles(program: Program, device: Opened) -> None:
+    for each in program.parameters:
+        name = each.dtype.name if isinstance(each, Array) else each.type.value
+        if name in ("float64", "complex128"):
+            raise UnsupportedDTypeError(f"opencl:{device.index} has no {name}. Convert first: x.to(opdsl.float32).")
+
+
+def _built(source: str, device: Opened) -> Any:
+    """The program of a source, from disk where it has been built before."""
+    cl = library()
+    exact = bool(device.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT)
+    options = [*_OPTIONS, *([_EXACT] if exact else [])]
+    key = f"opencl {device.key} {options} {source}"
+    stored = disk.load(key)
+    if stored is not None:
+        try:
+            return cl.Program(device.context, [device.device], [stored]).build(options)
+        except cl.Error:  # another version of the driver takes it for no binary of its own
+            pass
+    try:
+        program = cl.Program(device.context, source).build(options, cache_dir=False)
+    except cl.Error as error:
+        raise KernelCompileError(f"opencl:{device.index} does not compile a kernel: {error}\n{source}") from error
+    disk.store(key, program.get_info(cl.program_info.BINARIES)[0])
+    return program

@@ -1,0 +1,223 @@
+"""The rules of the loop IR: what a printer may trust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.errors import KernelError
+from opdsl.kernels.loops.model import (
+    Array,
+    Bound,
+    Compute,
+    Fold,
+    For,
+    Index,
+    Inside,
+    Load,
+    Program,
+    Range,
+    Scan,
+    Size,
+    Statement,
+    Store,
+    Update,
+    When,
+)
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["check_program"]
+
+
+def check_program(program: Program) -> None:
+    """Hold a program against the rules.
+
+    Names are given once and before they are used, with the types that graphs take. Every element that is read or
+    written lies inside its array: each place is an index of a range as long as the dimension, was led inside, or is
+    guarded. Folds have a neutral number for each accumulator.
+
+    Raises:
+        KernelError: a rule is broken.
+    """
+    scope = _Scope(program)
+    for each in program.parameters:
+        if isinstance(each, Array):
+            scope.require(len(each.sizes) == len(each.strides), f"{each.name} has as many strides as sizes")
+            for size in (*each.sizes, *each.strides):
+                scope.require(isinstance(size, int) or size in program.words, f"{size} is a word")
+        else:
+            scope.give(each.name, each.type)
+    for word in program.words:
+        scope.give(word, ScalarType.INT64)
+    scope.block(program.body)
+
+
+class _Scope:
+    """What is known at a place of a program.
+
+    types: of values by name. sizes: for places that lie inside, of how many. guards: for conditions, the places that
+    they hold inside. held: the conditions that hold here.
+    """
+
+    def __init__(self, program: Program, outer: _Scope | None = None) -> None:
+        self.program = program
+        self.arrays = program.arrays
+        self.types: dict[str, ScalarType] = {} if outer is None else dict(outer.types)
+        self.sizes: dict[str, Size] = {} if outer is None else dict(outer.sizes)
+        self.guards: dict[str, dict[Index, Size]] = {} if outer is None else dict(outer.guards)
+        self.held: frozenset[str] = frozenset() if outer is None else outer.held
+
+    def require(self, holds: bool, rule: str) -> None:
+        """Refuse the program unless a rule holds."""
+        if not holds:
+            raise KernelError(f"the loop program {self.program.name} breaks a rule: {rule}.")
+
+    def give(self, name: str, kind: ScalarType) -> None:
+        """Take note of a value."""
+        self.require(name not in self.types and name not in self.arrays, f"{name} is given once")
+        self.types[name] = kind
+
+    def inner(self, ranges: Sequence[Range] = ()) -> _Scope:
+        """What is known within a loop."""
+        made = _Scope(self.program, self)
+        for index, size in ranges:
+            made.require(isinstance(size, int) or size in self.program.words, f"{size} is a word")
+            made.give(index, ScalarType.INT64)
+            made.sizes[index] = size
+        return made
+
+    def block(self, statements: Sequence[Statement]) -> None:
+        """Check statements one after another."""
+        for each in statements:
+            _CHECKS[type(each)](self, each)
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def load(self, each: Load) -> None:
+        """An element that is read."""
+        self.place(each.array, each.index, each.inside)
+        self.require((each.inside is None) == (each.outside is None), f"{each.name} has a value outside if guarded")
+        self.give(each.name, each.type)
+
+    def store(self, each: Store) -> None:
+        """An element that is written."""
+        self.place(each.array, each.index, None)
+        self.require(each.value in self.types, f"{each.value} is given before it is stored")
+
+    def update(self, each: Update) -> None:
+        """An element that is changed."""
+        self.place(each.array, each.index, None)
+        self.require(each.arguments.count(None) == 1, f"an update of {each.array} takes what is there, once")
+        self.require(len(each.graph.results) == 1, f"an update of {each.array} gives one value")
+        self.passed(each.graph, each.arguments)
+
+    def compute(self, each: Compute) -> None:
+        """Values of a graph."""
+        self.passed(each.graph, each.arguments)
+        self.named(each.names, each.graph.result_types)
+
+    def inside(self, each: Inside) -> None:
+        """A guard."""
+        self.require(len(each.index) == len(each.sizes), f"{each.name} compares places with sizes")
+        self.give(each.name, ScalarType.BOOL)
+        self.guards[each.name] = dict(zip(each.index, each.sizes, strict=True))
+
+    def bound(self, each: Bound) -> None:
+        """A place that is led inside."""
+        self.require(self.types.get(each.place) is ScalarType.INT64, f"{each.place} is a whole number")
+        self.require(each.how in ("replicate", "reflect", "circular", "wrap"), f"{each.how} leads inside")
+        self.give(each.name, ScalarType.INT64)
+        self.sizes[each.name] = each.size
+
+    def when(self, each: When) -> None:
+        """A condition."""
+        self.require(self.types.get(each.condition) is ScalarType.BOOL, f"{each.condition} is a condition")
+        scope = self.inner()
+        scope.held |= {each.condition}
+        scope.block(each.body)
+
+    def loop(self, each: For) -> None:
+        """A loop."""
+        self.inner([(each.index, each.size)]).block(each.body)
+
+    def fold(self, each: Fold) -> None:
+        """A fold: a monoid, and a body that gives its values."""
+        kinds = each.combine.result_types
+        self.monoid(each.names, each.neutral, each.combine, kinds + kinds)
+        scope = self.inner(each.ranges)
+        scope.block(each.body)
+        scope.have(each.values, kinds)
+        self.require(each.where is None or scope.types.get(each.where) is ScalarType.BOOL, f"{each.where} is known")
+        self.named(each.names, kinds)
+
+    def scan(self, each: Scan) -> None:
+        """A scan."""
+        kinds = each.step.result_types[: len(each.names)]
+        scope = self.inner([each.range])
+        scope.block(each.body)
+        given = tuple(scope.types.get(name) for name in each.values)
+        self.monoid(each.names, each.first, each.step, (*kinds, *given))
+        self.require(not (each.is_associative and (each.is_reverse or given != kinds)), "what is associative combines")
+        scope.named(each.names, kinds)
+        scope.named(each.results, each.step.result_types[len(kinds) :])
+        scope.block(each.after)
+
+    # -------------------------------------------------------------------------------------------------------- rules
+
+    def place(self, array: str, index: Sequence[Index], guard: str | None) -> None:
+        """Refuse an element that may lie outside."""
+        self.require(array in self.arrays, f"{array} is an array")
+        sizes = self.arrays[array].sizes
+        self.require(len(index) == len(sizes), f"an element of {array} has {len(sizes)} places")
+        guards = self.held if guard is None else self.held | {guard}
+        for each, size in zip(index, sizes, strict=True):
+            known = isinstance(each, int) and isinstance(size, int) and 0 <= each < size
+            known = known or (each == 0 and size in self.sizes.values())  # a loop of that size runs here
+            known = known or (isinstance(each, str) and self.sizes.get(each) == size)
+            known = known or any(self.guards.get(name, {}).get(each) == size for name in guards)
+            self.require(known, f"the place {each} of {array} lies inside of {size}, or is guarded")
+
+    def passed(self, graph: TypedGraph, arguments: Sequence[str | None]) -> None:
+        """Hold arguments against a graph's parameters."""
+        kinds = [kind for _, kind in graph.parameters]
+        self.require(len(arguments) == len(kinds), f"{graph.name} takes {len(kinds)} values")
+        for name, kind in zip(arguments, kinds, strict=True):
+            self.require(name is None or self.types.get(name) is kind, f"{graph.name} takes {name} as {kind.value}")
+
+    def have(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
+        """Refuse values of other types."""
+        found = tuple(self.types.get(name) for name in names)
+        self.require(found == tuple(kinds), f"{', '.join(names)} are {', '.join(kind.value for kind in kinds)}")
+
+    def named(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
+        """Take note of several values."""
+        self.require(len(names) == len(kinds), f"there is a name for each result ({', '.join(names)})")
+        for name, kind in zip(names, kinds, strict=True):
+            self.give(name, kind)
+
+    def monoid(
+        self,
+        names: Sequence[str],
+        neutral: Sequence[Number],
+        combine: TypedGraph,
+        takes: Sequence[ScalarType | None],
+    ) -> None:
+        """Refuse accumulators without a number to begin with, or a function that does not take them."""
+        self.require(len(neutral) == len(names), f"{', '.join(names)} have a neutral number each")
+        kinds = tuple(kind for _, kind in combine.parameters)
+        self.require(kinds == tuple(takes), f"{combine.name} takes accumulators, and what they are combined with")
+
+
+_CHECKS: dict[type, Callable[[_Scope, Any], None]] = {
+    Load: _Scope.load,
+    Store: _Scope.store,
+    Update: _Scope.update,
+    Compute: _Scope.compute,
+    Inside: _Scope.inside,
+    Bound: _Scope.bound,
+    When: _Scope.when,
+    For: _Scope.loop,
+    Fold: _Scope.fold,
+    Scan: _Scope.scan,
+}

@@ -1,0 +1,95 @@
+"""Loops of pointwise calls: element by element, also where positions lead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from opdsl.kernels.loops.making import Given, Loops, Maker, around
+from opdsl.kernels.loops.model import Bound, Compute, Load, Statement, Store, Update
+from opdsl.scalar.types import ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import IndirectCall, PointwiseCall
+    from opdsl.scalar.graph import TypedGraph
+
+__all__ = ["indirect", "pointwise"]
+
+
+def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
+    """The loops of ``Compiler.pointwise``.
+
+    Args:
+        graph: what is computed of each element.
+        call: where the operands lie.
+    """
+    maker = Maker(graph.name)
+    ranges = maker.ranges("i", call.sizes)
+    body: list[Statement] = []
+    names = []
+    for k, (spec, (_, kind)) in enumerate(zip(call.inputs, graph.parameters, strict=True)):
+        if spec.strides is None or spec.counts:
+            names.append(maker.number(f"x{k}", kind if spec.strides is None else ScalarType.INT64))
+            if spec.strides is not None:
+                steps = tuple(step // spec.dtype.itemsize for step in spec.strides)
+                names[-1] = maker.linear(f"at{k}", ranges, steps, names[-1], kind, body)
+            continue
+        place = maker.array(f"a{k}", spec, ranges)
+        body.append(Load(f"x{k}", place, tuple(index for index, _ in ranges), kind))
+        names.append(f"x{k}")
+    results = tuple(f"y{k}" for k in range(len(call.outputs)))
+    body.append(Compute(results, graph, tuple(names)))
+    for k, (spec, name) in enumerate(zip(call.outputs, results, strict=True)):
+        body.append(Store(maker.array(f"out{k}", spec, ranges), tuple(index for index, _ in ranges), name))
+    return maker.finish(around(ranges, body))
+
+
+def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
+    """The loops of ``Compiler.indirect``: each position leads along a dimension of its own.
+
+    Args:
+        graph: what is computed of each step.
+        call: where the operands lie, and which of them positions move.
+    """
+    maker = Maker(graph.name)
+    ranges = maker.ranges("i", call.sizes)
+    own = tuple(index for index, _ in ranges)
+    count, first = len(call.positions), len(call.inputs)
+    moved = call.output if call.reads is None else call.inputs[call.reads]
+    steps = [maker.given(f"step{k}", Given(first + count + k, moved.dtype.itemsize)) for k in range(count)]
+    sizes = [maker.given(f"size{k}", Given(first + 2 * count + k, 1)) for k in range(count)]
+    places = tuple(f"p{k}" for k in range(count))
+    extent = list(zip(sizes, steps, strict=True))
+    updates = call.writes and call.reads is not None
+    body: list[Statement] = []
+    names: list[str | None] = []
+    loads: list[Statement] = []
+    for k, (spec, (_, kind)) in enumerate(zip(call.inputs, graph.parameters, strict=True)):
+        if spec.strides is None:
+            names.append(maker.number(f"x{k}", kind))
+            continue
+        is_moved = k == call.reads
+        place = maker.array(f"a{k}", spec, ranges, extent if is_moved else ())
+        if is_moved and updates:
+            names.append(None)
+            continue
+        loads.append(Load(f"x{k}", place, own + places if is_moved else own, kind))
+        names.append(f"x{k}")
+    for k, spec in enumerate(call.positions):
+        body.append(Load(f"q{k}", maker.array(f"b{k}", spec, ranges), own, ScalarType.INT64))
+        body.append(Bound(places[k], f"q{k}", sizes[k], "wrap"))
+    for _ in range(2 * count):
+        maker.skip()
+    body += loads
+    target = maker.array("out", call.output, ranges, extent if call.writes else ())
+    index = own + places if call.writes else own
+    if updates:
+        body.append(Update(target, index, graph, tuple(names)))
+    else:
+        body.append(Compute(("y",), graph, _all_named(names)))
+        body.append(Store(target, index, "y"))
+    return maker.finish(around(ranges, body))
+
+
+def _all_named(names: Sequence[str | None]) -> tuple[str, ...]:
+    return tuple(name for name in names if name is not None)

@@ -1,0 +1,186 @@
+"""Loops of reductions, scans, recurrences and matrix products."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from opdsl.kernels.loops.making import Loops, Maker, around, identity, pairwise, places, product
+from opdsl.kernels.loops.model import Compute, Fold, Load, Range, Scan, Statement, Store
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.types import BOOL, ScalarType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opdsl.kernels.calls import (
+        Folding,
+        MatrixLayout,
+        OperandSpec,
+        ProductCall,
+        Recurring,
+        ReductionCall,
+        RowCall,
+        Scanning,
+    )
+    from opdsl.scalar.graph import TypedGraph
+
+__all__ = ["matrix_product", "recurrence", "reduction", "scan"]
+
+
+def reduction(folding: Folding, call: ReductionCall) -> Loops:
+    """The loops of ``Compiler.reduction``.
+
+    Args:
+        folding: the monoid.
+        call: where the operands lie.
+    """
+    maker = Maker("reduction")
+    kept, folded = maker.ranges("i", call.kept), maker.ranges("j", call.reduced)
+    kind = folding.lift.parameters[0][1]
+    count = len(folding.init)
+    source = maker.array("a", call.input, (*kept, *folded))
+    kinds = [each for _, each in folding.finish.parameters[count + 1 :]]
+    numbers = [maker.number(f"x{k}", each) for k, each in enumerate(kinds)]
+    body: list[Statement] = [Load("element", source, places((*kept, *folded)), kind)]
+    given = ["element"]
+    if folding.with_index:
+        steps = [product(call.reduced[k + 1 :]) for k in range(len(call.reduced))]
+        given.append(maker.linear("index", folded, steps, None, ScalarType.INT64, body))
+    given += [numbers[at] for at in folding.lifted_numbers]
+    values, found = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
+    body.append(Compute(values, folding.lift, tuple(given)))
+    in_order = folding.in_order or folding.with_index
+    fold = Fold(found, folding.init, folding.combine, folded, tuple(body), values, in_order=in_order)
+    total = maker.size("count", product(call.reduced))
+    results = tuple(f"y{k}" for k in range(len(call.outputs)))
+    finish = Compute(results, folding.finish, (*found, total, *numbers))
+    stores = _stores(maker, call.outputs, results, kept)
+    return maker.finish(around(kept, [fold, finish, *stores]))
+
+
+def scan(scanning: Scanning, call: RowCall) -> Loops:
+    """The loops of ``Compiler.scan``.
+
+    Args:
+        scanning: the monoid.
+        call: where the operands lie.
+    """
+    maker = Maker("scan")
+    kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
+    count = len(scanning.init)
+    source = maker.array("a", call.inputs[0], (*kept, along))
+    values, found = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
+    lifted = ("element", along[0])[: len(scanning.lift.parameters)]
+    body = (
+        Load("element", source, places((*kept, along)), scanning.lift.parameters[0][1]),
+        Compute(values, scanning.lift, lifted),
+    )
+    results = tuple(f"y{k}" for k in range(len(call.outputs)))
+    stores = _stores(maker, call.outputs, results, (*kept, along))
+    after = (Compute(results, scanning.finish, found), *stores)
+    return maker.finish(
+        around(kept, [Scan(found, scanning.init, scanning.combine, along, body, values, (), after, True)])
+    )
+
+
+def recurrence(recurring: Recurring, call: RowCall) -> Loops:
+    """The loops of ``Compiler.recurrence``.
+
+    Args:
+        recurring: what is computed at each step.
+        call: where the operands lie.
+    """
+    maker = Maker("recurrence")
+    kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
+    count = len(recurring.init)
+    kinds = [kind for _, kind in recurring.step.parameters[count:]]
+    body: list[Statement] = []
+    values = []
+    for k, (spec, kind) in enumerate(zip(call.inputs, kinds, strict=True)):
+        values.append(f"x{k}")
+        if spec.strides is None:
+            maker.number(f"x{k}", kind)
+        else:
+            source = maker.array(f"a{k}", spec, (*kept, along))
+            body.append(Load(f"x{k}", source, places((*kept, along)), kind))
+    carried = tuple(f"carried{k}" for k in range(count))
+    results = tuple(f"y{k}" for k in range(len(call.outputs)))
+    after = tuple(_stores(maker, call.outputs, results, (*kept, along)))
+    step = Scan(
+        carried,
+        recurring.init,
+        recurring.step,
+        along,
+        tuple(body),
+        tuple(values),
+        results,
+        after,
+        False,
+        recurring.is_reverse,
+    )
+    return maker.finish(around(kept, [step]))
+
+
+def _stores(
+    maker: Maker, specs: Sequence[OperandSpec], values: Sequence[str], ranges: Sequence[Range]
+) -> list[Statement]:
+    return [
+        Store(maker.array(f"out{k}", spec, ranges), places(ranges), value)
+        for k, (spec, value) in enumerate(zip(specs, values, strict=True))
+    ]
+
+
+def matrix_product(call: ProductCall, kind: ScalarType, *, reads_out: bool) -> Loops:
+    """The loops of ``Compiler.product``.
+
+    Args:
+        call: where the matrices lie.
+        kind: what is computed in.
+        reads_out: whether ``beta`` is not 0.
+    """
+    from opdsl.kernels.calls import OperandSpec
+
+    maker = Maker("product")
+    batch, row, column = maker.ranges("i", (call.batch, call.rows, call.columns))
+    (inner,) = maker.ranges("k", (call.inner,))
+
+    def spec(form: MatrixLayout) -> OperandSpec:
+        return OperandSpec(call.dtype, tuple(each * call.dtype.itemsize for each in form))
+
+    first = maker.array("a", spec(call.first), (batch, row, inner))
+    second = maker.array("b", spec(call.second), (batch, inner, column))
+    alpha, beta = maker.number("alpha", kind), maker.number("beta", kind)
+    out = maker.array("out", spec(call.out), (batch, row, column))
+    is_bool = kind.category == BOOL
+    fold = Fold(
+        ("sum",),
+        (0,),
+        pairwise(("bitwise_or" if is_bool else "add",), (kind,)),
+        (inner,),
+        (
+            Load("x", first, places((batch, row, inner)), kind),
+            Load("y", second, places((batch, inner, column)), kind),
+            Compute(("xy",), pairwise(("bitwise_and" if is_bool else "multiply",), (kind,)), ("x", "y")),
+        ),
+        ("xy",),
+    )
+    index = places((batch, row, column))
+    there = (Load("there", out, index, kind),) if reads_out else ()
+    given = ("sum", "alpha", *(("there", "beta") if reads_out else ()))
+    made = Compute(("made",), _scaled(kind, reads_out), given)
+    assert alpha and beta
+    return maker.finish(around((batch, row, column), [fold, *there, made, Store(out, index, "made")]))
+
+
+@functools.cache
+def _scaled(kind: ScalarType, reads_out: bool) -> TypedGraph:
+    """A sum, its factor, then perhaps what is there, and its factor -> the sum of the products."""
+    if kind.category == BOOL:
+        return identity((kind,) * (4 if reads_out else 2))
+    builder = GraphBuilder()
+    names = ("total", "alpha", "there", "beta")[: 4 if reads_out else 2]
+    given = [builder.parameter(name, kind) for name in names]
+    terms = [builder.node("multiply", (given[at], given[at + 1]), kind) for at in range(0, len(given), 2)]
+    made = functools.reduce(lambda one, other: builder.node("add", (one, other), kind), terms)
+    return builder.finish("scaled", [made])

@@ -1,0 +1,273 @@
+"""Runs loop programs on NumPy arrays: the oracle of every printer.
+
+All points of a loop are computed at once, as arrays with an element for each; folds and scans take turn after turn.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.kernels.loops.model import (
+    Array,
+    Bound,
+    Compute,
+    Fold,
+    For,
+    Index,
+    Inside,
+    Load,
+    Program,
+    Range,
+    Scan,
+    Size,
+    Statement,
+    Store,
+    Update,
+    When,
+)
+from opdsl.runtime.casting import cast_array
+from opdsl.runtime.dtype import ALL_DTYPES, DType
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.interpreter import evaluate
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["interpret"]
+
+NDArray = numpy.ndarray[Any, Any]
+
+_DTYPES: Mapping[str, DType] = {each.name: each for each in ALL_DTYPES}
+
+
+def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) -> None:
+    """Run a program.
+
+    Args:
+        program: what to run.
+        arguments: of its parameters: arrays, whose first elements are those of the program, and numbers.
+        words: of its words.
+    """
+    known = dict(zip(program.words, words, strict=True))
+    memory: dict[str, NDArray] = {}
+    values: dict[str, NDArray] = {name: _points(word, "int64", 1) for name, word in known.items()}
+    for each, given in zip(program.parameters, arguments, strict=True):
+        if isinstance(each, Array):
+            memory[each.name] = _laid(each, given, known)
+        else:
+            values[each.name] = _points(given, each.type.value, 1)
+    with numpy.errstate(all="ignore"):
+        _Points(program, memory, known, values, 1).run(program.body)
+
+
+def _laid(array: Array, given: NDArray, words: Mapping[str, int]) -> NDArray:
+    """An array as the program sees it: its sizes and strides from the first element on."""
+    sizes, strides = (
+        [each if isinstance(each, int) else words[each] for each in part] for part in (array.sizes, array.strides)
+    )
+    size = given.dtype.itemsize
+    taken = given.view(array.dtype.numpy)  # copies move bits, whatever they stand for
+    return numpy.lib.stride_tricks.as_strided(taken, sizes, [stride * size for stride in strides])
+
+
+def _points(value: Any, kind: str, count: int) -> NDArray:
+    return numpy.broadcast_to(numpy.asarray(value).astype(kind), (count,))
+
+
+class _Points:
+    """Some points of a loop, and what is known at each of them.
+
+    memory: the arrays. words: sizes and strides. values: an element for each point, by name.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        memory: Mapping[str, NDArray],
+        words: Mapping[str, int],
+        values: dict[str, NDArray],
+        count: int,
+    ) -> None:
+        self.program, self.memory, self.words, self.values, self.count = program, memory, words, values, count
+        self.arrays = program.arrays
+
+    def run(self, statements: Sequence[Statement]) -> None:
+        """Statements one after another."""
+        for each in statements:
+            _RUNS[type(each)](self, each)
+
+    def within(self, values: Mapping[str, NDArray] | None = None, count: int | None = None) -> _Points:
+        """The same points, or others, for statements whose names are not known here."""
+        known = self.values if values is None else values
+        return _Points(self.program, self.memory, self.words, dict(known), self.count if count is None else count)
+
+    def size(self, each: Size) -> int:
+        """The value of a size."""
+        return each if isinstance(each, int) else self.words[each]
+
+    def at(self, index: Sequence[Index]) -> tuple[NDArray, ...]:
+        """Places, at each point."""
+        return tuple(
+            _points(each, "int64", self.count) if isinstance(each, int) else self.values[each] for each in index
+        )
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def load(self, each: Load) -> None:
+        """Elements; those outside are read nowhere."""
+        index = self.at(each.index)
+        array, memory = self.arrays[each.array], self.memory[each.array]
+        inside = None if each.inside is None else self.values[each.inside]
+        if inside is not None:
+            index = tuple(part[inside] for part in index)
+        found = (
+            memory[index] if index else numpy.broadcast_to(memory[()], self.count if inside is None else inside.sum())
+        )
+        found = cast_array(numpy.array(found), array.dtype, _DTYPES[each.type.value])
+        if inside is not None:
+            whole = numpy.full(self.count, each.outside, each.type.value)
+            whole[inside] = found
+            found = whole
+        self.values[each.name] = found
+
+    def store(self, each: Store) -> None:
+        """Writes; of points that lead to one place, the last one stays."""
+        value = self.values[each.value]
+        stored = cast_array(value, _DTYPES[str(value.dtype)], self.arrays[each.array].dtype)
+        memory, index = self.memory[each.array], self.at(each.index)
+        if index:
+            memory[index] = stored
+        elif self.count:
+            memory[()] = stored[-1]
+
+    def update(self, each: Update) -> None:
+        """Changes of one point after another."""
+        memory, index = self.memory[each.array], self.at(each.index)
+        dtype = self.arrays[each.array].dtype
+        names = [name for name, _ in each.graph.parameters]
+        kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
+        for point in range(self.count):
+            place = tuple(int(part[point]) for part in index)
+            there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[kind.value])[0]
+            given = [there if name is None else self.values[name][point] for name in each.arguments]
+            (made,) = evaluate(each.graph, dict(zip(names, given, strict=True)))
+            memory[place] = cast_array(made.reshape(1), _DTYPES[str(made.dtype)], dtype)[0]
+
+    def compute(self, each: Compute) -> None:
+        """Values of a graph."""
+        found = self.call(each.graph, [self.values[name] for name in each.arguments])
+        self.values.update(zip(each.names, found, strict=True))
+
+    def call(self, graph: TypedGraph, given: Sequence[NDArray]) -> list[NDArray]:
+        """What a graph gives, at each point."""
+        names = [name for name, _ in graph.parameters]
+        found = evaluate(graph, dict(zip(names, given, strict=True)))
+        return [numpy.broadcast_to(each, (self.count,)) for each in found]
+
+    def inside(self, each: Inside) -> None:
+        """Whether places lie inside."""
+        found = numpy.ones(self.count, bool)
+        for place, size in zip(self.at(each.index), each.sizes, strict=True):
+            found &= (place >= 0) & (place < self.size(size))
+        self.values[each.name] = found
+
+    def bound(self, each: Bound) -> None:
+        """Places that are led inside."""
+        place, size = self.values[each.place], self.size(each.size)
+        self.values[each.name] = _BOUNDS[each.how](place, size) if size else place
+
+    def when(self, each: When) -> None:
+        """Some points only."""
+        chosen = self.values[each.condition]
+        values = {name: value[chosen] for name, value in self.values.items()}
+        self.within(values, int(chosen.sum())).run(each.body)
+
+    def loop(self, each: For) -> None:
+        """Every point, once for each value of the index."""
+        size = self.size(each.size)
+        values = {name: numpy.repeat(value, size) for name, value in self.values.items()}
+        values[each.index] = numpy.tile(numpy.arange(size, dtype=numpy.int64), self.count)
+        self.within(values, self.count * size).run(each.body)
+
+    def fold(self, each: Fold) -> None:
+        """Turn after turn; of several lanes each takes its share, and neighbours are combined."""
+        lanes = self.program.lanes
+        turns = list(itertools.product(*(range(self.size(size)) for _, size in each.ranges)))
+        if each.in_order:
+            share = -(-len(turns) // lanes)
+            shares = [turns[lane * share : (lane + 1) * share] for lane in range(lanes)]
+        else:
+            shares = [turns[lane::lanes] for lane in range(lanes)]
+        found = [self.folded(each, share) for share in shares if share or lanes == 1]
+        while len(found) > 1:
+            pairs = [found[at : at + 2] for at in range(0, len(found), 2)]
+            found = [self.call(each.combine, [*pair[0], *pair[1]]) if len(pair) == 2 else pair[0] for pair in pairs]
+        whole = found[0] if found else self.folded(each, [])
+        self.values.update(zip(each.names, whole, strict=True))
+
+    def folded(self, each: Fold, turns: Sequence[tuple[int, ...]]) -> list[NDArray]:
+        """The accumulators of some turns."""
+        whole = self.first(each.neutral, each.combine)
+        for turn in turns:
+            inner = self.turn(each.ranges, turn)
+            inner.run(each.body)
+            made = self.call(each.combine, [*whole, *(inner.values[name] for name in each.values)])
+            if each.where is not None:
+                counts = inner.values[each.where]
+                made = [numpy.where(counts, new, old) for new, old in zip(made, whole, strict=True)]
+            whole = made
+        return whole
+
+    def scan(self, each: Scan) -> None:
+        """Turn after turn."""
+        carried = self.first(each.first, each.step)
+        count = self.size(each.range[1])
+        for turn in reversed(range(count)) if each.is_reverse else range(count):
+            inner = self.turn([each.range], (turn,))
+            inner.run(each.body)
+            found = self.call(each.step, [*carried, *(inner.values[name] for name in each.values)])
+            carried = found[: len(each.names)]
+            inner.values.update(zip((*each.names, *each.results), found, strict=True))
+            inner.run(each.after)
+
+    def turn(self, ranges: Sequence[Range], values: Sequence[int]) -> _Points:
+        """The points in one turn."""
+        inner = self.within()
+        inner.values.update(
+            (name, _points(value, "int64", self.count)) for (name, _), value in zip(ranges, values, strict=True)
+        )
+        return inner
+
+    def first(self, numbers: Sequence[Number], graph: TypedGraph) -> list[NDArray]:
+        """Numbers of the types of a graph's first results."""
+        kinds: Sequence[ScalarType] = graph.result_types[: len(numbers)]
+        return [_points(number, kind.value, self.count) for number, kind in zip(numbers, kinds, strict=True)]
+
+
+def _reflected(place: NDArray, size: int) -> NDArray:
+    period = 2 * (size - 1) if size > 1 else 1
+    found = numpy.abs(place) % period
+    return numpy.where(found < size, found, period - found)
+
+
+_BOUNDS: Mapping[str, Callable[[NDArray, int], NDArray]] = {
+    "replicate": lambda place, size: numpy.clip(place, 0, size - 1),
+    "reflect": _reflected,
+    "circular": lambda place, size: place % size,
+    "wrap": lambda place, size: numpy.where(place < 0, place + size, place),
+}
+
+_RUNS: Mapping[type, Callable[[_Points, Any], None]] = {
+    Load: _Points.load,
+    Store: _Points.store,
+    Update: _Points.update,
+    Compute: _Points.compute,
+    Inside: _Points.inside,
+    Bound: _Points.bound,
+    When: _Points.when,
+    For: _Points.loop,
+    Fold: _Points.fold,
+    Scan: _Points.scan,
+}

@@ -1,0 +1,207 @@
+"""What loops are made with: names, words and their values, and arrays of operands."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+from opdsl.kernels.loops.model import Array, Compute, For, Program, Range, Scalar, Size, Statement
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.types import ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import OperandSpec
+    from opdsl.scalar.graph import TypedGraph
+
+__all__ = [
+    "Given",
+    "Loops",
+    "Maker",
+    "around",
+    "identity",
+    "pairwise",
+    "places",
+    "product",
+    "used_parameters",
+    "zero",
+]
+
+
+class Given(NamedTuple):
+    """A word that a call hands over as an argument: which one, and by what it is divided."""
+
+    argument: int
+    divisor: int
+
+
+@attrs.frozen
+class Loops:
+    """A program, and what belongs to one call of it.
+
+    words: their values, or where they are found among the arguments.
+    arguments: for each argument of the call the parameter that it is for; None for one that is a word.
+    """
+
+    program: Program
+    words: tuple[int | Given, ...]
+    arguments: tuple[int | None, ...]
+
+
+class Maker:
+    """Makes a program: parameters are added in the order of a call's arguments.
+
+    Args:
+        name: of the program.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name if name.isidentifier() else "scalar"
+        self.parameters: list[Array | Scalar] = []
+        self.arguments: list[int | None] = []
+        self.words: dict[str, int | Given] = {}
+
+    def number(self, name: str, kind: ScalarType) -> str:
+        """The next argument is a number."""
+        self._parameter(Scalar(name, kind))
+        return name
+
+    def array(
+        self, name: str, spec: OperandSpec, ranges: Sequence[Range], further: Sequence[tuple[Size, Size]] = ()
+    ) -> str:
+        """The next argument is an array.
+
+        Args:
+            name: of the array.
+            spec: its dtype and, for each range, its stride in bytes.
+            ranges: what leads through its dimensions.
+            further: sizes and strides of dimensions after these.
+        """
+        size = spec.dtype.itemsize
+        steps = [self.word(f"{name}_s{k}", step // size) for k, step in enumerate(spec.strides or ())]
+        sizes = tuple(size for _, size in ranges)
+        self._parameter(
+            Array(
+                name,
+                spec.dtype,
+                (*sizes, *(each for each, _ in further)),
+                (*steps, *(each for _, each in further)),
+            )
+        )
+        return name
+
+    def skip(self) -> None:
+        """The next argument is a word."""
+        self.arguments.append(None)
+
+    def _parameter(self, each: Array | Scalar) -> None:
+        self.arguments.append(len(self.parameters))
+        self.parameters.append(each)
+
+    def word(self, name: str, value: int) -> Size:
+        """A stride: 0 and 1 are part of the program, others come with the call."""
+        if value in (0, 1):
+            return value
+        self.words[name] = value
+        return name
+
+    def size(self, name: str, value: int) -> str:
+        """A number that comes with the call whatever it is."""
+        self.words[name] = value
+        return name
+
+    def given(self, name: str, value: Given) -> str:
+        """A number that is an argument of the call."""
+        self.words[name] = value
+        return name
+
+    def ranges(self, prefix: str, sizes: Sequence[int]) -> tuple[tuple[str, str], ...]:
+        """An index for each size."""
+        return tuple((f"{prefix}{k}", self.size(f"{prefix}{k}_n", size)) for k, size in enumerate(sizes))
+
+    def linear(
+        self,
+        name: str,
+        ranges: Sequence[Range],
+        steps: Sequence[int],
+        start: str | None,
+        kind: ScalarType,
+        body: list[Statement],
+    ) -> str:
+        """A whole number, and so many steps for each index more, of a type; statements are added to the body."""
+        factors = [self.size(f"{name}_f{k}", step) for k, step in enumerate(steps)]
+        graph = _linear(len(steps), start is not None, kind)
+        indices = [index for index, _ in ranges]
+        body.append(Compute((name,), graph, (*([start] if start else []), *indices, *factors)))
+        return name
+
+    def finish(self, body: Sequence[Statement]) -> Loops:
+        """The program of a body."""
+        program = Program(self.name, tuple(self.parameters), tuple(self.words), tuple(body))
+        return Loops(program, tuple(self.words.values()), tuple(self.arguments))
+
+
+def around(ranges: Sequence[Range], body: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Loops around a body, the first range outermost."""
+    made = tuple(body)
+    for index, size in reversed(ranges):
+        made = (For(index, size, made),)
+    return made
+
+
+def places(ranges: Sequence[Range]) -> tuple[str, ...]:
+    """The indices."""
+    return tuple(index for index, _ in ranges)
+
+
+@functools.cache
+def _linear(count: int, starts: bool, kind: ScalarType) -> TypedGraph:
+    """The start, indices, factors -> their sum."""
+    builder = GraphBuilder()
+    first = [builder.parameter("start", ScalarType.INT64)] if starts else []
+    indices = [builder.parameter(f"i{k}", ScalarType.INT64) for k in range(count)]
+    factors = [builder.parameter(f"f{k}", ScalarType.INT64) for k in range(count)]
+    terms = [builder.node("multiply", pair, ScalarType.INT64) for pair in zip(indices, factors, strict=True)]
+    parts = [*first, *terms] or [builder.constant(0, ScalarType.INT64)]
+    total = functools.reduce(lambda one, other: builder.node("add", (one, other), ScalarType.INT64), parts)
+    return builder.finish("place", [builder.cast(total, kind)])
+
+
+@functools.cache
+def identity(kinds: tuple[ScalarType, ...]) -> TypedGraph:
+    """Values -> themselves."""
+    builder = GraphBuilder()
+    return builder.finish("identity", [builder.parameter(f"a{k}", kind) for k, kind in enumerate(kinds)])
+
+
+@functools.cache
+def pairwise(operations: tuple[str, ...], kinds: tuple[ScalarType, ...]) -> TypedGraph:
+    """Accumulators and others -> each pair under its operation of the scalar graph."""
+    builder = GraphBuilder()
+    first, later = ([builder.parameter(f"{side}{k}", kind) for k, kind in enumerate(kinds)] for side in ("a", "b"))
+    made = [builder.node(*each) for each in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
+    return builder.finish("combine", made)
+
+
+def product(sizes: Sequence[int]) -> int:
+    """The product."""
+    return functools.reduce(operator.mul, sizes, 1)
+
+
+@functools.cache
+def zero(kind: ScalarType) -> TypedGraph:
+    """Nothing -> 0."""
+    builder = GraphBuilder()
+    return builder.finish("zero", [builder.constant(0, kind)])
+
+
+def used_parameters(graph: TypedGraph) -> set[int]:
+    """The places of the parameters that a graph's results depend on."""
+    reached = set(graph.results)
+    for position in range(len(graph.nodes) - 1, -1, -1):
+        if position in reached:
+            reached.update(graph.nodes[position].arguments)
+    return {position for position in reached if graph.nodes[position].op == "parameter"}

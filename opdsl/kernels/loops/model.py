@@ -1,0 +1,234 @@
+"""The nodes of the loop IR.
+
+A program has arrays, numbers and words (whole numbers that are known when it starts: sizes, strides) and a body.
+Statements name values once; every name is an element's value or a whole number of type int64. What is computed of
+values is always a scalar graph.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import attrs
+
+from opdsl.runtime.dtype import DType
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.types import ScalarType
+
+Size: TypeAlias = int | str
+"""A whole number that is known when a program starts: itself, or the name of a word."""
+
+Index: TypeAlias = int | str
+"""A place along a dimension: a number, or the name of a value."""
+
+Range: TypeAlias = tuple[str, Size]
+"""The name of an index, and how many values it has."""
+
+
+@attrs.frozen
+class Array:
+    """Memory that is handed to a program.
+
+    sizes, strides: of each dimension, the strides in elements from the first one.
+    """
+
+    name: str
+    dtype: DType
+    sizes: tuple[Size, ...]
+    strides: tuple[Size, ...]
+
+
+@attrs.frozen
+class Scalar:
+    """A Python number that is handed to a program, and the type in which it is computed."""
+
+    name: str
+    type: ScalarType
+
+
+@attrs.frozen
+class Load:
+    """An element, converted to a type.
+
+    inside: the condition under which it is read; ``outside`` is its value otherwise.
+    """
+
+    name: str
+    array: str
+    index: tuple[Index, ...]
+    type: ScalarType
+    inside: str | None = None
+    outside: Number | None = None
+
+
+@attrs.frozen
+class Store:
+    """Writes a value, converted to the array's dtype."""
+
+    array: str
+    index: tuple[Index, ...]
+    value: str
+
+
+@attrs.frozen
+class Update:
+    """Puts a value in the place of an element, at once, whoever else updates it.
+
+    graph: of one result. arguments: names, and None for the element that is there.
+    """
+
+    array: str
+    index: tuple[Index, ...]
+    graph: TypedGraph
+    arguments: tuple[str | None, ...]
+
+
+@attrs.frozen
+class Compute:
+    """Values of a scalar graph. arguments: names of values, numbers, indices and words."""
+
+    names: tuple[str, ...]
+    graph: TypedGraph
+    arguments: tuple[str, ...]
+
+
+@attrs.frozen
+class Inside:
+    """Whether places lie within sizes: a bool, which guards what is read and written there."""
+
+    name: str
+    index: tuple[Index, ...]
+    sizes: tuple[Size, ...]
+
+
+@attrs.frozen
+class Bound:
+    """A place that is led inside.
+
+    how: ``replicate``, ``reflect``, ``circular`` as margins of padding are; ``wrap`` counts negative places from the
+        end, and trusts that what comes of it is inside.
+    """
+
+    name: str
+    place: str
+    size: Size
+    how: str
+
+
+@attrs.frozen
+class When:
+    """Statements under a condition; what they name is not known outside."""
+
+    condition: str
+    body: tuple[Statement, ...]
+
+
+@attrs.frozen
+class For:
+    """A body for every value of an index, in any order, or all at once; what it names is not known outside."""
+
+    index: str
+    size: Size
+    body: tuple[Statement, ...]
+
+
+@attrs.frozen
+class Fold:
+    """One value for all turns of some ranges, the last of which runs fastest.
+
+    names: of the accumulators. neutral: what they are of no turns.
+    combine: the accumulators of some turns, then those of others -> those of all; associative and, unless
+        ``in_order``, commutative.
+    body: gives ``values``, the accumulators of one turn.
+    where: the condition under which a turn counts.
+    """
+
+    names: tuple[str, ...]
+    neutral: tuple[Number, ...]
+    combine: TypedGraph
+    ranges: tuple[Range, ...]
+    body: tuple[Statement, ...]
+    values: tuple[str, ...]
+    where: str | None = None
+    in_order: bool = False
+
+
+@attrs.frozen
+class Scan:
+    """What is carried from turn to turn of a range.
+
+    names: of what is carried, as ``after`` sees it. first: what it is before the first turn.
+    step: what is carried, then ``values`` of a turn -> what is carried on, then ``results``.
+    body: gives ``values``. after: what is done with what is carried on.
+    is_associative: whether ``step`` combines what is carried by some turns with that of later ones, and ``first`` is
+        neutral, so that turns may be cut into parts.
+    is_reverse: whether it begins with the last value of the index.
+    """
+
+    names: tuple[str, ...]
+    first: tuple[Number, ...]
+    step: TypedGraph
+    range: Range
+    body: tuple[Statement, ...]
+    values: tuple[str, ...]
+    results: tuple[str, ...]
+    after: tuple[Statement, ...]
+    is_associative: bool
+    is_reverse: bool = False
+
+
+Statement: TypeAlias = Load | Store | Update | Compute | Inside | Bound | When | For | Fold | Scan
+
+
+@attrs.frozen
+class Program:
+    """A kernel.
+
+    parameters: in the order of its arguments.
+    words: names of whole numbers that come with a call.
+    lanes: how many threads share what stands in the outermost loops (``schedules.shared``).
+    is_serial: whether one thread does all (``schedules.serial``).
+    """
+
+    name: str
+    parameters: tuple[Array | Scalar, ...]
+    words: tuple[str, ...]
+    body: tuple[Statement, ...]
+    lanes: int = 1
+    is_serial: bool = False
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by name."""
+        return {each.name: each for each in self.parameters if isinstance(each, Array)}
+
+    @property
+    def points(self) -> tuple[tuple[Range, ...], tuple[Statement, ...]]:
+        """The ranges of the outermost loops, each of which stands alone in the one before, and what is within."""
+        ranges, body = [], self.body
+        while len(body) == 1 and isinstance(body[0], For):
+            ranges.append((body[0].index, body[0].size))
+            body = body[0].body
+        return tuple(ranges), body
+
+
+def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
+    """The scalar graphs of statements, each once, in the order in which they are met."""
+    found: dict[TypedGraph, None] = {}
+    for each in statements:
+        if isinstance(each, (Compute, Update)):
+            found[each.graph] = None
+        elif isinstance(each, Fold):
+            found[each.combine] = None
+        elif isinstance(each, Scan):
+            found[each.step] = None
+        for block in blocks_of(each):
+            found |= dict.fromkeys(graphs_of(block))
+    return tuple(found)
+
+
+def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The blocks of statements within one."""
+    if isinstance(statement, Scan):
+        return statement.body, statement.after
+    return (statement.body,) if isinstance(statement, (When, For, Fold)) else ()

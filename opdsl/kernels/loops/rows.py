@@ -1,0 +1,114 @@
+"""Loops of row functions: a fold for each stage, then the results of elements, and of the row as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from opdsl.kernels.loops.making import Loops, Maker, around, pairwise, places, used_parameters, zero
+from opdsl.kernels.loops.model import Compute, Fold, For, Load, Range, Statement, Store
+from opdsl.scalar.rows import row_program
+from opdsl.scalar.types import FLOAT, ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import RowCall
+    from opdsl.scalar.graph import Number, TypedGraph
+
+__all__ = ["OPERATIONS", "nothing", "row"]
+
+OPERATIONS = {"row_sum": "add", "row_max": "maximum", "row_min": "minimum"}
+"""How two numbers become one under a fold of a row function."""
+
+
+def nothing(op: str, kind: ScalarType) -> Number:
+    """What a fold of no elements is."""
+    if op == "row_sum":
+        return 0
+    if kind.category == FLOAT:
+        return -math.inf if op == "row_max" else math.inf
+    return kind.bounds[0 if op == "row_max" else 1]
+
+
+def row(graph: TypedGraph, call: RowCall) -> Loops:
+    """The loops of ``Compiler.row``.
+
+    Args:
+        graph: the function; its first parameters are those of the arrays.
+        call: where the operands lie.
+    """
+    return _Rows(graph, call).loops()
+
+
+class _Rows:
+    """The loops of one call, while they are made.
+
+    sources: for each input the array that it is read from, None for a number.
+    """
+
+    def __init__(self, graph: TypedGraph, call: RowCall) -> None:
+        self.call = call
+        self.maker = maker = Maker(graph.name)
+        self.kept, (self.along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
+        self.kinds = [kind for _, kind in graph.parameters]
+        arrays = sum(spec.strides is not None for spec in call.inputs)
+        self.program = row_program(graph, arrays, keep=False)
+        self.sources: list[str | None] = []
+        for k, (spec, kind) in enumerate(zip(call.inputs, self.kinds, strict=True)):
+            ranges = (*self.kept, self.along)
+            is_array = spec.strides is not None
+            self.sources.append(maker.array(f"a{k}", spec, ranges) if is_array else None)
+            if not is_array:
+                maker.number(f"x{k}", kind)
+        self.folds: list[str] = []
+
+    def loops(self) -> Loops:
+        """All stages."""
+        body: list[Statement] = []
+        for place, stage in enumerate(self.program.stages):
+            kinds = stage.graph.result_types
+            names = tuple(f"fold{place}_{k}" for k in range(len(kinds)))
+            values = tuple(f"v{place}_{k}" for k in range(len(kinds)))
+            combine = pairwise(tuple(OPERATIONS[op] for op in stage.folds), kinds)
+            neutral = tuple(nothing(op, kind) for op, kind in zip(stage.folds, kinds, strict=True))
+            within = self._computed(stage.graph, values, f"s{place}_")
+            body.append(Fold(names, neutral, combine, (self.along,), within, values))
+            self.folds += names
+        results = [f"y{k}" for k in range(len(self.call.outputs))]
+        chosen: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
+        for k, (spec, is_element) in enumerate(zip(self.call.outputs, self.program.is_element, strict=True)):
+            ranges = (*self.kept, self.along) if is_element else self.kept
+            strides = (spec.strides or ())[: len(ranges)]
+            chosen[is_element].append((self.maker.array(f"out{k}", spec._replace(strides=strides), ranges), results[k]))
+        if chosen[True]:
+            ranges = (*self.kept, self.along)
+            body.append(For(*self.along, self._stored(self.program.elements, chosen[True], ranges, "e_")))
+        if chosen[False]:
+            body += self._stored(self.program.rows, chosen[False], self.kept, "r_")
+        return self.maker.finish(around(self.kept, body))
+
+    def _stored(
+        self, graph: TypedGraph, targets: Sequence[tuple[str, str]], ranges: Sequence[Range], prefix: str
+    ) -> tuple[Statement, ...]:
+        """The results of a graph, and where they are written."""
+        computed = self._computed(graph, tuple(result for _, result in targets), prefix)
+        return (*computed, *(Store(target, places(ranges), result) for target, result in targets))
+
+    def _computed(self, graph: TypedGraph, names: tuple[str, ...], prefix: str) -> tuple[Statement, ...]:
+        """What a graph gives of an element: loads of what it uses, and the call."""
+        used = used_parameters(graph)
+        body: list[Statement] = []
+        arguments = []
+        for k, source in enumerate(self.sources):
+            name = f"x{k}"
+            kind = self.kinds[k]
+            if source is not None:
+                name = f"{prefix}x{k}"
+                body.append(
+                    Load(name, source, places((*self.kept, self.along)), kind)
+                    if k in used
+                    else Compute((name,), zero(kind), ())
+                )
+            arguments.append(name)
+        arguments += [self.along[1], *self.folds]
+        return (*body, Compute(names, graph, tuple(arguments)))

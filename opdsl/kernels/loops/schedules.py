@@ -1,0 +1,35 @@
+"""Schedules: functions from loops to loops that do the same, in another way."""
+
+from __future__ import annotations
+
+import attrs
+
+from opdsl.kernels.loops.model import Fold, Program, Scan, Statement, Update, blocks_of
+
+__all__ = ["serial", "shared", "updates"]
+
+
+def shared(program: Program, lanes: int) -> Program:
+    """Several threads for each point of the outermost loops: they share its folds, scans and inner loops.
+
+    Where there is nothing to share the program stays as it is.
+    """
+    _, body = program.points
+    is_shared = any(isinstance(each, Fold) or (isinstance(each, Scan) and each.is_associative) for each in body)
+    is_ordered = any(isinstance(each, Scan) and not each.is_associative for each in body)
+    return attrs.evolve(program, lanes=lanes) if is_shared and not is_ordered else program
+
+
+def serial(program: Program) -> Program:
+    """One thread for everything, so that what is updated needs no atomics."""
+    return attrs.evolve(program, is_serial=True, lanes=1)
+
+
+def updates(statements: tuple[Statement, ...]) -> tuple[Update, ...]:
+    """The updates of statements, also those within others."""
+    found: tuple[Update, ...] = ()
+    for each in statements:
+        found += (each,) if isinstance(each, Update) else ()
+        for block in blocks_of(each):
+            found += updates(block)
+    return found

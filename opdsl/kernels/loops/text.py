@@ -1,0 +1,101 @@
+"""The loop IR as readable text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from opdsl.kernels.loops.model import (
+    Array,
+    Bound,
+    Compute,
+    Fold,
+    For,
+    Index,
+    Inside,
+    Load,
+    Program,
+    Scalar,
+    Scan,
+    Size,
+    Statement,
+    Store,
+    Update,
+    When,
+    graphs_of,
+)
+from opdsl.scalar.graph import TypedGraph, show
+
+__all__ = ["program_text"]
+
+
+def program_text(program: Program) -> str:
+    """A program, then the scalar functions that it calls."""
+    graphs = graphs_of(program.body)
+    names = {graph: f"{graph.name}_{place}" for place, graph in enumerate(graphs)}
+    given = [_parameter(each) for each in program.parameters]
+    words = f"; {', '.join(program.words)}" if program.words else ""
+    shared = f" by {program.lanes} lanes" if program.lanes > 1 else " by one thread" if program.is_serial else ""
+    lines = [f"kernel {program.name}({', '.join(given)}{words}){shared}:"]
+    lines += [f"    {line}" for line in _block(program.body, names)]
+    texts = [show(TypedGraph(name, graph.nodes, graph.results)) for graph, name in names.items()]
+    return "\n\n".join(["\n".join(lines), *texts])
+
+
+def _parameter(each: Array | Scalar) -> str:
+    if isinstance(each, Array):
+        return f"{each.name}: {each.dtype.name}[{_joined(each.sizes)} | {_joined(each.strides)}]"
+    return f"{each.name}: {each.type.value}"
+
+
+def _block(statements: Sequence[Statement], names: dict[TypedGraph, str]) -> Iterator[str]:
+    for each in statements:
+        yield from _lines(each, names)
+
+
+def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
+    if isinstance(each, Load):
+        guard = "" if each.inside is None else f" if {each.inside} else {each.outside}"
+        yield f"{each.name}: {each.type.value} = {each.array}[{_joined(each.index)}]{guard}"
+    elif isinstance(each, Store):
+        yield f"{each.array}[{_joined(each.index)}] = {each.value}"
+    elif isinstance(each, Update):
+        given = ", ".join("_" if name is None else name for name in each.arguments)
+        yield f"{each.array}[{_joined(each.index)}] := {names[each.graph]}({given})"
+    elif isinstance(each, Compute):
+        yield f"{', '.join(each.names)} = {names[each.graph]}({', '.join(each.arguments)})"
+    elif isinstance(each, Inside):
+        yield f"{each.name} = ({_joined(each.index)}) inside ({_joined(each.sizes)})"
+    elif isinstance(each, Bound):
+        yield f"{each.name} = {each.how}({each.place}, {each.size})"
+    else:
+        yield from _nested(each, names)
+
+
+def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Iterator[str]:
+    if isinstance(each, When):
+        yield f"when {each.condition}:"
+    elif isinstance(each, For):
+        yield f"for {each.index} < {each.size}:"
+    elif isinstance(each, Fold):
+        ranges = ", ".join(f"{index} < {size}" for index, size in each.ranges)
+        order = " in order" if each.in_order else ""
+        counts = "" if each.where is None else f" where {each.where}"
+        yield f"{', '.join(each.names)} = fold {ranges}{order} of {names[each.combine]} from {each.neutral}:"
+        yield from (f"    {line}" for line in _block(each.body, names))
+        yield f"    -> {', '.join(each.values)}{counts}"
+        return
+    else:
+        turns = "down from" if each.is_reverse else "<"
+        kind = "scan" if each.is_associative else "recurrence"
+        index, size = each.range
+        yield f"{', '.join(each.names)} = {kind} {index} {turns} {size} of {names[each.step]} from {each.first}:"
+        yield from (f"    {line}" for line in _block(each.body, names))
+        results = f" giving {', '.join(each.results)}" if each.results else ""
+        yield f"    -> {', '.join(each.values)}{results}"
+        yield from (f"    {line}" for line in _block(each.after, names))
+        return
+    yield from (f"    {line}" for line in _block(each.body, names))
+
+
+def _joined(values: Sequence[Index | Size]) -> str:
+    return ", ".join(map(str, values))

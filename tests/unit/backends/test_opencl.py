@@ -1,0 +1,156 @@
+"""The OpenCL backend, run for real on PoCL: operators, memory, errors, and its printer against the oracle."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import opdsl
+from opdsl.errors import DeviceError, MissingKernelError, OutOfMemoryError
+from opdsl.kernels.loops import schedules
+from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.making import Loops
+from opdsl.kernels.loops.model import Program
+from opdsl.runtime import Device
+from opdsl.runtime.dtype import int64
+from opdsl.runtime.memory import device_memory
+from tests.pocl import INSTALLED, name_processor
+from tests.unit.kernels.loop_programs import Drawn, drawn_programs
+from tests.unit.kernels.sibling_law import faults_there, problems
+
+pytestmark = pytest.mark.skipif(not INSTALLED, reason="pyopencl is not installed (it is one of the extra dev)")
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    name_processor()
+    yield Device("opencl:0")
+
+
+# ------------------------------------------------------------------------------------------------------------ operators
+
+# One of each kind of loop: what they compute is held against the CPU, by the oracle too, in test_loops.py.
+OPERATORS = (
+    "add.Tensor", "exp", "angle", "arange.start", "uniform_", "_to_copy", "sum.dim_IntList", "argmax", "_softmax",
+    "native_layer_norm", "cumsum", "cummax", "gather", "index_add", "reflection_pad1d", "mm",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_gives_what_the_cpu_gives(name: str, device: Device) -> None:
+    assert problems(name, device, most=2) == []
+
+
+@pytest.mark.parametrize("name", ["mul.Tensor", "sum.dim_IntList", "tril", "copy_"])
+def test_laws_hold_there(name: str, device: Device) -> None:
+    assert faults_there(name, device, most=2) == []
+
+
+def test_gradients(device: Device) -> None:
+    x = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
+    grads = []
+    for each in (x, x.to(device)):
+        leaf = each.requires_grad_()
+        (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
+        grads.append(leaf.grad.cpu().numpy())
+    np.testing.assert_allclose(*grads, rtol=1e-6)
+
+
+def test_many_rows_and_long_ones_are_cut_differently_and_give_the_same(device: Device) -> None:
+    """A work item for each row, or a group that shares it."""
+    for shape in ((3, 1000), (1000, 3)):
+        x = opdsl.linspace(-1.0, 1.0, 3000, dtype=opdsl.float64).reshape(shape)
+        y = x.to(device)
+        for one, other in ((x.sum(1), y.sum(1)), (x.softmax(1), y.softmax(1)), (x.cumsum(1), y.cumsum(1))):
+            np.testing.assert_allclose(other.cpu().numpy(), one.numpy(), rtol=1e-12, atol=1e-12)
+        assert np.array_equal(x.argmax(1).numpy(), y.argmax(1).cpu().numpy())
+
+
+def test_long_sums_keep_their_digits(device: Device) -> None:
+    ones = opdsl.full((1 << 20,), 0.1, device=device)
+    assert ones.sum().item() == pytest.approx(104857.6, rel=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------- memory, errors
+
+
+def test_copies_keep_elements_and_strides(device: Device) -> None:
+    x = opdsl.arange(24, dtype=opdsl.int16).reshape(2, 3, 4)
+    there = x.to(device)
+    for view in (there, there.transpose(0, 2), there[:, ::2], there[1, 1:, 2], there.expand(2, 2, 3, 4)):
+        again = view.clone()
+        assert np.array_equal(again.cpu().numpy(), view.cpu().numpy())
+    assert np.array_equal(there[:, ::2].cpu().numpy(), x[:, ::2].numpy())
+    assert opdsl.empty((0, 3), device=device).cpu().shape == (0, 3)
+    assert there.view(opdsl.uint8).shape == (2, 3, 8) and there.to(device) is there
+
+
+def test_views_share_memory(device: Device) -> None:
+    x = opdsl.zeros((3, 4), device=device)
+    x.t()[1].fill_(7.0)
+    assert x.cpu().numpy()[:, 1].tolist() == [7.0] * 3 and x[1:].data_ptr() - x.data_ptr() == 16
+    assert x._version == 1
+
+
+def test_a_queue_is_waited_for(device: Device) -> None:
+    x = opdsl.ones((1 << 20,), device=device)
+    for _ in range(4):
+        x = x + x
+    device_memory(device).synchronize(device)
+    assert x[-1].item() == 16.0
+
+
+def test_errors_say_what_is_wrong(device: Device) -> None:
+    with pytest.raises(DeviceError, match="there is no device opencl:99"):
+        opdsl.zeros(3, device="opencl:99")
+    with pytest.raises(DeviceError, match="same device"):
+        opdsl.ones(3) + opdsl.ones(3, device=device)
+    with pytest.raises(OutOfMemoryError, match="opencl:0 has no"):
+        opdsl.empty((1 << 45,), device=device)
+    with pytest.raises(MissingKernelError, match=r"x\.cpu\(\)|is no kernel for OpenCL"):
+        opdsl.ops.aten.histogram(opdsl.ones(3, device=device))
+
+
+def test_nobody_who_does_not_use_it_loads_pyopencl() -> None:
+    code = "import opdsl, sys; opdsl.ones(3).exp().sum(); assert 'pyopencl' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_doctor_finds_it(device: Device) -> None:
+    from opdsl.cli.probes import findings
+
+    found = {each.subject: each for each in findings()["OpenCL"]}
+    assert found["pyopencl"].mark.value == "OK" and found["opencl:0"].mark.value == "OK"
+
+
+# ------------------------------------------------------------------------------------------------------------ printer
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(drawn=drawn_programs())
+def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
+    name_processor()
+    for change in SCHEDULES:
+        _hold_against_oracle(drawn, change(drawn.program))
+
+
+SCHEDULES: tuple[Callable[[Program], Program], ...] = (lambda each: schedules.shared(each, 8),)
+
+
+def _hold_against_oracle(drawn: Drawn, program: Program) -> None:
+    from opdsl.backends.opencl.launcher import run_program
+
+    memory = device_memory(Device("opencl:0"))
+    there = [memory.from_host(each, Device("opencl:0"), int64) for each in drawn.arrays]
+    arguments = tuple(range(len(program.parameters)))
+    run_program(Loops(program, tuple(drawn.words), arguments), 0, [*there, *drawn.numbers], program)
+    expected: list[Any] = [each.copy() for each in drawn.arrays]
+    interpret(program, [*expected, *drawn.numbers], drawn.words)
+    for one, other in zip(there, expected, strict=True):
+        np.testing.assert_array_equal(memory.to_host(one), other)

@@ -1,0 +1,101 @@
+"""A backend whose kernels are loops, which the oracle interprets: what law 6 says of it, it says of the loops."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from opdsl.backends.siblings import serve
+from opdsl.dispatch import DispatchKey, registry
+from opdsl.kernels.calls import ProductCall
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.loops import elementwise, folding, indexed, rows
+from opdsl.kernels.loops.checking import check_program
+from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.making import Given, Loops
+from opdsl.kernels.loops.schedules import shared
+from opdsl.runtime import Device
+from opdsl.runtime.device import backends
+from opdsl.scalar.types import ScalarType
+from tests.unit.dispatch import host_backend
+
+DEVICE = "interpreted"
+KEY = "PrivateUse1"
+
+LOOPS: dict[str, Callable[[Any, Any], Loops]] = {
+    "pointwise": elementwise.pointwise,
+    "indirect": elementwise.indirect,
+    "reduction": folding.reduction,
+    "scan": folding.scan,
+    "recurrence": folding.recurrence,
+    "row": rows.row,
+    "indexed": indexed.indexed,
+}
+
+
+def run(loops: Loops, arguments: list[Any]) -> None:
+    """Interpret loops, as several lanes where they have any to share."""
+    check_program(loops.program)
+    words = [arguments[each.argument] // each.divisor if isinstance(each, Given) else each for each in loops.words]
+    given = [each for each, place in zip(arguments, loops.arguments, strict=True) if place is not None]
+    interpret(shared(loops.program, 4), given, words)
+
+
+def compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Callable[..., Any]]:
+    def compile_call(what: Any, call: Any) -> Callable[..., Any]:
+        loops = made(what, call)
+        outputs = [call.output] if hasattr(call, "output") else call.outputs
+        allocate = getattr(call, "allocate", (None,) * len(outputs))
+        first = len(loops.arguments) - len(outputs)
+
+        def both(*given: Any) -> Any:
+            rest = iter(given[first:])
+            arrays = [
+                next(rest) if new is None else host_backend.empty(new.shape, new.strides, spec.dtype, Device(DEVICE))
+                for new, spec in zip(allocate, outputs, strict=True)
+            ]
+            run(loops, [*given[:first], *arrays])
+            results = [array for array, new in zip(arrays, allocate, strict=True) if new is not None]
+            return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+        return both
+
+    return compile_call
+
+
+def product(call: ProductCall) -> Callable[..., None]:
+    kind = ScalarType(precision_of(call.dtype).name)
+
+    def multiply(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
+        run(folding.matrix_product(call, kind, reads_out=beta != 0), [first, second, alpha, beta, out])
+
+    return multiply
+
+
+@contextmanager
+def installed() -> Iterator[Device]:
+    """The device, while it is entered."""
+    package, memory, compiler = (ModuleType(f"opdsl_interpreted{part}") for part in ("", ".memory", ".compiler"))
+    for part in ("empty", "view", "address", "copy", "to_host", "from_host"):
+        setattr(memory, part, getattr(host_backend, part))
+    for name, made in LOOPS.items():
+        setattr(compiler, name, compiling(made))
+    vars(compiler).update(product=product, multiplies=lambda call: True, COUNTS=True)
+    vars(package).update(__path__=[], FUSED=True)
+    parts = {each.__name__: each for each in (package, memory, compiler)}
+    for name in (".memory", ".compiler"):
+        parts[f"opdsl_interpreted{name}"].__spec__ = None
+    sys.modules.update(parts)
+    before = dict(backends._entries)
+    backends.register(DEVICE, package.__name__, KEY)
+    fallback = serve(KEY)
+    try:
+        yield Device(DEVICE)
+    finally:
+        registry.deregister_fallback(DispatchKey(KEY), fallback)
+        backends._entries = before
+        for name in parts:
+            del sys.modules[name]

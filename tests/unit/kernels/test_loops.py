@@ -1,0 +1,174 @@
+"""The loop IR: its interpreter against Python's loops, its rules, and the loops of operators against what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opdsl
+from opdsl.errors import KernelError
+from opdsl.kernels.loops.checking import check_program
+from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.making import around, pairwise
+from opdsl.kernels.loops.model import Array, Bound, Compute, Fold, For, Inside, Load, Program, Store, Update, When
+from opdsl.kernels.loops.schedules import serial, shared
+from opdsl.kernels.loops.text import program_text
+from opdsl.runtime import Device
+from opdsl.runtime.dtype import float64, int64
+from tests.unit.kernels import interpreted_backend
+from tests.unit.kernels.loop_programs import FLOAT64, INT64, Drawn, drawn_programs, expected
+from tests.unit.kernels.sibling_law import problems
+
+# ------------------------------------------------------------------------------------------------------ random programs
+
+
+@settings(max_examples=60, deadline=None)
+@given(drawn_programs())
+def test_a_program_gives_what_loops_in_python_give(drawn: Drawn) -> None:
+    check_program(drawn.program)
+    found = [each.copy() for each in drawn.arrays]
+    interpret(drawn.program, [*found, *drawn.numbers], drawn.words)
+    for one, other in zip(found, expected(drawn), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=30, deadline=None)
+@given(drawn_programs(), st.sampled_from((2, 4, 8)))
+def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
+    for program in (shared(drawn.program, lanes), serial(drawn.program)):
+        check_program(program)
+        found = [each.copy() for each in drawn.arrays]
+        interpret(program, [*found, *drawn.numbers], drawn.words)
+        for one, other in zip(found, expected(drawn), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+# ---------------------------------------------------------------------------------------------------------------- rules
+
+A = Array("a", float64, ("n",), (1,))
+OUT = Array("out", float64, ("n",), (1,))
+X = Load("x", "a", ("i",), FLOAT64)
+
+
+def program(*body: Any, parameters: Sequence[Any] = (A, OUT)) -> Program:
+    return Program("tried", tuple(parameters), ("n", "m"), body)
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ((For("i", "m", (X,)),), "the place i of a lies inside of n"),
+        ((For("i", "n", (X, X)),), "x is given once"),
+        ((For("i", "n", (Store("out", ("i",), "x"),)),), "x is given before it is stored"),
+        ((For("i", "n", (Load("x", "a", ("i", "i"), FLOAT64),)),), "an element of a has 1 places"),
+        ((For("i", "n", (X, Compute(("y",), pairwise(("add",), (INT64,)), ("x", "x")))),), "takes x as int64"),
+        ((For("i", "k", (X,)),), "k is a word"),
+        ((Inside("g", ("m",), ("m",)), Load("x", "a", ("m",), FLOAT64, "g", 0.0)), "the place m of a"),
+        ((Inside("g", ("m",), ("n",)), Load("x", "a", ("m",), FLOAT64, "g")), "x has a value outside"),
+        ((Fold(("s",), (), pairwise(("add",), (FLOAT64,)), (("i", "n"),), (X,), ("x",)),), "s have a neutral number"),
+        ((Fold(("s",), (0,), pairwise(("add",), (INT64,)), (("i", "n"),), (X,), ("x",)),), "x are int64"),
+        ((When("n", ()),), "n is a condition"),
+        ((Update("a", (0,), pairwise(("add",), (FLOAT64,)), (None, None)),), "the place 0 of a"),
+    ],
+)  # fmt: skip
+def test_a_program_that_breaks_a_rule_is_refused(body: tuple[Any, ...], rule: str) -> None:
+    with pytest.raises(KernelError, match=rule):
+        check_program(program(*body))
+
+
+def test_guards_and_bounds_let_places_be_read_that_are_computed() -> None:
+    total = pairwise(("add",), (INT64,))
+    check_program(
+        program(
+            For(
+                "i",
+                "n",
+                (
+                    Compute(("p",), total, ("i", "m")),
+                    Inside("g", ("p",), ("n",)),
+                    Load("x", "a", ("p",), FLOAT64, "g", 0.0),
+                    When("g", (Store("out", ("p",), "x"),)),
+                    Bound("q", "p", "n", "circular"),
+                    Store("out", ("q",), "x"),
+                ),
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize("how", ["replicate", "reflect", "circular"])
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_margins_lead_where_those_of_numpy_do(how: str, size: int) -> None:
+    """As far as NumPy's ``pad`` goes, whose margins may be longer than what they surround."""
+    a, out = Array("a", int64, ("n",), (1,)), Array("out", int64, ("m",), (1,))
+    shifted = pairwise(("subtract",), (INT64,))
+    body = (
+        Compute(("p",), shifted, ("i", "before")),
+        Bound("q", "p", "n", how),
+        Load("x", "a", ("q",), INT64),
+        Store("out", ("i",), "x"),
+    )
+    made = Program("padded", (a, out), ("n", "m", "before"), around([("i", "m")], body))
+    check_program(made)
+    source, found = np.arange(size), np.zeros(size + 14, np.int64)
+    interpret(made, [source, found], [size, size + 14, 7])
+    mode = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}[how]
+    np.testing.assert_array_equal(found, np.pad(source, 7, mode=mode))  # type: ignore[call-overload]
+
+
+def test_a_program_is_readable() -> None:
+    add = pairwise(("add",), (FLOAT64,))
+    whole = Array("out", float64, (), ())
+    body = (Fold(("s",), (0,), add, (("i", "n"),), (X,), ("x",)), Store("out", (), "s"))
+    assert program_text(shared(program(*body, parameters=(A, whole)), 8)) == (
+        "kernel tried(a: float64[n | 1], out: float64[ | ]; n, m) by 8 lanes:\n"
+        "    s = fold i < n of combine_0 from (0,):\n"
+        "        x: float64 = a[i]\n"
+        "        -> x\n"
+        "    out[] = s\n"
+        "\n"
+        "def combine_0(a0: float64, b0: float64) -> float64:\n"
+        "    t0: float64 = a0 + b0\n"
+        "    return t0"
+    )
+
+
+# ------------------------------------------------------------------------------------------------- loops of operators
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    with interpreted_backend.installed() as found:
+        yield found
+
+
+# One of each kind of loop at least: pointwise, counted, complex, reductions in and out of order, rows, scans,
+# recurrences, where positions lead, places with margins, folded and added to, matrices.
+OPERATORS = (
+    "add.Tensor", "mul.out", "exp_", "where.self", "pow.Tensor_Scalar", "angle", "arange.start", "uniform_", "copy_",
+    "_to_copy", "sum.dim_IntList", "var.correction", "argmax", "aminmax", "all.dim", "prod", "nansum",
+    "linalg_vector_norm", "_softmax", "native_layer_norm", "logsumexp", "cumsum", "cumprod",
+    "cummax", "logcumsumexp", "gather", "index_add",
+    "scatter_reduce.two", "index.Tensor", "masked_fill.Scalar", "reflection_pad1d", "replication_pad2d",
+    "reflection_pad1d_backward", "mm", "baddbmm", "tril", "flip",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_loops_of_an_operator_give_what_the_cpu_gives(name: str, device: Device) -> None:
+    assert problems(name, device, most=4) == []
+
+
+def test_gradients_are_loops_too(device: Device) -> None:
+    x = opdsl.linspace(0.1, 1.0, 6).reshape(2, 3)
+    grads = []
+    for each in (x, x.to(device)):
+        leaf = each.requires_grad_()
+        (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
+        grads.append(leaf.grad.cpu().numpy())
+    np.testing.assert_allclose(*grads, rtol=1e-6)
