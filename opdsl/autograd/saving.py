@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.storage import version_counter
 
-__all__ = ["form_only", "keep", "keep_result", "restore", "with_history", "without_elements"]
+__all__ = ["definitions", "form_only", "keep", "keep_result", "restore", "with_history", "without_elements"]
 
 
 # What formulas may ask of a tensor whose elements are not kept.
@@ -44,15 +46,11 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
         function: the formula.
         follows_calls: whether functions that it hands a parameter to are looked at as well.
     """
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError, TypeError):
-        return frozenset()
-    named = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == function.__name__]
-    if not named and function.__name__ != "<lambda>":
+    nodes = [node for each in definitions(function) for node in ast.walk(each)]
+    if not nodes:
         return frozenset()
     harmless: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in _OF_META:
             harmless.add(id(node.value))
         elif follows_calls and isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -63,8 +61,39 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
                 unread = form_only(called, follows_calls=False)
                 pairs = zip(_parameters(called), node.args, strict=False)
                 harmless.update(id(each) for name, each in pairs if name in unread)
-    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in harmless}
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in harmless}
     return frozenset(_parameters(function)) - read
+
+
+def definitions(function: FunctionType) -> list[ast.AST]:
+    """The parsed text of a function; of a lambda all that it may be, if a line has several of the same parameters."""
+    if function.__name__ == "<lambda>":
+        code = function.__code__
+        linecache.checkcache(code.co_filename)
+        return [
+            each
+            for each in ast.walk(_parsed("".join(linecache.getlines(code.co_filename, function.__globals__))))
+            if isinstance(each, ast.Lambda)
+            and each.lineno == code.co_firstlineno
+            and [one.arg for one in each.args.args] == list(_parameters(function))
+        ]
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError, TypeError):
+        return []
+    return (
+        [tree]
+        if any(isinstance(each, ast.FunctionDef) and each.name == function.__name__ for each in tree.body)
+        else []
+    )
+
+
+@lru_cache(maxsize=8)  # of the modules whose formulas are asked for one after another
+def _parsed(text: str) -> ast.AST:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:

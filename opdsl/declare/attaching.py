@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
-from opdsl.declare.derivatives import attach_derivative
+from opdsl.declare.derivatives import attach_derivative, attach_formulas, share_formulas
 from opdsl.declare.implementations import require_function
 from opdsl.declare.kernels import attach_kernel, attach_view_kernel
 from opdsl.declare.operator import Operator
@@ -42,14 +42,22 @@ class Decorator:
         self.declaration = declaration
         self.kind = kind
 
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        """Attach a function, where one is given in the place of texts, or make what does.
+    def __call__(self, /, *given: Any, **options: Any) -> Any:
+        """Attach a function, where one is given in the place of texts or by name, or make what does.
 
         Raises:
             KernelSignatureError: the options are not those of the kind, or the function does not fit.
             DispatchKeyError: something else stands where dispatch keys do.
         """
+        formulas = self._formulas(given, options)
+        if formulas:
+            return attach_formulas(self.declaration, self.kind, formulas, self._options(options))
+        other = getattr(given[0], "operator", None) if self.kind.texts is Texts.ARGUMENTS and given else None
+        if other is not None and not options and len(given) == 1:
+            return share_formulas(self.declaration, other.declaration, self.kind)
         takes_texts = self.kind.texts is not Texts.NONE
+        if self.kind.texts is Texts.KEYS_OR_ALL and len(given) == 1 and isinstance(given[0], FunctionType):
+            takes_texts = False  # it is for all backends, and stands without parentheses
         texts = self._texts(given) if takes_texts else ()
         checked = self._options(options)
 
@@ -75,6 +83,13 @@ class Decorator:
     @property
     def _where(self) -> str:
         return f"{self.declaration.name}: {self}"
+
+    def _formulas(self, given: tuple[object, ...], options: dict[str, Any]) -> dict[str, FunctionType]:
+        """The functions that are given by the names of arguments, which are taken from the options."""
+        if self.kind.texts is not Texts.ARGUMENTS or given:
+            return {}
+        names = [each for each in options if each not in self.kind.options]
+        return {name: require_function(options.pop(name), str(self)[1:]) for name in names}
 
     def _texts(self, given: tuple[object, ...]) -> tuple[str, ...]:
         texts = tuple(each for each in given if isinstance(each, str))

@@ -8,10 +8,13 @@ from typing import Any
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.implementations import Attached, dispatch_keys
-from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
-from opdsl.errors import KernelSignatureError
-from opdsl.schema.kinds import Kind, Texts
+from opdsl.schema.kinds import Kind
+
+ALL_BACKENDS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
+"""The backends that what names none is for."""
+
+_ON_ELEMENTS = frozenset(("dynamic_output_shape", "data_dependent_output"))
 
 
 class Attachment:
@@ -51,15 +54,14 @@ class Attachment:
         return Attached(function or self.function, main.name, self.decorator, main.schema)
 
     def keys(self) -> list[DispatchKey]:
-        """The dispatch keys, each once.
+        """The dispatch keys, each once; none where it is for all backends.
 
         Raises:
             DispatchKeyError: there is no such key.
-            KernelSignatureError: none is given, and the kind needs one.
         """
-        if not self.texts and self.kind.texts is Texts.KEYS:
-            raise KernelSignatureError(
-                f"{location(self.function)}: {self.declaration.name}: @{self.decorator} names no dispatch key. Write "
-                f'@{self.decorator}("CPU").'
-            )
         return list(dict.fromkeys(dispatch_keys(self.texts, self.function, self.declaration.main)))
+
+    def keys_or_all(self) -> list[DispatchKey]:
+        """The same; those of all backends where none is named, without Meta where results depend on elements."""
+        needs_elements = not _ON_ELEMENTS.isdisjoint(self.declaration.main.tags)
+        return self.keys() or [each for each in ALL_BACKENDS if not (needs_elements and each.name == "Meta")]

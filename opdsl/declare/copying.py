@@ -55,6 +55,8 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
     names = [each.python_name for each in schema.out]
     computed: FunctionSchema = cast(Any, functional).schema
     taken = {"dtype", "layout", "device"} & {each.name for each in computed.tensor_options}
+    # Of what writes several of its arguments, as optimizers do, the first alone has an output.
+    has_first = len(names) == 1 and len(computed.returns) > 1
     # For each result whether an output takes it.
     holding = [each.type.base is BaseType.Tensor for each in computed.returns] if len(names) > 1 else [True]
 
@@ -63,7 +65,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
         for option in taken:
             named[option] = getattr(outs[0], option)
         result = functional(*given, **named)
-        results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
+        results = result if isinstance(result, tuple) and len(outs) > 1 else (result[0] if has_first else result,)
         rest = [each for each, holds in zip(results, holding, strict=True) if not holds]
         found = [each for each, holds in zip(results, holding, strict=True) if holds]
         # What was not asked for is None, and its output stays as it is.

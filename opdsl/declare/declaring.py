@@ -13,6 +13,7 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.forwarding import renamed
 from opdsl.declare.kernels import attach_body, attach_forward
 from opdsl.declare.options import Inplace, Out, normalised
+from opdsl.declare.outputs import OUT, takes_out
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
@@ -45,7 +46,9 @@ def declared(
         DuplicateOperatorError: the name is taken.
     """
     checked = require_declaration(function)
-    return _with_body(declaration_of(scope, checked, schema_of(checked, _name(scope, checked, name), names), options))
+    own = (OUT,) if options.get("out") and takes_out(checked) else ()
+    schema = schema_of(checked, _name(scope, checked, name), names, without=own)
+    return _with_body(declaration_of(scope, checked, schema, options))
 
 
 def declared_variant(
@@ -141,6 +144,7 @@ def declaration_of(
         function,
         operators,
         structured=structured,
+        out_cast=out.cast if isinstance(out, Out) else "same",
         out_is_explicit=isinstance(out, Out) and out.explicit,
         untagged=frozenset(variant for variant, each in entries.items() if "tags" not in each.properties),
     )

@@ -9,18 +9,14 @@ from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from opdsl.declare.attachment import Attachment
+from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
-from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
 from opdsl.schema.kinds import KINDS, Kind, Meta
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
-
-# What scalar functions are compiled for; Meta runs its shape function alone.
-COMPILED_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
 
 
 def attach_definition(given: Attachment) -> None:
@@ -54,7 +50,7 @@ def attach_definition(given: Attachment) -> None:
         check_by_meta(declaration, definition, kind)
     declaration.definition, declaration.kind = definition, kind
     declaration.infer_entries(kind)
-    for key in keys or COMPILED_KEYS:
+    for key in keys or ALL_BACKENDS:
         declaration.register_structured(key)
     if not keys:
         declaration.register_common()
@@ -93,7 +89,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str) -
         definition.read(original.declared_signature())
     declaration.definition = definition
     declaration.kind = kind
-    for key in COMPILED_KEYS:
+    for key in ALL_BACKENDS:
         declaration.register_structured(key)
     declaration.register_common()
 

@@ -15,15 +15,23 @@ _COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 def derivative_source(operator: Operator) -> str:
     """The text of an operator's derivative, declared or derived, or why there is none."""
     if operator.derivative is not None:
-        inspect = importlib.import_module("inspect")
-        functions = [each.function for each in operator.derivative.declared]
-        return "\n\n".join(inspect.getsource(each).rstrip() for each in functions)
+        return "\n\n".join(_text(each) for each in operator.derivative.declared)
     derivative = _derived(operator)
     if derivative is not None:
         return str(derivative.source())
     if _COMPOSITE in operator.registrations:
         return f"# {operator.name} is composite: it is differentiated through the operators that it calls."
     return f"# {operator.name} has no derivative."
+
+
+def _text(formula: Any) -> str:
+    """A formula as it is written; where that is a lambda behind the name of its argument, without what is around it."""
+    function = formula.function
+    if function.__name__ != "<lambda>":
+        return str(importlib.import_module("inspect").getsource(function)).rstrip()
+    found = importlib.import_module("opdsl.autograd.saving").definitions(function)
+    text = importlib.import_module("ast").unparse(found[0]) if found else "lambda ..."
+    return f"{formula.names[0]} = {text}"
 
 
 def _derived(operator: Operator) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import FunctionType
+from typing import Any
 
 from opdsl.autograd.derivative import DeclaredDerivative
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
+from opdsl.schema.kinds import Kind
 
 
 def attach_derivative(given: Attachment) -> None:
@@ -33,6 +36,59 @@ def attach_derivative(given: Attachment) -> None:
     derivative.add(given.texts, formula)
     derivative.results = derivative.results if results is None else results
     _keep(declaration, derivative)
+
+
+def attach_formulas(
+    declaration: Declaration, kind: Kind, formulas: Mapping[str, FunctionType], options: Mapping[str, Any]
+) -> None:
+    """Take a formula for each of some arguments: all of them, or none.
+
+    Args:
+        declaration: of the operator.
+        kind: of the decorator.
+        formulas: by the names of the arguments.
+        options: of the decorator.
+
+    Raises:
+        KernelSignatureError: a name or the parameters of a formula do not fit the schema.
+    """
+    before = declaration.main.derivative
+    kept = list(before.declared) if isinstance(before, DeclaredDerivative) else []
+    try:
+        for name, formula in formulas.items():
+            attach_derivative(Attachment(declaration, kind, formula, (name,), options))
+    except KernelSignatureError:
+        if isinstance(before, DeclaredDerivative):
+            before.declared[:] = kept
+        else:
+            for operator in declaration.operators.values():
+                operator.derivative = before
+        raise
+
+
+def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> None:
+    """Take the formulas of another operator, whose arguments and results have the same names.
+
+    Args:
+        declaration: of the operator that takes them.
+        other: of the operator that has them.
+        kind: of the decorator.
+
+    Raises:
+        KernelSignatureError: the other has none, or they do not fit the schema.
+    """
+    found = other.main.derivative
+    if not isinstance(found, DeclaredDerivative):
+        raise KernelSignatureError(
+            f"{location(declaration.function)}: {declaration.name}: @{declaration.function.__name__}.{kind.name} takes "
+            f"the formulas of {other.name}, which has none. Attach them there first."
+        )
+    for names, formula, _ in found.declared:
+        attach_derivative(Attachment(declaration, kind, formula, names, {}))
+    own = _derivative(declaration)
+    own.without |= found.without
+    own.results = found.results
+    _keep(declaration, own)
 
 
 def exclude_from_derivative(declaration: Declaration, names: Iterable[str]) -> None:

@@ -6,11 +6,15 @@ torchgen derives the operators that ``autogen`` stands for in the same way (``ge
 from __future__ import annotations
 
 from types import FunctionType
+from typing import Any
 
 from opdsl.dispatch.model.kernel import Kernel
-from opdsl.kernels import check_inplace, copy_, write_out
+from opdsl.errors import DTypeError, RequiresGradError
+from opdsl.kernels import cast, check_inplace, copy_
 from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.kernels.primitives.copying import write_outs
 from opdsl.runtime import Tensor, bump_version
+from opdsl.runtime.promotion import can_cast
 from opdsl.schema import FunctionSchema
 
 
@@ -22,11 +26,15 @@ class DerivedKernel(Kernel):
         source: the functional schema.
         schema: the variant's schema.
         operator: the variant's qualified name, for messages.
+        cast: which dtypes an output may have, as ``Out`` has it.
     """
 
-    __slots__ = ("functional", "operator", "schema", "source")
+    __slots__ = ("cast", "functional", "operator", "schema", "source")
 
-    def __init__(self, functional: PythonKernel, source: FunctionSchema, schema: FunctionSchema, operator: str) -> None:
+    def __init__(
+        self, functional: PythonKernel, source: FunctionSchema, schema: FunctionSchema, operator: str, cast: str
+    ) -> None:
+        self.cast = cast
         self.functional = functional
         self.source = source
         self.schema = schema
@@ -37,10 +45,11 @@ class DerivedKernel(Kernel):
 
         Raises:
             ShapeError, DTypeError: the result does not fit the written tensor.
+            RequiresGradError: a gradient is asked for through what is written into an output.
         """
         given = dict(zip((each.name for each in self.schema.arguments), arguments, strict=True))
         # TensorOptions are no arguments of an out= variant: its output says them.
-        outs = [given[each.name] for each in self.schema.out]
+        outs: list[Any] = [given[each.name] for each in self.schema.out]
         options = {"dtype": "dtype", "device": "device", "layout": "layout"}
         if outs and isinstance(outs[0], Tensor):
             for name, attribute in options.items():
@@ -58,10 +67,34 @@ class DerivedKernel(Kernel):
             for each, value in zip(target, values, strict=True):
                 self._write(each, value)
             return None
-        for out, value in zip(outs, results, strict=True):
-            assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
-            write_out(self.operator, out, value)
+        if any(isinstance(each, Tensor) and each.requires_grad for each in results):
+            raise RequiresGradError(
+                f"{self.operator}: functions with out=... arguments don't support automatic differentiation, but one "
+                "of the arguments requires grad."
+            )
+        values = [self._cast(out, value) for out, value in zip(outs, results, strict=True)]
+        write_outs(self.operator, outs, values)
         return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _cast(self, out: object, value: object) -> Tensor:
+        """A result in the dtype of an output that may have another one.
+
+        Raises:
+            DTypeError: it cannot be cast to that.
+        """
+        assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
+        if self.cast == "same" or out.dtype is value.dtype:
+            return value
+        if self.cast == "kind":
+            fits = out.dtype.category is value.dtype.category
+        else:
+            fits = can_cast(value.dtype, out.dtype)
+        if not fits:
+            raise DTypeError(
+                f"{self.operator}: result type {value.dtype.scalar_type} can't be cast to the desired output type "
+                f"{out.dtype.scalar_type}"
+            )
+        return cast(value, out.dtype)
 
     def _write(self, target: Tensor, value: object) -> None:
         assert isinstance(value, Tensor), "checked by the functional kernel"

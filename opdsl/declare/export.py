@@ -152,6 +152,8 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
     given = operator.properties.get("dispatch", ())
     if given is None:
         return None
+    if isinstance(given, str):
+        given = {given: kernel_name(operator.schema.name)}
     if isinstance(given, Mapping):
         return tuple(
             DispatchEntry(tuple(each.strip() for each in keys.split(",")), _kernel(name))

@@ -215,16 +215,23 @@ def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operato
 
 
 def checked_kernel(
-    function: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str
+    function: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str, more: Sequence[str] = ()
 ) -> FunctionType:
     """A function as a kernel: tensors in, results out.
+
+    Args:
+        function: itself.
+        keys: the dispatch keys that it is for.
+        operator: its operator.
+        decorator: what attaches it.
+        more: parameters that it has behind the schema's.
 
     Raises:
         KernelSignatureError: it does not fit the schema.
     """
     schema = operator.schema
     kernel = with_separate_options(function, schema)
-    wanted = [each.python_name for each in schema.arguments]
+    wanted = [*(each.python_name for each in schema.arguments), *more]
     if wants_key_set(kernel):
         wanted.insert(0, parameter_names(kernel)[0])
     attached = Attached(kernel, operator.name, decorator, schema)

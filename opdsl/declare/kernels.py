@@ -10,8 +10,9 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.forwarding import forwarding
 from opdsl.declare.implementations import checked_kernel, require_view_kernel, wants_key_set, with_separate_options
+from opdsl.declare.outputs import OUT, for_variant, takes_out
 from opdsl.declare.signature import location
-from opdsl.dispatch import DispatchKey
+from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.view_kernel import ViewKernel
@@ -25,8 +26,7 @@ EXPLICIT_KEY = DispatchKey("CompositeExplicitAutograd")
 def attach_body(declaration: Declaration) -> None:
     """Register the declared function's body as a composite kernel."""
     declaration.claim("body", declaration.function)
-    kernel = with_separate_options(declaration.function, declaration.main.schema)
-    _register_plain(declaration, kernel, COMPOSITE_KEY)
+    _register_plain(declaration, declaration.function, COMPOSITE_KEY)
 
 
 def attach_forward(declaration: Declaration, target: Declaration, constants: Mapping[str, object]) -> None:
@@ -64,10 +64,20 @@ def attach_kernel(given: Attachment) -> None:
         DispatchKeyError: there is no such key.
         DuplicateOperatorError: a kernel is attached under that key already.
     """
-    keys = given.keys()
-    kernel = checked_kernel(given.function, keys, given.declaration.main, given.decorator)
+    keys = given.keys_or_all()
+    fills = fills_out(given.declaration, given.function)
+    kernel = checked_kernel(given.function, keys, given.declaration.main, given.decorator, (OUT,) if fills else ())
     for key in _claimed(given, kernel, keys):
         _register_plain(given.declaration, kernel, key)
+
+
+def fills_out(declaration: Declaration, function: FunctionType) -> bool:
+    """Whether a body or kernel of a functional operator takes ``out``, too, and so is that of the ``out=`` variant."""
+    return (
+        declaration.operators.get("functional") is declaration.main
+        and "out" in declaration.operators
+        and takes_out(function)
+    )
 
 
 def attach_view_kernel(given: Attachment) -> None:
@@ -78,7 +88,7 @@ def attach_view_kernel(given: Attachment) -> None:
     """
     declaration = given.declaration
     require_view_kernel(given.function, declaration.main, given.decorator)
-    for key in _claimed(given, given.function, given.keys()):
+    for key in _claimed(given, given.function, given.keys_or_all()):
         kernel = ViewKernel(given.function, is_new=not declaration.main.schema.is_view)
         declaration.library.register(declaration.main, key, kernel)
 
@@ -93,16 +103,25 @@ def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -
 
 
 def _register_plain(declaration: Declaration, function: FunctionType, key: DispatchKey) -> None:
-    main = declaration.main
-    kernel = PythonKernel(
-        function,
-        main.schema,
-        main.name,
-        bumps_version=key is not COMPOSITE_KEY,
-        wants_key_set=wants_key_set(function),
-    )
+    main, fills = declaration.main, fills_out(declaration, function)
+    kernel = _python_kernel(for_variant(function, main.schema) if fills else function, main, key)
     declaration.library.register(main, key, kernel)
-    for operator in declaration.operators.values():
-        if operator is not main and declaration.operators.get("functional") is main:
-            derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name)
-            declaration.library.register(operator, EXPLICIT_KEY if key is COMPOSITE_KEY else key, derived)
+    for variant, operator in declaration.operators.items():
+        if operator is main or declaration.operators.get("functional") is not main:
+            continue
+        if fills and variant == "out":
+            filling = _python_kernel(for_variant(function, operator.schema), operator, key)
+            declaration.library.register(operator, key, filling)
+        else:
+            derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name, declaration.out_cast)
+            is_explicit = variant == "out" and declaration.out_is_explicit
+            generated = EXPLICIT_KEY if key is COMPOSITE_KEY and not is_explicit else key
+            declaration.library.register(operator, generated, derived)
+
+
+def _python_kernel(function: FunctionType, operator: Operator, key: DispatchKey) -> PythonKernel:
+    taken = with_separate_options(function, operator.schema)
+    bumps_version = key is not COMPOSITE_KEY
+    return PythonKernel(
+        taken, operator.schema, operator.name, bumps_version=bumps_version, wants_key_set=wants_key_set(taken)
+    )

@@ -6,7 +6,7 @@ At run time it is a plain function with these as attributes: a function is the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from opdsl.dispatch import DispatchKey, DispatchTable
@@ -381,19 +381,26 @@ class Operator(Protocol, Generic[P, R_co]):
                 [6, 4]])
         """
 
-    def view_kernel(self, *keys: str) -> Callable[[F], F]:
+    @overload
+    def view_kernel(self, function: F, /) -> F: ...
+    @overload
+    def view_kernel(self, *keys: str) -> Callable[[F], F]: ...
+    def view_kernel(self, *given: Any) -> Any:
         """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
 
         Args:
-            keys: dispatch keys, ``"CompositeExplicitAutograd"`` for all backends.
+            given: dispatch keys; without any, it is for all backends, and stands without parentheses.
 
         Returns:
-            The function as it is.
+            The function as it is, or a decorator.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
         """
 
+    @overload
+    def out_kernel(self, function: F, /) -> F: ...
+    @overload
     def out_kernel(
         self,
         *keys: str,
@@ -401,11 +408,15 @@ class Operator(Protocol, Generic[P, R_co]):
         alias_safe: bool = False,
         source: str | None = None,
         entry: str | None = None,
-    ) -> Callable[[F], F]:
+    ) -> Callable[[F], F]: ...
+    def out_kernel(self, *given: Any, **options: Any) -> Any:
         """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set.
 
+        Without dispatch keys it is Python that calls operators on tensors, for all backends. With some it may say:
+
         Args:
-            keys: the backends that it is for.
+            given: the backends that it is for.
+            options: those that follow.
             compiled: whether numba compiles it for arrays and numbers; otherwise Python runs it on tensors.
             alias_safe: whether it may get an input as its output.
             source: for CUDA, the kernel in CUDA C++, or the name of a ``.cu`` file beside the module. The decorated
@@ -417,15 +428,23 @@ class Operator(Protocol, Generic[P, R_co]):
             A decorator that gives the function as it is.
         """
 
-    def kernel(self, *keys: str) -> Callable[[F], F]:
-        """Attach a Python kernel under dispatch keys: tensors in, results out.
+    @overload
+    def kernel(self, function: F, /) -> F: ...
+    @overload
+    def kernel(self, *keys: str) -> Callable[[F], F]: ...
+    def kernel(self, *given: Any) -> Any:
+        """Attach a Python kernel: tensors in, results out.
+
+        A last parameter ``out`` makes it the kernel of the ``out=`` variant, too: it is None, a tensor to write into,
+        or a tuple of them where there are several results.
 
         Args:
-            keys: any dispatch keys, alias keys as well. A function whose first parameter is annotated
-                ``DispatchKeySet`` gets the key set of the call before the arguments.
+            given: any dispatch keys, alias keys as well. Without any it only calls operators, and is for all backends;
+                for Meta, too, unless tags say that results depend on elements. A function whose first parameter is
+                annotated ``DispatchKeySet`` gets the key set of the call before the arguments.
 
         Returns:
-            A decorator that gives the function as it is.
+            The function as it is, or a decorator.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's.
@@ -436,27 +455,54 @@ class Operator(Protocol, Generic[P, R_co]):
         >>> with opdsl.Library("example") as lib:
         ...     @lib.op(tags=["dynamic_output_shape"])
         ...     def positives(self: opdsl.Tensor) -> opdsl.Tensor: ...
-        ...     @positives.kernel("CPU", "CUDA")
+        ...     @positives.kernel
         ...     def positives_kernel(self):
         ...         return self[self > 0]
         ...     positives(opdsl.tensor([1.0, -2.0, 3.0]))
         tensor([1., 3.])
         """
 
-    def derivative(self, *names: str, output_differentiability: Iterable[bool] | None = None) -> Callable[[F], F]:
-        """Attach a formula for the gradients of arguments.
+    @overload
+    def derivative(
+        self, name: str, /, *names: str, output_differentiability: Iterable[bool] | None = None
+    ) -> Callable[[F], F]: ...
+    @overload
+    def derivative(self, other: Callable[..., object], /) -> None: ...
+    @overload
+    def derivative(
+        self, /, *, output_differentiability: Iterable[bool] | None = None, **formulas: Callable[..., object]
+    ) -> None: ...
+    def derivative(self, /, *given: Any, **options: Any) -> Any:
+        """Attach formulas for the gradients of arguments.
 
         Its parameters are ``grad``, the gradient of the first result, or ``grads``, a tuple of all of them; any
         arguments of the schema and results (``result``, or their names), by name; ``output_mask``, which says for each
         of several arguments whether its gradient is asked for. It returns a gradient for each named argument.
 
         Args:
-            names: the arguments.
-            output_differentiability: for each result whether gradients come through it; by default all, or the first
-                where every formula reads only ``grad``.
+            given: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
+                this one, too: an in-place variant, or an overload, whose arguments have the same names.
+            options: formulas by the names of arguments; and ``output_differentiability``: for each result whether
+                gradients come through it; by default all, or the first where every formula reads only ``grad``.
 
         Returns:
-            A decorator that gives the function as it is.
+            A decorator that gives the function as it is; None where formulas or an operator are given.
+
+        Raises:
+            KernelSignatureError: a name or a parameter does not fit the schema, or an argument has a formula already.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def scaled(self: opdsl.Tensor, by: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @scaled.kernel("CPU")
+        ...     def scaled_kernel(self, by):
+        ...         return self * by
+        ...     scaled.derivative(self=lambda grad, by: grad * by, by=lambda grad, self: (grad * self).sum())
+        ...     x = opdsl.tensor([1.0, 2.0], requires_grad=True)
+        ...     scaled(x, opdsl.tensor(3.0)).sum().backward()
+        ...     x.grad
+        tensor([3., 3.])
         """
 
     def non_differentiable(self, *names: str) -> None:

@@ -39,8 +39,8 @@ class EntryOptions(TypedDict, total=False):
     precomputed: what a structured kernel gets in place of an argument, ``{"dim": {"dim": int}}``; None stands for what
         it gets besides. The lines of YAML will do too.
     autogen: the operators that torchgen makes from this entry.
-    dispatch: the dispatch table to export in place of the one that follows from the registrations; None for none, as
-        composites have it.
+    dispatch: the dispatch table to export in place of the one that follows from the registrations, or its keys alone,
+        ``"CPU, CUDA"``; None for none, as composites have it.
     """
 
     variants: str
@@ -59,10 +59,13 @@ class EntryOptions(TypedDict, total=False):
     manual_cpp_binding: bool
     manual_kernel_registration: bool
     use_const_ref_for_mutable_tensors: bool
-    dispatch: Mapping[str, str] | None
+    dispatch: Mapping[str, str] | str | None
 
 
 KNOWN = frozenset(EntryOptions.__annotations__)
+
+CASTS = ("same", "safe", "kind")
+"""What ``Out(cast=...)`` may be."""
 
 
 @attrs.frozen(init=False)
@@ -93,6 +96,8 @@ class Out:
     args: names of the out arguments; None follows the rule.
     explicit: whether it is exported as an entry of its own where torchgen could generate it (``autogen``).
     named: whether its returns have the names that the functional's have.
+    cast: which dtypes it may have where a result is computed first and then stored: ``same`` (that of the result),
+        ``safe`` (those that the result can be cast to), ``kind`` (other precisions of the same kind of numbers).
     options: the entry's keys, as ``@op`` takes them.
 
     >>> Out("max.dim_max", args=("max", "max_values")).args
@@ -103,6 +108,7 @@ class Out:
     args: tuple[str, ...] | None
     explicit: bool
     named: bool
+    cast: str
     options: Mapping[str, object]
 
     def __init__(
@@ -112,10 +118,13 @@ class Out:
         args: Iterable[str] | None = None,
         explicit: bool = False,
         named: bool = True,
+        cast: Literal["same", "safe", "kind"] = "same",
         **options: object,
     ) -> None:
         _check_options("Out", options)
-        self.__attrs_init__(name, None if args is None else tuple(args), explicit, named, options)
+        if cast not in CASTS:
+            raise DeclarationError(f"Out(cast={cast!r}): there are {', '.join(CASTS)}. Write one of them.")
+        self.__attrs_init__(name, None if args is None else tuple(args), explicit, named, cast, options)
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:
@@ -178,7 +187,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_or_none(value: object) -> bool:
-    return value is None or _is_table(value)
+    return _is_text_or_none(value) or _is_table(value)
 
 
 # What is right at a glance: importing typeguard costs as much as declaring a hundred operators.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import CodeType, FunctionType
 
@@ -115,20 +115,23 @@ def _named_parameters(function: FunctionType, code: CodeType) -> list[tuple[str,
     ]
 
 
-def schema_of(function: FunctionType, name: OperatorName, names: Mapping[str, object]) -> FunctionSchema:
+def schema_of(
+    function: FunctionType, name: OperatorName, names: Mapping[str, object], without: Collection[str] = ()
+) -> FunctionSchema:
     """The schema that a function declares.
 
     Args:
         function: parameters, annotations and defaults are read, the body is not.
         name: the operator's.
         names: local names that annotations may use.
+        without: parameters that are no arguments.
 
     Raises:
         DeclarationError: the signature is no schema; the message leads with file and line.
     """
     specs, returns = parameters(function, names)
     try:
-        return from_signature(name, specs, returns)
+        return from_signature(name, [each for each in specs if each.name not in without], returns)
     except AnnotationError as error:
         raise AnnotationError(f"{location(function)}: {function.__name__}: {error}") from error
     except SchemaError as error:

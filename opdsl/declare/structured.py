@@ -69,8 +69,14 @@ def attach_out_kernel(given: Attachment) -> None:
     declaration, options = given.declaration, given.options
     definition = _definition(given)
     is_source = options.get("source") is not None
-    compiled = bool(options.get("compiled", True)) or is_source
-    keys = given.keys()
+    compiled = bool(options.get("compiled", bool(given.texts))) or is_source
+    found = given.keys() if is_source or compiled else given.keys_or_all()
+    keys = [each for each in found if each != META_KEY]  # there is nothing to fill
+    if not keys:
+        raise KernelSignatureError(
+            f"{location(given.function)}: {declaration.name}: @{given.decorator} is compiled for one backend. Name it: "
+            f'@{given.decorator}("{"CUDA" if is_source else "CPU"}").'
+        )
     if is_source:
         _require_launch(given, definition, keys)
     else:

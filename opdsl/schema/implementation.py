@@ -18,6 +18,9 @@ from opdsl.schema.types import BaseType, ListType, OptionalType
 OUTPUT_MASK = "output_mask"
 """What a derivative calls the tuple that says which of several gradients are asked for."""
 
+OUT = "out"
+"""The parameter of a body or kernel that is that of the ``out=`` variant, too."""
+
 GRADIENTS = ("grad", "grads")
 """What a derivative calls the gradient of the first result, or those of all results."""
 

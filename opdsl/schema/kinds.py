@@ -31,8 +31,7 @@ class Texts(Enum):
     """What the texts are that a decorator takes before its options."""
 
     NONE = "none: the decorator may stand without parentheses"
-    KEYS = "dispatch keys"
-    KEYS_OR_ALL = "dispatch keys; without any, all backends that compile"
+    KEYS_OR_ALL = "dispatch keys; without any, all backends"
     ARGUMENTS = "arguments of the operator"
 
 
@@ -190,13 +189,13 @@ _KINDS = (
     Kind(
         "out_kernel",
         Function.OUTPUTS,
-        Texts.KEYS,
+        Texts.KEYS_OR_ALL,
         dict.fromkeys(("compiled", "alias_safe", "source", "entry"), ANY),
         meta=Meta.SHAPE,
         is_way=True,
     ),
-    Kind("kernel", Function.TENSORS, Texts.KEYS),
-    Kind("view_kernel", Function.VIEW, Texts.KEYS),
+    Kind("kernel", Function.TENSORS, Texts.KEYS_OR_ALL),
+    Kind("view_kernel", Function.VIEW, Texts.KEYS_OR_ALL),
     Kind("derivative", Function.GRADIENTS, Texts.ARGUMENTS, {"output_differentiability": ANY}),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from opdsl.runtime import float32
 from opdsl.schema import Argument, BaseType, FunctionSchema, ListType
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
@@ -24,6 +25,46 @@ def lists(schema: FunctionSchema, make: Maker) -> Iterator[Sample]:
         return
     for shapes in (((3, 4), (2, 1), (0,)), (_ALONE,)):
         yield Sample(*(_value(each, shapes, make) for each in schema.positional if each.default is None))
+
+
+def optimizer_steps(name: str, *, tensor_lr: bool) -> Callable[[Maker], Iterator[Sample]]:
+    """Samples of a fused step of an optimizer: two parameters, with state that is not negative.
+
+    Args:
+        name: of the optimizer.
+        tensor_lr: whether the rate is a tensor.
+    """
+    count, numbers = _STEPS[name.removesuffix("w")]
+    number = Maker(float32)
+
+    def samples(make: Maker) -> Iterator[Sample]:
+        given = [[_tensor(make, (3, 4)), _tensor(make, (2,))] for _ in range(count)]
+        steps = [number().abs() + 1, number().abs() + 2]
+        beside = {"adam": [[], steps], "sgd": [], "adagrad": [steps]}
+        rate = number().abs() if tensor_lr else 0.1
+        named = {"lr": rate, "weight_decay": 0.1, "maximize": False, **numbers}
+        yield Sample(*given, *beside[name.removesuffix("w")], **named)
+        given = [[_tensor(make, (3, 4)), _tensor(make, (2,))] for _ in range(count)]
+        if "adam" in name:
+            beside["adam"] = [[_tensor(make, (3, 4)), _tensor(make, (2,))], steps]
+            named["amsgrad"] = True
+        scale, found = number().abs() + 2, number() * 0
+        yield Sample(*given, *beside[name.removesuffix("w")], **named, grad_scale=scale, found_inf=found)
+
+    return samples
+
+
+_STEPS: dict[str, tuple[int, dict[str, Any]]] = {
+    "adam": (4, {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "amsgrad": False}),
+    "sgd": (3, {"momentum": 0.9, "dampening": 0.1, "nesterov": True, "is_first_step": False}),
+    "adagrad": (3, {"lr_decay": 0.1, "eps": 1e-8}),
+}
+
+TABLE = {
+    f"aten::_fused_{name}_{'.tensor_lr' if tensor_lr else ''}": optimizer_steps(name, tensor_lr=tensor_lr)
+    for name in ("adam", "adamw", "sgd", "adagrad")
+    for tensor_lr in (False, True)
+}
 
 
 def _value(argument: Argument, shapes: tuple[tuple[int, ...], ...], make: Maker) -> Any:

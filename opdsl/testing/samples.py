@@ -42,6 +42,7 @@ from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
 _TOPICS = (
+    list_samples,
     algebra_samples,
     aten_samples,
     view_samples,
@@ -133,7 +134,8 @@ def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, objec
     if functional is not None:
         try:
             function = registry.packets[functional.packet_name].operator_function(functional)
-            results = list(tensors_in(sample.copy().call(function)))
+            made = sample.copy().call(function)
+            results = list(tensors_in(made[0] if isinstance(made, tuple) and count == 1 else made))
         except REFUSALS:
             pass  # The operator itself says why.
     if count and isinstance(operator.schema.out[0].type, ListType):

@@ -181,6 +181,8 @@ def _is_int(kind: Type) -> bool:
 
 def _with_out(signature: CallableType) -> CallableType:
     """A signature that takes ``out=``: a tensor, or a plain tuple of them."""
+    if "out" in signature.arg_names:
+        return signature  # the declared function takes it itself
     result = get_proper_type(signature.ret_type)
     if isinstance(result, TupleType):
         result = TupleType(result.items, _plain_tuple(result))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import (
+    OUT,
     Fault,
     derivative_fault,
     gradients_fault,
@@ -72,6 +73,8 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
 def _arguments(place: Place, declared: Declared) -> Sequence[str]:
     """The arguments by name, the four of TensorOptions as one where that is what the function takes."""
     names = [each.python_name for each in declared.schema.arguments]
+    if KINDS[place.decorator].function is Function.TENSORS and place.parameters[-1:] == (OUT,) and OUT not in names:
+        names.append(OUT)  # it is the kernel of the variant, too
     options = options_name(place, declared.schema)
     if not options:
         return names

@@ -196,6 +196,8 @@ def _handed(kind: Kind, keys: Sequence[str], options: Mapping[str | None, Expres
     compiled = options.get("compiled")
     if isinstance(compiled, NameExpr):
         return {"False": refined, "True": "Array"}.get(compiled.name, "Any")
+    if not keys:
+        return "Tensor"
     return "Array" if compiled is None and list(keys) == ["CPU"] else "Any"
 
 

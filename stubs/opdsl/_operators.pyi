@@ -23,6 +23,36 @@ class _results__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(NamedTu
     output: Tensor
     mask: Tensor
 
+class _results__fused_adagrad(NamedTuple):
+    self_out: list[Tensor]
+    grads_out: list[Tensor]
+    state_sums_out: list[Tensor]
+
+class _results__fused_adagrad_2(NamedTuple):
+    self_out: list[Tensor]
+    grads_out: list[Tensor]
+    state_sums_out: list[Tensor]
+    state_steps_out: list[Tensor]
+
+class _results__fused_adam(NamedTuple):
+    self_out: list[Tensor]
+    grads_out: list[Tensor]
+    exp_avgs_out: list[Tensor]
+    exp_avg_sqs_out: list[Tensor]
+    max_exp_avg_sqs_out: list[Tensor]
+
+class _results__fused_adamw(NamedTuple):
+    self_out: list[Tensor]
+    grads_out: list[Tensor]
+    exp_avgs_out: list[Tensor]
+    exp_avg_sqs_out: list[Tensor]
+    max_exp_avg_sqs_out: list[Tensor]
+
+class _results__fused_sgd(NamedTuple):
+    self_out: list[Tensor]
+    grads_out: list[Tensor]
+    momentum_buffer_list_out: list[Tensor]
+
 class _results__linalg_det(NamedTuple):
     result: Tensor
     LU: Tensor
@@ -2633,6 +2663,702 @@ class _packet__functional_sym_constrain_range_for_size(Operator[..., Tensor], Pr
     def default(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
         """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
 
+class _packet__fused_adagrad(Operator[..., _results__fused_adagrad | None | _results__fused_adagrad_2], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adagrad: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adagrad_2: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adagrad_2: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adagrad: ...
+    @_operator
+    @staticmethod
+    def tensor_lr_out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+
+class _packet__fused_adagrad_(Operator[..., None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        state_sums: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        lr_decay: float,
+        weight_decay: float,
+        eps: float,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+
+class _packet__fused_adam(Operator[..., _results__fused_adam | None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adam: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adam: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adam: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adam: ...
+    @_operator
+    @staticmethod
+    def tensor_lr_out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+
+class _packet__fused_adam_(Operator[..., None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+
+class _packet__fused_adamw(Operator[..., _results__fused_adamw | None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adamw: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adamw: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adamw: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_adamw: ...
+    @_operator
+    @staticmethod
+    def tensor_lr_out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+
+class _packet__fused_adamw_(Operator[..., None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
@@ -2644,6 +3370,218 @@ class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
         input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
     ) -> tuple[Tensor, Tensor]:
         """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+
+class _packet__fused_sgd(Operator[..., _results__fused_sgd | None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: Tensor,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_sgd: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: Tensor,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: float,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_sgd: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: float,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: float,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_sgd: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: float,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: Tensor,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> _results__fused_sgd: ...
+    @_operator
+    @staticmethod
+    def tensor_lr_out(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: Tensor,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+        out: Sequence[Tensor],
+    ) -> None: ...
+
+class _packet__fused_sgd_(Operator[..., None], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: Tensor,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        cls,
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: float,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: float,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def tensor_lr(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        momentum_buffer_list: Sequence[Tensor],
+        *,
+        weight_decay: float,
+        momentum: float,
+        lr: Tensor,
+        dampening: float,
+        nesterov: bool,
+        maximize: bool,
+        is_first_step: bool,
+        grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None,
+    ) -> None: ...
 
 class _packet__has_compatible_shallow_copy_type(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, from_: Tensor) -> bool:
@@ -4245,7 +5183,7 @@ class _packet_addbmm(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor
     ) -> Tensor:
-        """``addbmm`` into a given tensor."""
+        """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
 
 class _packet_addbmm_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -4785,7 +5723,7 @@ class _packet_argsort(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def stable_out(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor) -> Tensor:
-        """``argsort`` into a given tensor."""
+        """The indices of the elements along a dimension in order, equal ones in theirs."""
 
 class _packet_argwhere(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -6243,7 +7181,11 @@ class _packet_cholesky(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
-        """``cholesky`` into a given tensor."""
+        """The older name of ``linalg.cholesky``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
 
 class _packet_cholesky_inverse(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -6255,7 +7197,7 @@ class _packet_cholesky_inverse(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
-        """``cholesky_inverse`` into a given tensor."""
+        """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
 
 class _packet_cholesky_solve(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -6279,7 +7221,13 @@ class _packet_cholesky_solve(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
-        """``cholesky_solve`` into a given tensor."""
+        """The solution ``X`` of ``L @ L.mH @ X = self``.
+
+        Args:
+            self: (..., n, k).
+            input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
+            upper: see above.
+        """
 
 class _packet_chunk(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
@@ -6516,7 +7464,7 @@ class _packet_column_stack(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-        """``column_stack`` into a given tensor."""
+        """The tensors side by side, vectors as columns."""
 
 class _packet_combinations(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
@@ -6536,31 +7484,31 @@ class _packet_complex(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(real: Tensor, imag: Tensor, *, out: Tensor) -> Tensor:
-        """``complex`` into a given tensor."""
+        """``real + 1j * imag``, float32 or float64 both."""
 
 class _packet_concat(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-        """``cat``, by another name."""
+        """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
     def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-        """``cat``, by another name."""
+        """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
-        """``cat`` into a given tensor."""
+        """Another name of ``cat``: The tensors one after another along a dimension."""
 
 class _packet_concatenate(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-        """``cat``, by another name."""
+        """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
     def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-        """``cat``, by another name."""
+        """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
-        """``cat`` into a given tensor."""
+        """Another name of ``cat``: The tensors one after another along a dimension."""
 
 class _packet_conj(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -6580,7 +7528,7 @@ class _packet_conj_physical(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``conj_physical`` into a given tensor."""
+        """The conjugate complex numbers; real numbers are their own."""
 
 class _packet_conj_physical_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -7216,7 +8164,7 @@ class _packet_cross(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
-        """``cross`` into a given tensor."""
+        """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
 
 class _packet_cross_entropy_loss(Operator[..., Tensor], Protocol):
     def __call__(
@@ -7404,7 +8352,7 @@ class _packet_diag(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
-        """``diag`` into a given tensor."""
+        """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
 
 class _packet_diag_embed(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -7505,7 +8453,10 @@ class _packet_diff(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """``diff`` into a given tensor."""
+        """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+
+        prepend, append: what is put before and behind ``self`` first.
+        """
 
 class _packet_digamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7682,7 +8633,7 @@ class _packet_dot(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
-        """``dot`` into a given tensor."""
+        """The sum of the products of two vectors' elements."""
 
 class _packet_dropout(Operator[..., Tensor], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
@@ -7726,7 +8677,7 @@ class _packet_dstack(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-        """``dstack`` into a given tensor."""
+        """The tensors along the third dimension."""
 
 class _packet_einsum(Operator[..., Tensor], Protocol):
     def __call__(cls, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
@@ -8471,7 +9422,7 @@ class _packet_fft_fft(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The discrete Fourier transform of ``n`` points along ``dim``."""
 
 class _packet_fft_fft2(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8500,7 +9451,7 @@ class _packet_fft_fft2(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The discrete Fourier transform of ``s`` points along two dimensions."""
 
 class _packet_fft_fftfreq(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8531,7 +9482,7 @@ class _packet_fft_fftfreq(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
 
 class _packet_fft_fftn(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8563,7 +9514,7 @@ class _packet_fft_fftn(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_fftshift(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
@@ -8585,7 +9536,7 @@ class _packet_fft_hfft(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The transform, which is real, of half a symmetric signal of ``n`` points along ``dim``."""
 
 class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8614,7 +9565,7 @@ class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The transform, which is real, of half a symmetric signal of ``s`` points along two dimensions."""
 
 class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8646,7 +9597,7 @@ class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The transform, which is real, of half a symmetric signal of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_ifft(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8660,7 +9611,7 @@ class _packet_fft_ifft(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse discrete Fourier transform of ``n`` points along ``dim``."""
 
 class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8689,7 +9640,7 @@ class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse discrete Fourier transform of ``s`` points along two dimensions."""
 
 class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8721,7 +9672,7 @@ class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_ifftshift(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
@@ -8743,7 +9694,7 @@ class _packet_fft_ihfft(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse of ``hfft`` of ``n`` points along ``dim``."""
 
 class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8772,7 +9723,7 @@ class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse of ``hfftn`` of ``s`` points along two dimensions."""
 
 class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8804,7 +9755,7 @@ class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse of ``hfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_irfft(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8818,7 +9769,7 @@ class _packet_fft_irfft(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse of ``rfft`` of ``n`` points along ``dim``."""
 
 class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8847,7 +9798,7 @@ class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse of ``rfftn`` of ``s`` points along two dimensions."""
 
 class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8879,7 +9830,7 @@ class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The inverse of ``rfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_rfft(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8893,7 +9844,7 @@ class _packet_fft_rfft(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The half that says all of the transform of real numbers of ``n`` points along ``dim``."""
 
 class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8922,7 +9873,7 @@ class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The half that says all of the transform of real numbers of ``s`` points along two dimensions."""
 
 class _packet_fft_rfftfreq(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8953,7 +9904,7 @@ class _packet_fft_rfftfreq(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
-        """The same into a given tensor."""
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
 
 class _packet_fft_rfftn(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8985,7 +9936,7 @@ class _packet_fft_rfftn(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The same into a given tensor."""
+        """The half that says all of the transform of real numbers of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fill(Operator[..., Tensor], Protocol):
     @overload
@@ -9098,7 +10049,7 @@ class _packet_float_power(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
-        """``float_power`` into a given tensor."""
+        """``self ** exponent`` in double precision."""
     @_operator
     @staticmethod
     def Tensor_Scalar(self: Tensor, exponent: _Scalar) -> Tensor:
@@ -9106,7 +10057,7 @@ class _packet_float_power(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Scalar_out(self: Tensor, exponent: _Scalar, *, out: Tensor) -> Tensor:
-        """``float_power`` of a number into a given tensor."""
+        """``self ** exponent`` in double precision, for a number."""
     @_operator
     @staticmethod
     def Scalar(self: _Scalar, exponent: Tensor) -> Tensor:
@@ -9114,7 +10065,7 @@ class _packet_float_power(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar_out(self: _Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
-        """``float_power`` with a number as base into a given tensor."""
+        """``self ** exponent`` in double precision, for a number as base."""
 
 class _packet_float_power_(Operator[..., Tensor], Protocol):
     @overload
@@ -9277,7 +10228,7 @@ class _packet_frexp(Operator[..., _results_frexp], Protocol):
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, *, mantissa: _Tensor, exponent: _Tensor) -> _results_frexp:
-        """``frexp`` into given tensors."""
+        """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
 
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
@@ -9478,15 +10429,15 @@ class _packet_geometric_(Operator[..., Tensor], Protocol):
 
 class _packet_ger(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """An older name of ``outer``."""
+        """Another name of ``outer``: The products of each element of one vector with each of another."""
     @_operator
     @staticmethod
     def default(self: Tensor, vec2: Tensor) -> Tensor:
-        """An older name of ``outer``."""
+        """Another name of ``outer``: The products of each element of one vector with each of another."""
     @_operator
     @staticmethod
     def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
-        """``ger`` into a given tensor."""
+        """Another name of ``outer``: The products of each element of one vector with each of another."""
 
 class _packet_get_device(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
@@ -9518,7 +10469,7 @@ class _packet_glu_backward(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def grad_input(grad_output: Tensor, self: Tensor, dim: int, *, grad_input: Tensor) -> Tensor:
-        """``glu_backward`` into a given tensor."""
+        """The gradient of ``glu``."""
 
 class _packet_glu_backward_jvp(Operator[..., Tensor], Protocol):
     def __call__(cls, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
@@ -10256,7 +11207,7 @@ class _packet_hstack(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-        """``hstack`` into a given tensor."""
+        """The tensors side by side."""
 
 class _packet_huber_loss(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10278,7 +11229,7 @@ class _packet_huber_loss(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0, *, out: Tensor
     ) -> Tensor:
-        """``huber_loss`` into a given tensor."""
+        """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
 
 class _packet_huber_loss_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10301,7 +11252,7 @@ class _packet_huber_loss_backward(Operator[..., Tensor], Protocol):
     def out(
         grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, *, grad_input: Tensor
     ) -> Tensor:
-        """The gradient of ``huber_loss`` into a given tensor."""
+        """The gradient of ``huber_loss``."""
 
 class _packet_hypot(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10581,7 +11532,7 @@ class _packet_inner(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """``inner`` into a given tensor."""
+        """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
 
 class _packet_instance_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10622,7 +11573,7 @@ class _packet_inverse(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``inverse`` into a given tensor."""
+        """Another name of ``linalg.inv``."""
 
 class _packet_is_complex(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -11046,7 +11997,7 @@ class _packet_kron(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """``kron`` into a given tensor."""
+        """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
 
 class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
     def __call__(
@@ -11068,7 +12019,7 @@ class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
     def values(
         self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
     ) -> _results_kthvalue:
-        """``kthvalue`` into given tensors."""
+        """The k-th smallest element along a dimension, counted from 1, and its index."""
 
 class _packet_l1_loss(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
@@ -11131,7 +12082,7 @@ class _packet_ldexp(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``ldexp`` into a given tensor."""
+        """``self * 2**other``"""
 
 class _packet_ldexp_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
@@ -11409,7 +12360,11 @@ class _packet_linalg_cholesky(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, upper: bool = False, out: Tensor) -> Tensor:
-        """``linalg.cholesky`` into a given tensor."""
+        """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
 
 class _packet_linalg_cholesky_ex(Operator[..., _results_linalg_cholesky_ex], Protocol):
     def __call__(
@@ -11481,7 +12436,7 @@ class _packet_linalg_det(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(A: Tensor, *, out: Tensor) -> Tensor:
-        """``linalg.det`` into a given tensor."""
+        """The determinants of matrices, (..., n, n)."""
 
 class _packet_linalg_diagonal(Operator[..., Tensor], Protocol):
     def __call__(cls, A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -11503,7 +12458,7 @@ class _packet_linalg_eigh(Operator[..., _results_linalg_eigh], Protocol):
     @_operator
     @staticmethod
     def eigvals(self: Tensor, UPLO: str = "L", *, eigvals: Tensor, eigvecs: Tensor) -> _results_linalg_eigh:
-        """``linalg.eigh`` into given tensors."""
+        """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
 
 class _packet_linalg_eigvalsh(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
@@ -11515,7 +12470,7 @@ class _packet_linalg_eigvalsh(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
-        """``linalg.eigvalsh`` into a given tensor."""
+        """The eigenvalues of Hermitian matrices, the smallest first."""
 
 class _packet_linalg_inv(Operator[..., Tensor], Protocol):
     def __call__(cls, A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -11535,7 +12490,11 @@ class _packet_linalg_inv(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(A: Tensor, *, out: Tensor) -> Tensor:
-        """``linalg.inv`` into a given tensor."""
+        """The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
 
 class _packet_linalg_inv_ex(Operator[..., _results_linalg_inv_ex], Protocol):
     def __call__(
@@ -11600,7 +12559,11 @@ class _packet_linalg_lu_factor(Operator[..., _results_linalg_lu_factor], Protoco
     @_operator
     @staticmethod
     def out(A: Tensor, *, pivot: bool = True, LU: Tensor, pivots: Tensor) -> _results_linalg_lu_factor:
-        """``linalg.lu_factor`` into given tensors."""
+        """The factors of matrices in one matrix, and the rows that were exchanged.
+
+        Raises:
+            LinearAlgebraError: a 0 is in the diagonal of U.
+        """
 
 class _packet_linalg_lu_factor_ex(Operator[..., _results_linalg_lu_factor_ex], Protocol):
     def __call__(
@@ -11769,7 +12732,7 @@ class _packet_linalg_slogdet(Operator[..., _results_linalg_slogdet], Protocol):
     @_operator
     @staticmethod
     def out(A: Tensor, *, sign: Tensor, logabsdet: Tensor) -> _results_linalg_slogdet:
-        """``linalg.slogdet`` into given tensors."""
+        """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
 
 class _packet_linalg_solve(Operator[..., Tensor], Protocol):
     def __call__(cls, A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
@@ -11789,7 +12752,11 @@ class _packet_linalg_solve(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor) -> Tensor:
-        """``linalg.solve`` into a given tensor."""
+        """The solution of ``A X = B``, or ``X A = B``, see ``linalg.solve_ex``.
+
+        Raises:
+            LinearAlgebraError: a matrix is singular.
+        """
 
 class _packet_linalg_solve_ex(Operator[..., _results_linalg_solve_ex], Protocol):
     def __call__(
@@ -11811,7 +12778,7 @@ class _packet_linalg_solve_ex(Operator[..., _results_linalg_solve_ex], Protocol)
     def out(
         A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, result: Tensor, info: Tensor
     ) -> _results_linalg_solve_ex:
-        """``linalg.solve_ex`` into given tensors."""
+        """``linalg.solve``, which says of each matrix whether it is singular."""
 
 class _packet_linalg_solve_triangular(Operator[..., Tensor], Protocol):
     def __call__(
@@ -11879,7 +12846,7 @@ class _packet_linalg_svd(Operator[..., _results_linalg_svd], Protocol):
     def U(
         A: Tensor, full_matrices: bool = True, *, driver: str | None = None, U: Tensor, S: Tensor, Vh: Tensor
     ) -> _results_linalg_svd:
-        """``linalg.svd`` into given tensors."""
+        """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
 
 class _packet_linalg_svdvals(Operator[..., Tensor], Protocol):
     def __call__(cls, A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -11891,7 +12858,7 @@ class _packet_linalg_svdvals(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(A: Tensor, *, driver: str | None = None, out: Tensor) -> Tensor:
-        """``linalg.svdvals`` into a given tensor."""
+        """The singular values of matrices, the largest first."""
 
 class _packet_linalg_tensorinv(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
@@ -11903,7 +12870,7 @@ class _packet_linalg_tensorinv(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
-        """``linalg.tensorinv`` into a given tensor."""
+        """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
 
 class _packet_linalg_tensorsolve(Operator[..., Tensor], Protocol):
     def __call__(
@@ -11929,7 +12896,13 @@ class _packet_linalg_tensorsolve(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
-        """``linalg.tensorsolve`` into a given tensor."""
+        """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
+
+        Args:
+            self: its first dimensions are those of ``other``.
+            other: any.
+            dims: dimensions of ``self`` that are moved to its end first.
+        """
 
 class _packet_linalg_vander(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, *, N: int | None = None) -> Tensor:
@@ -11949,7 +12922,7 @@ class _packet_linalg_vecdot(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
-        """``linalg_vecdot`` into a given tensor."""
+        """The scalar products of vectors along a dimension, the first ones conjugated."""
 
 class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -12005,7 +12978,7 @@ class _packet_linear(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
-        """``linear`` into a given tensor."""
+        """``input @ weight.T + bias``."""
 
 class _packet_linspace(Operator[..., Tensor], Protocol):
     @overload
@@ -12254,7 +13227,7 @@ class _packet_log_sigmoid(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``log(sigmoid(self))``, written into ``out``."""
+        """``log(sigmoid(self))``"""
 
 class _packet_log_sigmoid_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad_output: Tensor, self: Tensor, buffer: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -12293,7 +13266,7 @@ class _packet_log_softmax(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def int_out(self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor) -> Tensor:
-        """``log_softmax`` into a given tensor."""
+        """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
 
 class _packet_logaddexp(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -12329,7 +13302,7 @@ class _packet_logcumsumexp(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
-        """``logcumsumexp`` into a given tensor."""
+        """``log(cumsum(exp(x)))``, without overflow."""
 
 class _packet_logdet(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -12707,7 +13680,7 @@ class _packet_lu_solve(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor) -> Tensor:
-        """``lu_solve`` into a given tensor."""
+        """An older name of ``linalg.lu_solve``."""
 
 class _packet_lu_unpack(Operator[..., _results_lu_unpack], Protocol):
     def __call__(
@@ -12864,7 +13837,7 @@ class _packet_masked_select(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
-        """``masked_select`` into a given tensor."""
+        """The elements where a mask holds, in row-major order."""
 
 class _packet_masked_select_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
@@ -12884,7 +13857,7 @@ class _packet_matmul(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """``matmul`` into a given tensor."""
+        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
 
 class _packet_matrix_H(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -12945,7 +13918,7 @@ class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """The larger of two elements into a given tensor."""
+        """The larger of two elements, as ``maximum``."""
 
 class _packet_max_pool1d(Operator[..., Tensor], Protocol):
     def __call__(
@@ -13277,7 +14250,7 @@ class _packet_mean(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def dtype_out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
-        """The mean of all elements into a given tensor."""
+        """The mean of all elements."""
 
 class _packet_median(Operator[..., Tensor | _results_median], Protocol):
     @overload
@@ -13296,8 +14269,7 @@ class _packet_median(Operator[..., Tensor | _results_median], Protocol):
     @staticmethod
     def dim_values(
         self: Tensor, dim: int, keepdim: bool = False, *, values: Tensor, indices: Tensor
-    ) -> _results_median:
-        """The medians along a dimension into given tensors."""
+    ) -> _results_median: ...
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -13353,7 +14325,7 @@ class _packet_min(Operator[..., Tensor | _results_min], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """The smaller of two elements into a given tensor."""
+        """The smaller of two elements, as ``minimum``."""
 
 class _packet_minimum(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -13424,7 +14396,7 @@ class _packet_mode(Operator[..., _results_mode], Protocol):
     @_operator
     @staticmethod
     def values(self: Tensor, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor) -> _results_mode:
-        """``mode`` into given tensors."""
+        """The element that is most often along a dimension, the least of several, and where one of them stands."""
 
 class _packet_moveaxis(Operator[..., Tensor], Protocol):
     @overload
@@ -13496,7 +14468,7 @@ class _packet_msort(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``msort`` into a given tensor."""
+        """The elements along the first dimension in order."""
 
 class _packet_mul(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
@@ -13626,7 +14598,10 @@ class _packet_multilabel_margin_loss(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor) -> Tensor:
-        """``multilabel_margin_loss`` into a given tensor."""
+        """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
+
+        target: int64, the right classes of each row, with -1 behind the last.
+        """
 
 class _packet_multilabel_margin_loss_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -13734,7 +14709,7 @@ class _packet_mv(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
-        """``mv`` into a given tensor."""
+        """The product of a matrix and a vector."""
 
 class _packet_mvlgamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
@@ -13746,7 +14721,7 @@ class _packet_mvlgamma(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
-        """``mvlgamma`` into a given tensor."""
+        """The logarithm of the gamma function of ``p`` variables."""
 
 class _packet_mvlgamma_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, p: int) -> Tensor:
@@ -13819,7 +14794,7 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
         dtype: DType | None = None,
         out: Tensor,
     ) -> Tensor:
-        """The mean of all elements but NaN into a given tensor."""
+        """The mean along dimensions of all elements but NaN."""
 
 class _packet_nanmedian(Operator[..., Tensor | _results_nanmedian], Protocol):
     @overload
@@ -13838,8 +14813,7 @@ class _packet_nanmedian(Operator[..., Tensor | _results_nanmedian], Protocol):
     @staticmethod
     def dim_values(
         self: Tensor, dim: int, keepdim: bool = False, *, values: Tensor, indices: Tensor
-    ) -> _results_nanmedian:
-        """The medians along a dimension into given tensors."""
+    ) -> _results_nanmedian: ...
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -13882,8 +14856,7 @@ class _packet_nanquantile(Operator[..., Tensor], Protocol):
         *,
         interpolation: str = "linear",
         out: Tensor,
-    ) -> Tensor:
-        """Quantiles into a given tensor."""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def scalar(
@@ -13899,8 +14872,7 @@ class _packet_nanquantile(Operator[..., Tensor], Protocol):
         *,
         interpolation: str = "linear",
         out: Tensor,
-    ) -> Tensor:
-        """A quantile into a given tensor."""
+    ) -> Tensor: ...
 
 class _packet_nansum(Operator[..., Tensor], Protocol):
     def __call__(
@@ -14773,7 +15745,7 @@ class _packet_nonzero(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``nonzero`` into a given tensor."""
+        """The indices of the elements that are not zero, one row for each."""
 
 class _packet_nonzero_numpy(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor) -> list[Tensor]:
@@ -15092,7 +16064,7 @@ class _packet_outer(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
-        """``outer`` into a given tensor."""
+        """The products of each element of one vector with each of another."""
 
 class _packet_output_nr(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
@@ -15233,7 +16205,7 @@ class _packet_polar(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(abs: Tensor, angle: Tensor, *, out: Tensor) -> Tensor:
-        """``polar`` into a given tensor."""
+        """``abs * exp(1j * angle)``, float32 or float64 both."""
 
 class _packet_polygamma(Operator[..., Tensor], Protocol):
     def __call__(cls, n: int, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -15387,7 +16359,7 @@ class _packet_qr(Operator[..., _results_qr], Protocol):
     @_operator
     @staticmethod
     def Q(self: Tensor, some: bool = True, *, Q: Tensor, R: Tensor) -> _results_qr:
-        """``qr`` into given tensors."""
+        """An older name of ``linalg.qr``."""
 
 class _packet_quantile(Operator[..., Tensor], Protocol):
     @overload
@@ -15427,8 +16399,7 @@ class _packet_quantile(Operator[..., Tensor], Protocol):
         *,
         interpolation: str = "linear",
         out: Tensor,
-    ) -> Tensor:
-        """Quantiles into a given tensor."""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def scalar(
@@ -15444,8 +16415,7 @@ class _packet_quantile(Operator[..., Tensor], Protocol):
         *,
         interpolation: str = "linear",
         out: Tensor,
-    ) -> Tensor:
-        """A quantile into a given tensor."""
+    ) -> Tensor: ...
 
 class _packet_rad2deg(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -16848,15 +17818,15 @@ class _packet_round_(Operator[..., Tensor], Protocol):
 
 class _packet_row_stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-        """The tensors one below the other."""
+        """Another name of ``vstack``: The tensors one below the other."""
     @_operator
     @staticmethod
     def default(tensors: Sequence[Tensor]) -> Tensor:
-        """The tensors one below the other."""
+        """Another name of ``vstack``: The tensors one below the other."""
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-        """``row_stack`` into a given tensor."""
+        """Another name of ``vstack``: The tensors one below the other."""
 
 class _packet_rrelu(Operator[..., Tensor], Protocol):
     def __call__(
@@ -17732,7 +18702,7 @@ class _packet_slogdet(Operator[..., _results_slogdet], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> _results_slogdet:
-        """``slogdet`` into given tensors."""
+        """Another name of ``linalg.slogdet``."""
 
 class _packet_slow_conv3d(Operator[..., Tensor], Protocol):
     def __call__(
@@ -18015,7 +18985,7 @@ class _packet_smooth_l1_loss_backward(Operator[..., Tensor], Protocol):
     def grad_input(
         grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, *, grad_input: Tensor
     ) -> Tensor:
-        """The gradient of ``smooth_l1_loss`` into a given tensor."""
+        """The gradient of ``smooth_l1_loss``."""
 
 class _packet_soft_margin_loss(Operator[..., Tensor], Protocol):
     def __call__(
@@ -18029,7 +18999,7 @@ class _packet_soft_margin_loss(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor) -> Tensor:
-        """``soft_margin_loss`` into a given tensor."""
+        """``log(1 + exp(-target * self))``, of targets 1 and -1."""
 
 class _packet_soft_margin_loss_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -18043,7 +19013,7 @@ class _packet_soft_margin_loss_backward(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def grad_input(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, grad_input: Tensor) -> Tensor:
-        """The gradient of ``soft_margin_loss`` into a given tensor."""
+        """The gradient of ``soft_margin_loss``."""
 
 class _packet_softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -18055,7 +19025,7 @@ class _packet_softmax(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def int_out(self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor) -> Tensor:
-        """``softmax`` into a given tensor."""
+        """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
 
 class _packet_softplus(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor | None = None) -> Tensor:
@@ -18135,6 +19105,12 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         """The elements along a dimension in order, and their indices; NaN is the largest."""
     @_operator
     @staticmethod
+    def values(
+        self: Tensor, dim: int = -1, descending: bool = False, *, values: Tensor, indices: Tensor
+    ) -> _results_sort:
+        """The elements along a dimension in order, and their indices; NaN is the largest."""
+    @_operator
+    @staticmethod
     def stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> _results_sort:
         """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @_operator
@@ -18143,12 +19119,6 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False, values: Tensor, indices: Tensor
     ) -> _results_sort:
         """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
-    @_operator
-    @staticmethod
-    def values(
-        self: Tensor, dim: int = -1, descending: bool = False, *, values: Tensor, indices: Tensor
-    ) -> _results_sort:
-        """``sort`` into given tensors."""
 
 class _packet_special_airy_ai(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -18658,15 +19628,15 @@ class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
-        """``logsumexp`` under the name that ``torch.special`` has for it."""
+        """Another name of ``logsumexp``: ``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
     @staticmethod
     def default(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-        """``logsumexp`` under the name that ``torch.special`` has for it."""
+        """Another name of ``logsumexp``: ``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
     @staticmethod
     def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
-        """``logsumexp`` into a given tensor."""
+        """Another name of ``logsumexp``: ``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
 
 class _packet_special_modified_bessel_i0(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -18717,11 +19687,15 @@ class _packet_special_modified_bessel_k1(Operator[..., Tensor], Protocol):
         """The modified Bessel function of the second kind, of order 1; NaN below 0."""
 
 class _packet_special_multigammaln(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, p: int) -> Tensor:
+    def __call__(cls, self: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``mvlgamma``: The logarithm of the gamma function of ``p`` variables."""
     @_operator
     @staticmethod
     def default(self: Tensor, p: int) -> Tensor:
+        """Another name of ``mvlgamma``: The logarithm of the gamma function of ``p`` variables."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
         """Another name of ``mvlgamma``: The logarithm of the gamma function of ``p`` variables."""
 
 class _packet_special_ndtr(Operator[..., Tensor], Protocol):
@@ -18734,7 +19708,7 @@ class _packet_special_ndtr(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``special_ndtr`` into a given tensor."""
+        """The area below the standard normal curve, up to every element."""
 
 class _packet_special_ndtri(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -19219,7 +20193,7 @@ class _packet_stack(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
-        """``stack`` into a given tensor."""
+        """The tensors one after another along a new dimension."""
 
 class _packet_std(Operator[..., Tensor], Protocol):
     @overload
@@ -19277,7 +20251,7 @@ class _packet_std(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor
     ) -> Tensor:
-        """The standard deviation along dimensions into a given tensor."""
+        """The standard deviation along dimensions, of a sample if ``unbiased``."""
 
 class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
@@ -19690,7 +20664,7 @@ class _packet_take_along_dim(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
-        """``take_along_dim`` into a given tensor."""
+        """``gather`` with broadcasting, among all elements without a dimension."""
 
 class _packet_tan(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -19785,7 +20759,7 @@ class _packet_tensordot(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int], *, out: Tensor) -> Tensor:
-        """``tensordot`` into a given tensor of the same dtype."""
+        """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay."""
 
 class _packet_thnn_conv2d(Operator[..., Tensor], Protocol):
     def __call__(
@@ -21163,7 +22137,7 @@ class _packet_var(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor
     ) -> Tensor:
-        """The variance along dimensions into a given tensor."""
+        """The variance along dimensions, of a sample if ``unbiased``."""
 
 class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
@@ -21223,7 +22197,7 @@ class _packet_vdot(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """``vdot`` into a given tensor."""
+        """The scalar product of two vectors, the first of them conjugated."""
 
 class _packet_view(Operator[..., Tensor], Protocol):
     @overload
@@ -21327,7 +22301,7 @@ class _packet_vstack(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-        """``vstack`` into a given tensor."""
+        """The tensors one below the other."""
 
 class _packet_where(Operator[..., list[Tensor] | Tensor], Protocol):
     @overload
@@ -21640,7 +22614,11 @@ _functional_assert_async: _packet__functional_assert_async
 _functional_assert_scalar: _packet__functional_assert_scalar
 _functional_sym_constrain_range: _packet__functional_sym_constrain_range
 _functional_sym_constrain_range_for_size: _packet__functional_sym_constrain_range_for_size
+_fused_adagrad_: _packet__fused_adagrad_
+_fused_adam_: _packet__fused_adam_
+_fused_adamw_: _packet__fused_adamw_
 _fused_rms_norm: _packet__fused_rms_norm
+_fused_sgd_: _packet__fused_sgd_
 _has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
 _index_put_impl_: _packet__index_put_impl_
 _is_all_true: _packet__is_all_true
@@ -22584,7 +23562,15 @@ class _namespace_aten:
     _functional_assert_scalar: _packet__functional_assert_scalar
     _functional_sym_constrain_range: _packet__functional_sym_constrain_range
     _functional_sym_constrain_range_for_size: _packet__functional_sym_constrain_range_for_size
+    _fused_adagrad: _packet__fused_adagrad
+    _fused_adagrad_: _packet__fused_adagrad_
+    _fused_adam: _packet__fused_adam
+    _fused_adam_: _packet__fused_adam_
+    _fused_adamw: _packet__fused_adamw
+    _fused_adamw_: _packet__fused_adamw_
     _fused_rms_norm: _packet__fused_rms_norm
+    _fused_sgd: _packet__fused_sgd
+    _fused_sgd_: _packet__fused_sgd_
     _has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
     _has_same_storage_numel: _packet__has_same_storage_numel
     _index_put_impl: _packet__index_put_impl

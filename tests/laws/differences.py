@@ -49,6 +49,12 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
     "reads one triangle, and PyTorch's gradient is that of the whole matrix (see tests/torch/test_op_db_gradients.py)",
 )
 
+WITHOUT_DIFFERENCES |= {
+    f"aten::_fused_{name}{overload}": "optimizers write parameters, which are leaves, and have no gradients"
+    for name in ("adam_", "adamw_", "sgd_", "adagrad_")
+    for overload in ("", ".tensor_lr")
+}
+
 WITHOUT_DIFFERENCES |= dict.fromkeys(
     ("aten::linalg_svd", "aten::_linalg_svd"),
     "vectors beyond the singular values have no gradients, phases of complex ones are free "

@@ -33,6 +33,7 @@ TURNS = {each.name: place for place, each in enumerate(OPERATORS)}
 # The laws that dtypes have to do with; gradients are computed in double precision, of real and complex numbers.
 OF_DTYPES = (2, 3, 4)
 OF_VARIANTS = 2
+OF_EFFECTS = 4
 OF_GRADIENTS = 5
 OF_FORMS = 11
 OF_PIECES = 12
@@ -52,6 +53,9 @@ HELD = [each for each in OPERATORS if FULL or each not in LISTS or LISTS.index(e
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
 
+# Operators that declare as written what their kernels only read, as PyTorch's do.
+READS_WHAT_IT_WRITES = {"aten::_fused_adagrad_": "the numbers of steps, which PyTorch's optimizer counts itself"}
+
 # Operators refuse dtypes: tests/laws/refusals.py writes which, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()
 
@@ -65,6 +69,7 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
     without = {
         OF_GRADIENTS: operator.name in WITHOUT_DIFFERENCES or not is_differentiated(operator, dtype),
         OF_VARIANTS: operator.name in BEHIND_ANOTHER,
+        OF_EFFECTS: operator.name in READS_WHAT_IT_WRITES,
         OF_FORMS: operator.name not in LOWERED,
         OF_PROGRAMS: operator.name not in TRACED,
         OF_PIECES: operator.name not in CUT,

@@ -150,7 +150,8 @@ def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any
             expected = sample.call(functional)
         except (RuntimeError, IndexError, TypeError):
             continue
-        results = expected if isinstance(expected, tuple) else (expected,)
+        # Of an optimizer's step the parameters alone have an output.
+        results = (expected if isinstance(expected, tuple) else (expected,))[: len(outputs)]
         outs = [of_the_kind(each) for each in results]
         named = {name: value for name, value in sample.named.items() if name in taken}
         returned = into(*sample.given, **named, **dict(zip(outputs, outs, strict=True)))

@@ -131,7 +131,7 @@ KERNELS = {
     "renamed": Fault("scaled", _kernel("self, other, scale, power"), "'factor' is missing", "'factor' is missing"),
     "reordered": Fault("scaled", _kernel("self, factor, other, power"), "another order", "another order"),
     "dropped": Fault("scaled", _kernel("self, other, factor"), "'power' is missing", "'power' is missing"),
-    "added": Fault("scaled", _kernel("self, other, factor, power, out"), "'out' is no param", "'out' is no param"),
+    "added": Fault("scaled", _kernel("self, other, factor, power, more"), "'more' is no par", "'more' is no par"),
     "without_self": Fault("scaled", _kernel("other, factor, power", "return other"), "'self' is missing", "'self' is"),
     "variable": Fault("scaled", _kernel("*given: Any", "return given[0]"), "'self' is missing", "*args or **kwargs"),
     "by_name": Fault("scaled", _kernel("self, other, *, factor, power"), "'factor' is keyword-only", "'factor' is key"),
@@ -219,7 +219,6 @@ KERNELS = {
         None,
         "returns none",
     ),
-    "no_key": Fault("scaled", _kernel("self, other, factor, power", keys=""), None, "names no dispatch key"),
     "unknown_key": Fault("scaled", _kernel("self, other, factor, power", keys='"CPV"'), None, "CPV"),
     "twice": Fault("scaled", 2 * _kernel("self, other, factor, power"), "already defined", "a second kernel CPU"),
 }

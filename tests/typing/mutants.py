@@ -91,7 +91,7 @@ def implementations(text: str) -> Iterator[Implementation]:
         if isinstance(node, ast.FunctionDef):
             yield from (Implementation(node, each, _operator(each)) for each in node.decorator_list if _attaches(each))
         call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-        if call is not None and _attaches(call.func) and isinstance(call.args[0], ast.Name):
+        if call is not None and _attaches(call.func) and call.args and isinstance(call.args[0], ast.Name):
             function = copy.deepcopy(functions.get(call.args[0].id))
             if function is not None:
                 function.decorator_list = [call.func]
@@ -171,7 +171,7 @@ def _drop(each: Implementation) -> bool:
     elif each.kind == "row" or len(parameters) <= _first(each):
         return False
     else:
-        place = len(parameters) - 1
+        place = len(parameters) - 1 - (each.kind == "kernel" and each.names[-1] == "out")
     if each.kind == "out_kernel":
         place = _first(each)  # the output has a change of its own
     del parameters[place]

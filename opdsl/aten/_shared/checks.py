@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opdsl.errors import DTypeError, NumberError
-from opdsl.kernels import check, range_of, write_out
-from opdsl.runtime import Category, Tensor, can_cast, int64
+from opdsl.errors import NumberError
+from opdsl.kernels import check, range_of
+from opdsl.runtime import Category, Tensor, int64
 
 
 def is_boolean(operand: Tensor | complex) -> bool:
@@ -52,17 +52,3 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex)
 def holds(condition: Tensor) -> bool:
     """Whether a condition holds everywhere; on meta, where nothing is known, it does."""
     return condition.is_meta or range_of(condition.to(int64)) in (None, (1, 1))
-
-
-def write_cast(operator: str, out: Tensor, value: Tensor) -> Tensor:
-    """Store a result in an ``out=`` that the caller gave, cast to its dtype as TensorIterator does.
-
-    Raises:
-        DTypeError: it cannot be cast to that.
-    """
-    if not can_cast(value.dtype, out.dtype):
-        raise DTypeError(
-            f"{operator}: result type {value.dtype.scalar_type} can't be cast to the desired output type "
-            f"{out.dtype.scalar_type}"
-        )
-    return write_out(operator, out, value.to(out.dtype))

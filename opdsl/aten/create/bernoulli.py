@@ -27,7 +27,7 @@ def bernoulli_(
     ...
 
 
-@bernoulli_.kernel("CPU", "CUDA", "Meta")
+@bernoulli_.kernel
 def bernoulli_tensor_kernel(self, p, generator):
     refused = self if self.dtype.is_complex else p
     if self.dtype.is_complex or not p.dtype.is_floating_point:
@@ -49,7 +49,7 @@ def bernoulli_float_(
     ...
 
 
-@bernoulli_float_.kernel("CPU", "CUDA", "Meta")
+@bernoulli_float_.kernel
 def bernoulli_float_kernel(self, p, generator):
     check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.dtype.is_complex:
@@ -86,7 +86,7 @@ def bernoulli_out(
     ...
 
 
-@bernoulli_out.kernel("CPU", "CUDA", "Meta")
+@bernoulli_out.kernel
 def bernoulli_out_kernel(self, generator, out):
     give_size(out, self.shape)
     return out.bernoulli_(self, generator=generator)

@@ -61,9 +61,7 @@ def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory
 
 
 # The dtype is brought back where every gradient's is.
-@to_copy.derivative("self")
-def to_copy_derivative(grad, self):
-    return grad.to(self.device)
+to_copy.derivative(self=lambda grad, self: grad.to(self.device))
 
 
 def converted(

@@ -57,9 +57,7 @@ def clone_kernel(self, memory_format):
     return clone(self, memory_format or MemoryFormat.preserve_format)
 
 
-@clone_tensor.derivative("self")
-def clone_derivative(grad):
-    return grad
+clone_tensor.derivative(self=lambda grad: grad)
 
 
 @op("aten::contiguous", variants="method", manual_cpp_binding=True)

@@ -36,7 +36,7 @@ def uniform_(
     ...
 
 
-@uniform_.kernel("CPU", "CUDA", "Meta")
+@uniform_.kernel
 def uniform_kernel(self, from_, to, generator):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
@@ -64,7 +64,7 @@ def normal_(
     ...
 
 
-@normal_.kernel("CPU", "CUDA", "Meta")
+@normal_.kernel
 def normal_kernel(self, mean, std, generator):
     check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
@@ -86,7 +86,7 @@ def log_normal_(
     ...
 
 
-@log_normal_.kernel("CPU", "CUDA", "Meta")
+@log_normal_.kernel
 def log_normal_kernel(self, mean, std, generator):
     check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     distributions.digits_of(self.dtype, "log_normal_cpu")
@@ -104,7 +104,7 @@ def exponential_(
     ...
 
 
-@exponential_.kernel("CPU", "CUDA", "Meta")
+@exponential_.kernel
 def exponential_kernel(self, lambd, generator):
     require_continuous(self, "Exponential", self.dtype.scalar_type)
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -135,7 +135,7 @@ def cauchy_(
     ...
 
 
-@cauchy_.kernel("CPU", "CUDA", "Meta")
+@cauchy_.kernel
 def cauchy_kernel(self, median, sigma, generator):
     check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     require_continuous(self, "Cauchy", c_name(self.dtype))
@@ -153,7 +153,7 @@ def geometric_(
     ...
 
 
-@geometric_.kernel("CPU", "CUDA", "Meta")
+@geometric_.kernel
 def geometric_kernel(self, p, generator):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     if self.dtype.is_complex or self.dtype is bool_:

@@ -51,11 +51,7 @@ def fill_tensor_kernel(self, value):
 
 
 fill_tensor_.derivative("self")(zero_derivative)
-
-
-@fill_tensor_.derivative("value")
-def fill_tensor_value_inplace_derivative(grad):
-    return grad.sum()
+fill_tensor_.derivative(value=lambda grad: grad.sum())
 
 
 @op("aten::fill.Scalar", tags="core")
@@ -90,11 +86,7 @@ def fill_tensor_functional_kernel(self, value):
 
 
 fill_tensor.derivative("self")(zero_derivative)
-
-
-@fill_tensor.derivative("value")
-def fill_tensor_value_derivative(grad):
-    return grad.sum()
+fill_tensor.derivative(value=lambda grad: grad.sum())
 
 
 @op("aten::zero_", variants="method, function", device_check="NoCheck", autogen="zero, zero.out")

@@ -62,7 +62,7 @@ def eye_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("
     ...
 
 
-@eye_out.kernel("CPU", "CUDA", "Meta")
+@eye_out.kernel
 def eye_out_kernel(n, out):
     return eye_rows_out_kernel(n, n, out)
 
@@ -73,7 +73,7 @@ def eye_rows_out(n: SymInt, m: SymInt, *, out: Tensor[Alias("a", write=True)]) -
     ...
 
 
-@eye_rows_out.kernel("CPU", "CUDA", "Meta")
+@eye_rows_out.kernel
 def eye_rows_out_kernel(n, m, out):
     require_rows_and_columns(n, m)
     give_size(out, (n, m))

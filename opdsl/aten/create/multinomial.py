@@ -24,7 +24,7 @@ def multinomial(
     ...
 
 
-@multinomial.kernel("CPU", "CUDA", "Meta")
+@multinomial.kernel
 def multinomial_kernel(self, num_samples, replacement, generator):
     check_sampled(self, num_samples, replacement)
     made = empty((*self.shape[:-1], num_samples), dtype=int64, device=self.device)
@@ -44,7 +44,7 @@ def multinomial_out(
     ...
 
 
-@multinomial_out.kernel("CPU", "CUDA", "Meta")
+@multinomial_out.kernel
 def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     if out.dtype is not int64:
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")

@@ -39,7 +39,7 @@ def normal(mean: Tensor, std: float = 1, *, generator: Generator | None = None) 
 normal.sharding(elementwise=True)
 
 
-@normal.kernel("CPU", "CUDA", "Meta")
+@normal.kernel
 def normal_mean_kernel(mean, std, generator):
     return around(mean, std, empty(mean.shape, dtype=mean.dtype, device=mean.device), generator)
 
@@ -69,7 +69,7 @@ def normal_mean_out(
     ...
 
 
-@normal_mean_out.kernel("CPU", "CUDA", "Meta")
+@normal_mean_out.kernel
 def normal_mean_out_kernel(mean, std, generator, out):
     return copy_(out, around(mean, std, empty_like(out), generator))
 
@@ -80,7 +80,7 @@ def normal_std(mean: float, std: Tensor, *, generator: Generator | None = None) 
     ...
 
 
-@normal_std.kernel("CPU", "CUDA", "Meta")
+@normal_std.kernel
 def normal_std_kernel(mean, std, generator):
     return spread(mean, std, empty(std.shape, dtype=std.dtype, device=std.device), generator)
 
@@ -96,7 +96,7 @@ def normal_std_out(
     ...
 
 
-@normal_std_out.kernel("CPU", "CUDA", "Meta")
+@normal_std_out.kernel
 def normal_std_out_kernel(mean, std, generator, out):
     found = spread(mean, std, empty(std.shape, dtype=out.dtype, device=out.device), generator)
     resize_output(out, found.shape)
@@ -109,15 +109,13 @@ def normal_mean_std(mean: Tensor, std: Tensor, *, generator: Generator | None = 
     ...
 
 
-@normal_mean_std.kernel("CPU", "CUDA", "Meta")
+@normal_mean_std.kernel
 def normal_mean_std_kernel(mean, std, generator):
     made = empty(broadcast(mean.shape, std.shape), dtype=mean.dtype, device=mean.device)
     return spread(mean, std, made, generator)
 
 
 normal_mean_std.derivative("std")(zero_derivative)
-
-
 normal_mean_std.derivative("mean")(zero_derivative)
 
 
@@ -129,7 +127,7 @@ def normal_mean_std_out(
     ...
 
 
-@normal_mean_std_out.kernel("CPU", "CUDA", "Meta")
+@normal_mean_std_out.kernel
 def normal_mean_std_out_kernel(mean, std, generator, out):
     made = empty(broadcast(mean.shape, std.shape), dtype=out.dtype, device=out.device)
     found = spread(mean, std, made, generator)

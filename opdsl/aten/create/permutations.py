@@ -72,7 +72,7 @@ def randperm_generator_out(
     ...
 
 
-@randperm_generator_out.kernel("CPU", "CUDA", "Meta")
+@randperm_generator_out.kernel
 def randperm_generator_out_kernel(n, generator, out):
     dtype = out.dtype
     check(n >= 0, f"n must be non-negative, got{n}")

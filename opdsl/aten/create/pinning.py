@@ -44,9 +44,7 @@ def pin_memory_kernel(self, device):
     return copied(self, form, pinned=True)
 
 
-@_pin_memory.derivative("self")
-def pin_memory_derivative(grad):
-    return grad
+_pin_memory.derivative(self=lambda grad: grad)
 
 
 @op("aten::record_stream", variants="method")

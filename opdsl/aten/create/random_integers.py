@@ -34,7 +34,7 @@ def random_(
     ...
 
 
-@random_.kernel("CPU", "CUDA", "Meta")
+@random_.kernel
 def random_kernel(self, generator):
     return fill_integers(self, 0, highest(self.dtype), generator)
 
@@ -54,7 +54,7 @@ def random_from_(
     ...
 
 
-@random_from_.kernel("CPU", "CUDA", "Meta")
+@random_from_.kernel
 def random_from_kernel(self, from_, to, generator):
     if to is not None:
         check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
@@ -75,7 +75,7 @@ def random_to_(
     ...
 
 
-@random_to_.kernel("CPU", "CUDA", "Meta")
+@random_to_.kernel
 def random_to_kernel(self, to, generator):
     return random_from_kernel(self, 0, to, generator)
 

@@ -112,7 +112,7 @@ def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
     return start + step * (row + column)
 
 
-@arange_start_out.kernel("CPU", "CUDA", "Meta")
+@arange_start_out.kernel
 def arange_start_out_kernel(start, end, step, out):
     count = arange_size(start, end, step, out.dtype)
     if out.numel() != count:
@@ -363,7 +363,7 @@ def linspace_out(
     ...
 
 
-@linspace_out.kernel("CPU", "CUDA", "Meta")
+@linspace_out.kernel
 def linspace_out_kernel(start, end, steps, out):
     return space(out, start, end, steps)
 
@@ -483,7 +483,7 @@ def logspace_out(
     ...
 
 
-@logspace_out.kernel("CPU", "CUDA", "Meta")
+@logspace_out.kernel
 def logspace_out_kernel(start, end, steps, base, out):
     return space(out, start, end, steps, base)
 

@@ -10,15 +10,14 @@ import numpy
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, op, traceable
+from opdsl.declare import Inplace, Out, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
-from opdsl.kernels import check, new_tensor, write_out
+from opdsl.kernels import check, new_tensor
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.scalar_loops import scalar_loop
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 # ---------------------------------------------------------------------------------------------------------- tril, triu
@@ -73,14 +72,12 @@ def tril_meta(ctx, self, diagonal):
 tril.sharding(rows=2)
 
 
-@tril.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@tril.out_kernel(alias_safe=True)
 def tril_cpu(self, diagonal, out):
     keep(self, lower_scalar_function, diagonal, out)
 
 
-@tril.derivative("self")
-def tril_derivative(grad, diagonal):
-    return grad.tril(diagonal)
+tril.derivative(self=lambda grad, diagonal: grad.tril(diagonal))
 
 
 @op("aten::triu", variants="method, function", inplace=Inplace(variants="method"), out=True)
@@ -97,14 +94,12 @@ def triu_meta(ctx, self, diagonal):
 triu.sharding(rows=2)
 
 
-@triu.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@triu.out_kernel(alias_safe=True)
 def triu_cpu(self, diagonal, out):
     keep(self, upper_scalar_function, diagonal, out)
 
 
-@triu.derivative("self")
-def triu_derivative(grad, diagonal):
-    return grad.triu(diagonal)
+triu.derivative(self=lambda grad, diagonal: grad.triu(diagonal))
 
 
 def triangle_indices(
@@ -160,7 +155,7 @@ def tril_indices(
     ...
 
 
-@tril_indices.kernel("CPU", "CUDA", "Meta")
+@tril_indices.kernel
 def tril_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
     return triangle_indices(True, row, col, offset, dtype, device)
 
@@ -180,7 +175,7 @@ def triu_indices(
     ...
 
 
-@triu_indices.kernel("CPU", "CUDA", "Meta")
+@triu_indices.kernel
 def triu_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
     return triangle_indices(False, row, col, offset, dtype, device)
 
@@ -209,12 +204,10 @@ def diag_embed_kernel(self, offset, dim1, dim2):
     return made
 
 
-@diag_embed.derivative("self")
-def diag_embed_derivative(grad, offset, dim1, dim2):
-    return grad.diagonal(offset, dim1, dim2)
+diag_embed.derivative(self=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
 
-@op("aten::diag", variants="method, function")
+@op("aten::diag", variants="method, function", out=Out(explicit=True))
 @traceable
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
@@ -222,12 +215,6 @@ def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     if self.ndim == 1:
         return self.diag_embed(diagonal)
     return self.diagonal(diagonal).clone(memory_format=MemoryFormat.contiguous_format)
-
-
-@diag.out_variant()
-def diag_out(self: Tensor, diagonal: int = 0, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``diag`` into a given tensor."""
-    return write_out("aten::diag.out", out, diag(self, diagonal))
 
 
 @op("aten::diagflat", variants="function, method")
@@ -243,7 +230,7 @@ def trace(self: Tensor) -> Tensor:
     ...
 
 
-@trace.kernel("CPU", "CUDA", "Meta")
+@trace.kernel
 @traceable
 def trace_kernel(self):
     check(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")

@@ -89,9 +89,7 @@ def _fft_c2c_cpu(self, dim, normalization, forward, out):
         fourier.c2c(self.array, dim, normalization, forward, out.array)
 
 
-@_fft_c2c.derivative("self")
-def _fft_c2c_derivative(grad, dim, normalization, forward):
-    return _fft_c2c(grad, dim, normalization, not forward)
+_fft_c2c.derivative(self=lambda grad, dim, normalization, forward: _fft_c2c(grad, dim, normalization, not forward))
 
 
 # ------------------------------------------------------------------------------------------------------------ _fft_r2c

@@ -10,12 +10,11 @@ from opdsl.aten.create.ranges import arange_out, arange_start_out
 from opdsl.aten.fft.kernels import BY_ROOT, BY_SIZE, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from opdsl.aten.shape.rearranging import roll
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DimensionError, DTypeError
-from opdsl.kernels import check, resize_output, write_out
+from opdsl.kernels import check
 from opdsl.runtime import Device, DType, Layout, Tensor, float32, float64, wrap_dimension
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
 Sizes = Sequence[int]
@@ -241,23 +240,6 @@ def real_box(
 # -------------------------------------------------------------------------------------------------------- declarations
 
 
-def store(name: str, is_real: bool, out: Tensor, value: Tensor, *, restrides: bool = False) -> Tensor:
-    """Store a transform in a tensor of the same kind of numbers, which may have another precision.
-
-    Args:
-        restrides: whether what is resized gets the strides of the value: PyTorch writes conjugates by a TensorIterator.
-
-    Raises:
-        DTypeError: it has another kind.
-    """
-    if out.is_complex() == is_real or not (out.is_complex() or out.is_floating_point()):
-        kind = "floating point" if is_real else "complex"
-        raise DTypeError(f"{name} expects a {kind} output tensor, but got {out.dtype.scalar_type}")
-    if not restrides:
-        resize_output(out, value.shape)
-    return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype))
-
-
 def entry(name: str) -> dict[str, Any]:
     """What the entries of a transform say; PyTorch's kernels have it in their names that sizes may be symbols."""
     return {
@@ -265,6 +247,11 @@ def entry(name: str) -> dict[str, Any]:
         "variants": "function",
         "dispatch": {"CompositeImplicitAutograd": f"fft_{name}_symint"},
     }
+
+
+def transformed(name: str) -> Out:
+    """The ``out=`` variant of a transform, which may have another precision."""
+    return Out(explicit=True, cast="kind", **entry(name))
 
 
 Line = Callable[[str, Direction, Tensor, int | None, int, str | None], Tensor]
@@ -285,23 +272,7 @@ def declare_line(name: str, transform: Line, direction: Direction, text: str) ->
         return transform(name, direction, self, n, dim, norm)
 
     along.__doc__ = f"{text} of ``n`` points along ``dim``."
-    declared = op(f"aten::fft_{name}", **entry(name))(along)
-
-    @declared.out_variant(**entry(name))
-    def along_out(
-        self: Tensor,
-        n: SymInt | None = None,
-        dim: int = -1,
-        norm: str | None = None,
-        *,
-        out: Tensor[Alias("a", write=True)],
-    ) -> Tensor[Alias("a", write=True)]:
-        """The same into a given tensor."""
-        is_real = transform is real_line
-        is_conjugate = not (is_real or direction.forward or self.is_complex())
-        return store(name, is_real, out, transform(name, direction, self, n, dim, norm), restrides=is_conjugate)
-
-    return declared
+    return op(f"aten::fft_{name}", out=transformed(name), **entry(name))(along)
 
 
 FORWARD, BACK = Direction(forward=True), Direction(forward=False)
@@ -330,40 +301,13 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
         return transform(full, direction, self, listed(s), listed(dim), norm)
 
     over.__doc__ = f"{text} of ``s`` points along ``dim``, all or the last dimensions by default."
-    declared = op(f"aten::fft_{full}", **entry(full), **more)(over)
-
-    def store_box(out: Tensor, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None) -> Tensor:
-        return store(full, transform is real_box, out, transform(full, direction, self, s, dim, norm))
-
-    @declared.out_variant(**entry(full))
-    def over_out(
-        self: Tensor,
-        s: SymInts[1] | None = None,
-        dim: Ints[1] | None = None,
-        norm: str | None = None,
-        *,
-        out: Tensor[Alias("a", write=True)],
-    ) -> Tensor[Alias("a", write=True)]:
-        """The same into a given tensor."""
-        return store_box(out, self, listed(s), listed(dim), norm)
+    op(f"aten::fft_{full}", out=transformed(full), **entry(full), **more)(over)
 
     def plane(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] = (-2, -1), norm: str | None = None) -> Tensor:
         return transform(full, direction, self, listed(s), listed(dim), norm)
 
     plane.__doc__ = f"{text} of ``s`` points along two dimensions."
-    declared_plane = op(f"aten::fft_{name}2", **entry(f"{name}2"), **more)(plane)
-
-    @declared_plane.out_variant(**entry(f"{name}2"))
-    def plane_out(
-        self: Tensor,
-        s: SymInts[1] | None = None,
-        dim: Ints[1] = (-2, -1),
-        norm: str | None = None,
-        *,
-        out: Tensor[Alias("a", write=True)],
-    ) -> Tensor[Alias("a", write=True)]:
-        """The same into a given tensor."""
-        return store_box(out, self, listed(s), listed(dim), norm)
+    op(f"aten::fft_{name}2", out=transformed(f"{name}2"), **entry(f"{name}2"), **more)(plane)
 
 
 declare_box("fft", full_box, FORWARD, "The discrete Fourier transform")
@@ -387,7 +331,7 @@ def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[
     """
     options: dict[str, Any] = {"python_module": "fft", "variants": "function"}
 
-    @op(f"aten::fft_{name}", **options)
+    @op(f"aten::fft_{name}", out=Out(explicit=True), **options)
     def frequencies(
         n: int,
         d: float = 1.0,
@@ -410,17 +354,6 @@ def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[
     def frequencies_kernel(n, d, dtype, layout, device, pin_memory):
         chosen = get_default_dtype() if dtype is None else dtype
         return fill(n, d, empty([count(n)], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory))
-
-    @frequencies.out_variant(**options)
-    def frequencies_out(
-        n: int, d: float = 1.0, *, out: Tensor[Alias("a", write=True)]
-    ) -> Tensor[Alias("a", write=True)]:
-        """The same into a given tensor."""
-        ...
-
-    @frequencies_out.kernel("CompositeExplicitAutograd")
-    def frequencies_out_kernel(n, d, out):
-        return fill(n, d, out)
 
 
 def write_all(n: int, out: Tensor) -> None:

@@ -160,7 +160,7 @@ def searchsorted_meta(ctx, sorted_sequence, self, out_int32, right, side, sorter
     check_sorter(sorted_sequence, sorter)
 
 
-@searchsorted.out_kernel("CPU", "CUDA", compiled=False)
+@searchsorted.out_kernel
 def searchsorted_cpu(sorted_sequence, self, out_int32, right, side, sorter, out):
     write_places(out, sorted_sequence, self, is_behind(right, side), sorter)
 
@@ -180,7 +180,7 @@ def searchsorted_scalar(
 
 
 searchsorted_scalar.meta(searchsorted_meta)
-searchsorted_scalar.out_kernel("CPU", "CUDA", compiled=False)(searchsorted_cpu)
+searchsorted_scalar.out_kernel(searchsorted_cpu)
 
 
 # ----------------------------------------------------------------------------------------------------------- bucketize
@@ -198,7 +198,7 @@ def bucketize_meta(ctx, self, boundaries, out_int32, right):
     places_meta(ctx, boundaries, self, out_int32)
 
 
-@bucketize.out_kernel("CPU", "CUDA", compiled=False)
+@bucketize.out_kernel
 def bucketize_cpu(self, boundaries, out_int32, right, out):
     write_places(out, boundaries, self, right, None)
 
@@ -209,7 +209,7 @@ def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
     ...
 
 
-@bucketize_scalar.kernel("CPU", "CUDA", "Meta")
+@bucketize_scalar.kernel
 def bucketize_scalar_kernel(self, boundaries, out_int32, right):
     check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted_scalar(boundaries, self, out_int32=out_int32, right=right)
@@ -274,7 +274,7 @@ def isin_meta(ctx, elements, test_elements, assume_unique, invert):
     ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
 
 
-@isin.out_kernel("CPU", "CUDA", compiled=False)
+@isin.out_kernel
 def isin_kernel(elements, test_elements, assume_unique, invert, out):
     found = is_among(elements, test_elements, assume_unique=assume_unique)
     copy_(out, found.logical_not() if invert else found)
@@ -292,7 +292,7 @@ def isin_scalar_meta(ctx, elements, test_element, assume_unique, invert):
     ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
 
 
-@isin_scalar.out_kernel("CPU", "CUDA", compiled=False)
+@isin_scalar.out_kernel
 def isin_scalar_kernel(elements, test_element, assume_unique, invert, out):
     copy_(out, elements != test_element if invert else elements == test_element)
 
@@ -311,7 +311,7 @@ def isin_of_number_meta(ctx, element, test_elements, assume_unique, invert):
     ctx.set_output(0, (), like=test_elements, dtype=bool_)
 
 
-@isin_of_number.out_kernel("CPU", "CUDA", compiled=False)
+@isin_of_number.out_kernel
 def isin_of_number_kernel(element, test_elements, assume_unique, invert, out):
     found = (test_elements == element).any()
     copy_(out, found.logical_not() if invert else found)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from opdsl.aten._shared.index_tensors import BOTH, LONG, along, among_all, as_int64, modulo, require_inside, sizes_of
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, PositionError
-from opdsl.kernels import Positions, as_resized, check, gather, write_out
+from opdsl.kernels import Positions, as_resized, check, gather
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Tensor, int64, require_no_overlap, wrap_dimension
-from opdsl.schema import Alias
 
 # -------------------------------------------------------------------------------------------------------------- gather
 
@@ -39,16 +38,14 @@ def gather_meta(ctx, self, dim, index, sparse_grad):
     along(self, dimension, index)
 
 
-@gather_along.out_kernel("CPU", "CUDA", compiled=False)
+@gather_along.out_kernel
 def gather_cpu(self, dim, index, sparse_grad, out):
     if index.numel():
         strides, positions = along(self, wrap_dimension(dim, self.ndim), index)
         gather(out, self, strides, [positions])
 
 
-@gather_along.derivative("self")
-def gather_derivative(grad, self, dim, index):
-    return grad.new_zeros(self.shape).scatter_add_(dim, index, grad)
+gather_along.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.shape).scatter_add_(dim, index, grad))
 
 
 def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *read: Tensor) -> None:
@@ -111,15 +108,13 @@ def selected(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], 
     return tuple(strides[: tensor.ndim]), Positions(standing, size, stride)
 
 
-@index_select.out_kernel("CPU", "CUDA", compiled=False)
+@index_select.out_kernel
 def index_select_cpu(self, dim, index, out):
     strides, positions = selected(self, wrap_dimension(dim, self.ndim), index)
     gather(out, self, strides, [positions])
 
 
-@index_select.derivative("self")
-def index_select_derivative(grad, self, dim, index):
-    return grad.new_zeros(self.shape).index_add_(dim, index, grad)
+index_select.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.shape).index_add_(dim, index, grad))
 
 
 # ---------------------------------------------------------------------------------------------------------------- take
@@ -148,17 +143,15 @@ def take_meta(ctx, self, index):
     among_all(self, index)
 
 
-@take.out_kernel("CPU", "CUDA", compiled=False)
+@take.out_kernel
 def take_cpu(self, index, out):
     gather(out, self, (0,) * index.ndim, among_all(self, index))
 
 
-@take.derivative("self")
-def take_derivative(grad, self, index):
-    return grad.new_zeros(self.shape).put_(index, grad, True)
+take.derivative(self=lambda grad, self, index: grad.new_zeros(self.shape).put_(index, grad, True))
 
 
-@op("aten::take_along_dim", variants="method, function")
+@op("aten::take_along_dim", variants="method, function", out=Out(explicit=True))
 @traceable
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` with broadcasting, among all elements without a dimension."""
@@ -185,11 +178,3 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 def without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     """A shape with a dimension of size 1 in the place of one."""
     return (*shape[:dim], 1, *shape[dim + 1 :]) if shape else ()
-
-
-@take_along_dim.out_variant()
-def take_along_dim_out(
-    self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``take_along_dim`` into a given tensor."""
-    return write_out("aten::take_along_dim.out", out, take_along_dim(self, indices, dim))

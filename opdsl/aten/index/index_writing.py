@@ -68,15 +68,13 @@ def index_add_meta(ctx, self, dim, index, source, alpha):
     return {"dim": dimension}
 
 
-@index_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@index_add.out_kernel(alias_safe=True)
 def index_add_cpu(self, dim, index, source, alpha, out):
     number = to_element(alpha, self.dtype, 1)
     write_selected(self, dim, index, source, out, add_scaled_scalar_function, number)
 
 
-@index_add.derivative("self")
-def index_add_derivative(grad):
-    return grad
+index_add.derivative(self=lambda grad: grad)
 
 
 @index_add.derivative("source")
@@ -186,14 +184,12 @@ def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) 
         )
 
 
-@index_copy.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@index_copy.out_kernel(alias_safe=True)
 def index_copy_cpu(self, dim, index, source, out):
     write_selected(self, dim, index, source, out)
 
 
-@index_copy.derivative("self")
-def index_copy_derivative(grad, dim, index):
-    return grad.index_fill(dim, index, 0)
+index_copy.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 
 
 @index_copy.derivative("source")
@@ -213,14 +209,12 @@ def index_fill_(
     ...
 
 
-@index_fill_.kernel("CPU", "CUDA", "Meta")
+@index_fill_.kernel
 def index_fill_number_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
 
 
-@index_fill_.derivative("self")
-def index_fill_inplace_derivative(grad, dim, index):
-    return grad.index_fill(dim, index, 0)
+index_fill_.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 
 
 @index_fill_.overload("int_Tensor", variants="method", device_check="NoCheck", autogen="index_fill.int_Tensor_out")
@@ -231,7 +225,7 @@ def index_fill_tensor_(
     ...
 
 
-@index_fill_tensor_.kernel("CPU", "CUDA", "Meta")
+@index_fill_tensor_.kernel
 def index_fill_tensor_kernel(self, dim, index, value):
     check(
         value.ndim == 0,
@@ -240,14 +234,10 @@ def index_fill_tensor_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
 
 
-@index_fill_tensor_.derivative("self")
-def index_fill_tensor_inplace_derivative(grad, dim, index):
-    return grad.index_fill(dim, index, 0)
-
-
-@index_fill_tensor_.derivative("value")
-def index_fill_tensor_value_inplace_derivative(grad, dim, index):
-    return (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
+index_fill_tensor_.derivative(
+    self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+    value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum(),
+)
 
 
 @op("aten::index_fill.int_Scalar", variants="function, method", device_check="NoCheck")
@@ -262,9 +252,7 @@ def index_fill_kernel(self, dim, index, value):
     return self.clone().index_fill_(dim, index, value)
 
 
-@index_fill.derivative("self")
-def index_fill_derivative(grad, dim, index):
-    return grad.index_fill(dim, index, 0)
+index_fill.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 
 
 @index_fill.overload("int_Tensor", variants="function, method", device_check="NoCheck")
@@ -279,14 +267,10 @@ def index_fill_tensor_functional_kernel(self, dim, index, value):
     return self.clone().index_fill_(dim, index, value)
 
 
-@index_fill_tensor.derivative("self")
-def index_fill_tensor_derivative(grad, dim, index):
-    return grad.index_fill(dim, index, 0)
-
-
-@index_fill_tensor.derivative("value")
-def index_fill_tensor_value_derivative(grad, dim, index):
-    return (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
+index_fill_tensor.derivative(
+    self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+    value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum(),
+)
 
 
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
@@ -334,7 +318,7 @@ def put_(
     ...
 
 
-@put_.kernel("CPU", "CUDA", "Meta")
+@put_.kernel
 def put_kernel(self, index, source, accumulate):
     if index.dtype not in LONG:
         raise DTypeError(f"put_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
@@ -364,9 +348,7 @@ def put_inplace_derivative(grad, index, source, accumulate):
     return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
 
 
-@put_.derivative("source")
-def put_source_inplace_derivative(grad, index, source):
-    return grad.take(index).reshape(source.shape)
+put_.derivative(source=lambda grad, index, source: grad.take(index).reshape(source.shape))
 
 
 @op("aten::put", variants="function, method")
@@ -385,6 +367,4 @@ def put_derivative(grad, index, source, accumulate):
     return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
 
 
-@put.derivative("source")
-def put_source_derivative(grad, index, source):
-    return grad.take(index).reshape(source.shape)
+put.derivative(source=lambda grad, index, source: grad.take(index).reshape(source.shape))

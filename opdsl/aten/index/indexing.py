@@ -222,7 +222,7 @@ def index_meta(ctx, self, indices):
 # Larger masks are read by a loop over the places where they hold.
 
 
-@index_tensor.out_kernel("CPU", "CUDA", compiled=False)
+@index_tensor.out_kernel
 def index_cpu(self, sizes, strides, out):
     gather(out, self, strides, sizes)
 
@@ -261,7 +261,7 @@ def _index_put_impl_(
     ...
 
 
-@_index_put_impl_.kernel("CPU", "CUDA", "Meta")
+@_index_put_impl_.kernel
 def index_put_impl_kernel(self, indices, values, accumulate, unsafe):
     return write_indexed(self, indices, values, accumulate)
 
@@ -271,9 +271,7 @@ def index_put_impl_derivative(grad, indices, values, accumulate):
     return grad if accumulate else grad.index_put(indices, values.new_zeros(values.shape))
 
 
-@_index_put_impl_.derivative("values")
-def index_put_impl_values_derivative(grad, indices):
-    return index_tensor(grad, indices)
+_index_put_impl_.derivative(values=lambda grad, indices: index_tensor(grad, indices))
 
 
 def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:

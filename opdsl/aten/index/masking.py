@@ -6,13 +6,12 @@ from typing import Literal, overload
 
 from opdsl.aten._shared.index_tensors import nonzero_columns, nonzero_rows
 from opdsl.aten.create.factories import full, zeros
-from opdsl.aten.index.gathering import require_apart
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError
-from opdsl.kernels import Positions, check, copy_, gather, new_tensor, resize, resize_output, scatter
+from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.kernels.primitives.copying import copy_elements
@@ -33,13 +32,13 @@ from opdsl.schema.vocabulary import Scalar
 # ------------------------------------------------------------------------------------------------------------- nonzero
 
 
-@op("aten::nonzero", variants="method, function", tags=("dynamic_output_shape", "core"))
+@op("aten::nonzero", variants="method, function", tags=("dynamic_output_shape", "core"), out=Out(explicit=True))
 def nonzero_tensor(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one row for each."""
     ...
 
 
-@nonzero_tensor.kernel("CPU", "CUDA")
+@nonzero_tensor.kernel
 def nonzero_kernel(self):
     if self.device is cpu and self.ndim:
         return nonzero_rows(self)
@@ -49,24 +48,6 @@ def nonzero_kernel(self):
     for dim, column in enumerate(columns):
         copy_elements(made.select(1, dim), column)
     return made
-
-
-@nonzero_tensor.out_variant(tags="dynamic_output_shape")
-def nonzero_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``nonzero`` into a given tensor."""
-    ...
-
-
-@nonzero_out.kernel("CPU", "CUDA")
-def nonzero_out_kernel(self, out):
-    if out.dtype is not int64:
-        raise DTypeError(f"nonzero: Expected out tensor to have scalar type Long but got {out.dtype.scalar_type}")
-    require_writable(out, "aten::nonzero.out")
-    found = nonzero_tensor(self)
-    require_apart(out, found.shape, "aten::nonzero.out", self)
-    if resize_output(out, found.shape):
-        resize(out, found.shape, found.strides)
-    return copy_(out, found)
 
 
 @overload
@@ -126,13 +107,13 @@ def argwhere(self: Tensor) -> Tensor:
 
 
 # PyTorch's kernel finds the size of its result.
-@op("aten::masked_select", variants="method, function", tags="dynamic_output_shape")
+@op("aten::masked_select", variants="method, function", tags="dynamic_output_shape", out=Out(explicit=True))
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements where a mask holds, in row-major order."""
     ...
 
 
-@masked_select.kernel("CPU", "CUDA")
+@masked_select.kernel
 def masked_select_kernel(self, mask):
     require_mask(mask, "masked_select: expected BoolTensor for mask")
     shape = broadcast(self.shape, mask.shape)
@@ -147,25 +128,6 @@ def masked_select_kernel(self, mask):
 def masked_select_derivative(grad, self, mask):
     shape = broadcast(self.shape, mask.shape)
     return zeros(shape, dtype=grad.dtype, device=grad.device).masked_scatter(mask, grad)
-
-
-@masked_select.out_variant(tags="dynamic_output_shape")
-def masked_select_out(
-    self: Tensor, mask: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``masked_select`` into a given tensor."""
-    ...
-
-
-@masked_select_out.kernel("CPU", "CUDA")
-def masked_select_out_kernel(self, mask, out):
-    if out.dtype is not self.dtype:
-        raise DTypeError("masked_select(): self and result must have the same scalar type")
-    require_writable(out, "aten::masked_select.out")
-    found = masked_select(self, mask)
-    require_apart(out, found.shape, "aten::masked_select.out", self, mask)
-    resize_output(out, found.shape)
-    return copy_(out, found)
 
 
 def require_mask(mask: Tensor, message: str) -> None:
@@ -195,14 +157,12 @@ def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scal
     ...
 
 
-@masked_fill_.kernel("CPU", "CUDA", "Meta")
+@masked_fill_.kernel
 def masked_fill_number_kernel(self, mask, value):
     return fill_where(self, mask, value)
 
 
-@masked_fill_.derivative("self")
-def masked_fill_inplace_derivative(grad, mask):
-    return grad.masked_fill(mask, 0)
+masked_fill_.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
 
 
 @masked_fill_.overload("Tensor", variants="method", device_check="NoCheck", autogen="masked_fill.Tensor_out")
@@ -213,7 +173,7 @@ def masked_fill_tensor_(
     ...
 
 
-@masked_fill_tensor_.kernel("CPU", "CUDA", "Meta")
+@masked_fill_tensor_.kernel
 def masked_fill_tensor_kernel(self, mask, value):
     check(
         value.ndim == 0,
@@ -222,14 +182,10 @@ def masked_fill_tensor_kernel(self, mask, value):
     return fill_where(self, mask, 0 if self.is_meta else value.item())
 
 
-@masked_fill_tensor_.derivative("self")
-def masked_fill_tensor_inplace_derivative(grad, mask):
-    return grad.masked_fill(mask, 0)
-
-
-@masked_fill_tensor_.derivative("value")
-def masked_fill_value_inplace_derivative(grad, mask):
-    return grad.masked_fill(mask.logical_not(), 0).sum()
+masked_fill_tensor_.derivative(
+    self=lambda grad, mask: grad.masked_fill(mask, 0),
+    value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum(),
+)
 
 
 def fill_where(self: Tensor, mask: Tensor, value: complex) -> Tensor:
@@ -286,11 +242,7 @@ def masked_fill_tensor_functional_kernel(self, mask, value):
 
 
 masked_fill_tensor.derivative("self")(kept_derivative)
-
-
-@masked_fill_tensor.derivative("value")
-def masked_fill_value_derivative(grad, mask):
-    return grad.masked_fill(mask.logical_not(), 0).sum()
+masked_fill_tensor.derivative(value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum())
 
 
 def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
@@ -306,7 +258,7 @@ def masked_scatter_(
     ...
 
 
-@masked_scatter_.kernel("CPU", "CUDA", "Meta")
+@masked_scatter_.kernel
 def masked_scatter_kernel(self, mask, source):
     if self.dtype is not source.dtype:
         raise DTypeError(
@@ -328,9 +280,7 @@ def masked_scatter_kernel(self, mask, source):
     return self
 
 
-@masked_scatter_.derivative("self")
-def masked_scatter_inplace_derivative(grad, mask):
-    return grad.masked_fill(mask, 0)
+masked_scatter_.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
 
 
 @masked_scatter_.derivative("source")

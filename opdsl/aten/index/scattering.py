@@ -141,7 +141,7 @@ def scatter_src_meta(ctx, self, dim, index, src):
     scatter_checks(ctx, self, dim, index, src)
 
 
-@scatter_src.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@scatter_src.out_kernel(alias_safe=True)
 def scatter_src_cpu(self, dim, index, src, out):
     write_along(self, dim, index, src, out)
 
@@ -185,7 +185,7 @@ def scatter_value_meta(ctx, self, dim, index, value):
     scatter_checks(ctx, self, dim, index, None)
 
 
-@scatter_value.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@scatter_value.out_kernel(alias_safe=True)
 def scatter_value_cpu(self, dim, index, value, out):
     write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out)
 
@@ -207,7 +207,7 @@ def scatter_combine_meta(ctx, self, dim, index, src, reduce):
     scatter_checks(ctx, self, dim, index, src)
 
 
-@scatter_combine.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@scatter_combine.out_kernel(alias_safe=True)
 def scatter_combine_cpu(self, dim, index, src, reduce, out):
     write_along(self, dim, index, src, out, combining(reduce))
 
@@ -229,7 +229,7 @@ def scatter_combine_value_meta(ctx, self, dim, index, value, reduce):
     scatter_checks(ctx, self, dim, index, None)
 
 
-@scatter_combine_value.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@scatter_combine_value.out_kernel(alias_safe=True)
 def scatter_combine_value_cpu(self, dim, index, value, reduce, out):
     write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out, combining(reduce))
 
@@ -258,16 +258,12 @@ def scatter_add_meta(ctx, self, dim, index, src):
     scatter_checks(ctx, self, dim, index, src)
 
 
-@scatter_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@scatter_add.out_kernel(alias_safe=True)
 def scatter_add_cpu(self, dim, index, src, out):
     write_along(self, dim, index, src, out, add_scalar_function)
 
 
-@scatter_add.derivative("self")
-def scatter_add_derivative(grad):
-    return grad
-
-
+scatter_add.derivative(self=lambda grad: grad)
 scatter_add.derivative("src")(scatter_src_derivative)
 
 
@@ -299,7 +295,7 @@ def scatter_reduce_meta(ctx, self, dim, index, src, reduce, include_self):
     scatter_checks(ctx, self, dim, index, src)
 
 
-@scatter_reduce.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@scatter_reduce.out_kernel(alias_safe=True)
 def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
     if not include_self and index.numel():
         # Then a first value counts twice where that makes no difference; sums and products begin anew.

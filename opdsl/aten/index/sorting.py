@@ -9,7 +9,7 @@ import numpy
 from opdsl.aten.index.torch_order import LONG, first_places, nth_place, order_keys, sorted_places, stable_places
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_, resize_output, step, write_out
+from opdsl.kernels import check, copy_, step
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.ordering import order_elements
@@ -22,10 +22,8 @@ from opdsl.runtime import (
     cpu,
     from_numpy,
     int64,
-    require_no_overlap,
     wrap_dimension,
 )
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 # Rows of so many elements, and so many elements together, are sorted as words.
@@ -37,13 +35,6 @@ class Ordered(NamedTuple):
 
     values: Tensor
     indices: Tensor
-
-
-class WrittenOrdered(NamedTuple):
-    """``Ordered`` in given tensors."""
-
-    values: Tensor[Alias("a", write=True)]
-    indices: Tensor[Alias("b", write=True)]
 
 
 def refuse_complex(operator: str, tensor: Tensor) -> None:
@@ -77,7 +68,13 @@ def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
 # ---------------------------------------------------------------------------------------------------------------- sort
 
 
-@op("aten::sort", variants="function, method", tags="core", device_check="NoCheck")
+@op(
+    "aten::sort",
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    out=Out("sort.values", args=("values", "indices"), explicit=True),
+)
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
     """The elements along a dimension in order, and their indices; NaN is the largest."""
     ...
@@ -171,30 +168,11 @@ def sort_stable_derivative(grad, self, indices, dim):
 
 @sort.kernel("CompositeExplicitAutograd")
 @traceable
-def sort_kernel(self, dim, descending):
-    return sort_stable(self, stable=False, dim=dim, descending=descending)
+def sort_kernel(self, dim, descending, out):
+    return sort(self, stable=False, dim=dim, descending=descending, out=out)
 
 
 sort.derivative("self")(sort_stable_derivative)
-
-
-@sort.out_variant("sort.values", device_check="NoCheck")
-def sort_out(
-    self: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    values: Tensor[Alias("a", write=True)],
-    indices: Tensor[Alias("b", write=True)],
-) -> WrittenOrdered:
-    """``sort`` into given tensors."""
-    ...
-
-
-@sort_out.kernel("CompositeExplicitAutograd")
-def sort_out_kernel(self, dim, descending, values, indices):
-    run = sort_stable.variants["out"]
-    return run(self, stable=False, dim=dim, descending=descending, out=(values, indices))
 
 
 @op("aten::argsort", variants="function, method", device_check="NoCheck")
@@ -204,39 +182,20 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     return sort(self, dim, descending)[1]
 
 
-@argsort.overload("stable", variants="function, method", device_check="NoCheck")
+@argsort.overload(
+    "stable", variants="function, method", device_check="NoCheck", out=Out("argsort.stable_out", explicit=True)
+)
 @traceable
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of the elements along a dimension in order, equal ones in theirs."""
     return sort_stable(self, stable=stable, dim=dim, descending=descending)[1]
 
 
-@argsort_stable.out_variant("argsort.stable_out", device_check="NoCheck")
-def argsort_out(
-    self: Tensor,
-    *,
-    stable: bool,
-    dim: int = -1,
-    descending: bool = False,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """``argsort`` into a given tensor."""
-    return write_out(
-        "aten::argsort.stable_out", out, argsort_stable(self, stable=stable, dim=dim, descending=descending)
-    )
-
-
-@op("aten::msort", variants="function, method")
+@op("aten::msort", variants="function, method", out=Out(explicit=True))
 @traceable
 def msort(self: Tensor) -> Tensor:
     """The elements along the first dimension in order."""
     return sort(self, 0)[0]
-
-
-@msort.out_variant()
-def msort_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``msort`` into a given tensor."""
-    return write_out("aten::msort.out", out, msort(self))
 
 
 # ---------------------------------------------------------------------------------------------------------------- topk
@@ -280,15 +239,17 @@ def topk_cuda(self, k, dim, largest, sorted, values, indices):
 
 
 topk.sharding(along="dim", selects="k")
-
-
 topk.derivative("self")(sort_stable_derivative)
 
 
 # ------------------------------------------------------------------------------------------------------------ kthvalue
 
 
-@op("aten::kthvalue", variants="function, method")
+@op(
+    "aten::kthvalue",
+    variants="function, method",
+    out=Out("kthvalue.values", args=("values", "indices"), explicit=True, dispatch="CPU, CUDA"),
+)
 def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
     """The k-th smallest element along a dimension, counted from 1, and its index."""
     ...
@@ -333,29 +294,3 @@ def kthvalue_derivative(grad, self, indices, dim, keepdim):
     if not keepdim and self.ndim:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return selected_gradient(grad, self, indices, dim)
-
-
-@kthvalue.out_variant("kthvalue.values")
-def kthvalue_out(
-    self: Tensor,
-    k: SymInt,
-    dim: int = -1,
-    keepdim: bool = False,
-    *,
-    values: Tensor[Alias("a", write=True)],
-    indices: Tensor[Alias("b", write=True)],
-) -> WrittenOrdered:
-    """``kthvalue`` into given tensors."""
-    ...
-
-
-@kthvalue_out.kernel("CPU", "CUDA", "Meta")
-def kthvalue_out_kernel(self, k, dim, keepdim, values, indices):
-    check(values.dtype is self.dtype, "output values must be of same type as input")
-    check(indices.dtype is int64, "output indices must be of scalar type Long")
-    require_no_overlap(values, self, "aten::kthvalue.values")
-    found = kthvalue_kernel(self, k, dim, keepdim)
-    for out, each in zip((values, indices), found, strict=True):
-        resize_output(out, each.shape)
-        copy_(out, each)
-    return values, indices

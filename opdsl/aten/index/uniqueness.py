@@ -85,7 +85,7 @@ def _unique2(
     ...
 
 
-@_unique2.kernel("CPU", "CUDA")
+@_unique2.kernel
 def unique2_kernel(self, sorted, return_inverse, return_counts):
     require_ordered("unique", self)
     values, inverse, counts = distinct(self.flatten())
@@ -99,7 +99,7 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
     ...
 
 
-@_unique.kernel("CPU", "CUDA")
+@_unique.kernel
 def unique_kernel(self, sorted, return_inverse):
     return unique2_kernel(self, sorted, return_inverse, False)[:2]
 
@@ -159,7 +159,7 @@ def unique_dim(
     ...
 
 
-@unique_dim.kernel("CPU", "CUDA")
+@unique_dim.kernel
 def unique_dim_kernel(self, dim, sorted, return_inverse, return_counts):
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
@@ -177,7 +177,7 @@ def unique_dim_consecutive(
     ...
 
 
-@unique_dim_consecutive.kernel("CPU", "CUDA")
+@unique_dim_consecutive.kernel
 def unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts):
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
@@ -199,7 +199,7 @@ def unique_consecutive(
     ...
 
 
-@unique_consecutive.kernel("CPU", "CUDA")
+@unique_consecutive.kernel
 def unique_consecutive_kernel(self, return_inverse, return_counts, dim):
     if dim is not None and not (self.ndim == 1 and wrap_dimension(dim, 1) == 0):
         return unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts)

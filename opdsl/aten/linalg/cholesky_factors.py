@@ -16,15 +16,13 @@ from opdsl.aten.linalg.decompositions import (
     require_numbers,
     require_square,
     stack,
-    store,
     with_batch,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular, require_system
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step, write_out
+from opdsl.kernels import check, copy_, step
 from opdsl.runtime import Tensor, contiguous_strides, int32
-from opdsl.schema import Alias
 
 
 class CheckedFactor(NamedTuple):
@@ -91,12 +89,10 @@ def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     return linalg_solve_triangular(lower, found, upper=False, left=False)
 
 
-@linalg_cholesky_ex.derivative("self")
-def linalg_cholesky_ex_derivative(grad, L, upper):
-    return cholesky_gradient(grad, L, upper)
+linalg_cholesky_ex.derivative(self=lambda grad, L, upper: cholesky_gradient(grad, L, upper))
 
 
-@op("aten::linalg_cholesky", python_module="linalg")
+@op("aten::linalg_cholesky", python_module="linalg", out=Out(explicit=True))
 def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
 
@@ -108,15 +104,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     return factor
 
 
-@linalg_cholesky.out_variant(python_module="linalg")
-def linalg_cholesky_out(
-    self: Tensor, *, upper: bool = False, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg.cholesky`` into a given tensor."""
-    return write_out("aten::linalg_cholesky.out", out, linalg_cholesky(self, upper=upper))
-
-
-@op("aten::cholesky", variants="method, function")
+@op("aten::cholesky", variants="method, function", out=Out(explicit=True, cast="safe"))
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The older name of ``linalg.cholesky``.
 
@@ -140,22 +128,7 @@ def cholesky_kernel(self, upper):
     return found
 
 
-@cholesky.out_variant(variants="function")
-def cholesky_out(
-    self: Tensor, upper: bool = False, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``cholesky`` into a given tensor."""
-    ...
-
-
-@cholesky_out.kernel("CPU", "Meta")
-def cholesky_out_kernel(self, upper, out):
-    return store("aten::cholesky.out", out, cholesky_kernel(self, upper))
-
-
-@cholesky.derivative("self")
-def cholesky_derivative(grad, result, upper):
-    return cholesky_gradient(grad, result, upper)
+cholesky.derivative(self=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
 # ------------------------------------------------------------------------------------------------------------- solving
@@ -194,7 +167,7 @@ def _cholesky_solve_helper_meta(self, A, upper):
     return self.new_empty_strided(self.shape, by_column(self.shape))
 
 
-@op("aten::cholesky_solve", variants="method, function")
+@op("aten::cholesky_solve", variants="method, function", out=Out(explicit=True, cast="safe"))
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution ``X`` of ``L @ L.mH @ X = self``.
 
@@ -214,19 +187,6 @@ def cholesky_solve_kernel(self, input2, upper):
     return _cholesky_solve_helper(*with_batch(self, input2), upper)
 
 
-@cholesky_solve.out_variant(variants="function")
-def cholesky_solve_out(
-    self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``cholesky_solve`` into a given tensor."""
-    ...
-
-
-@cholesky_solve_out.kernel("CompositeExplicitAutograd")
-def cholesky_solve_out_kernel(self, input2, upper, out):
-    return store("aten::cholesky_solve.out", out, cholesky_solve_kernel(self, input2, upper))
-
-
 @cholesky_solve.derivative("self", "input2")
 def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
     of_right = cholesky_solve(grad, input2, upper)
@@ -237,7 +197,7 @@ def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
     return of_right, -matmul(input2, common) if upper else -matmul(common, input2)
 
 
-@op("aten::cholesky_inverse", variants="method, function")
+@op("aten::cholesky_inverse", variants="method, function", out=Out(explicit=True, cast="safe"))
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
     ...
@@ -271,19 +231,6 @@ def invert_in_place(upper: bool, out: Array, info: Array) -> None:
     half = numpy.triu(matrices) if upper else numpy.tril(matrices)
     other = numpy.triu(matrices, 1) if upper else numpy.tril(matrices, -1)
     matrices[...] = half + other.conj().swapaxes(1, 2)
-
-
-@cholesky_inverse.out_variant(variants="function")
-def cholesky_inverse_out(
-    self: Tensor, upper: bool = False, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``cholesky_inverse`` into a given tensor."""
-    ...
-
-
-@cholesky_inverse_out.kernel("CPU", "Meta")
-def cholesky_inverse_out_kernel(self, upper, out):
-    return store("aten::cholesky_inverse.out", out, cholesky_inverse_kernel(self, upper), column_wise=True)
 
 
 @cholesky_inverse.derivative("self")

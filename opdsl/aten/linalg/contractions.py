@@ -9,13 +9,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opdsl.aten._shared.checks import write_cast
 from opdsl.aten.linalg.matrix_products import bmm, mm
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, write_out
+from opdsl.kernels import check
 from opdsl.runtime import Tensor, wrap_dimension
-from opdsl.schema import Alias
 
 _ELLIPSIS = "..."
 
@@ -289,7 +287,7 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
 # ----------------------------------------------------------------------------------------------------------- tensordot
 
 
-@op("aten::tensordot")
+@op("aten::tensordot", out=Out(explicit=True))
 def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int]) -> Tensor:
     """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay."""
     check(len(dims_self) == len(dims_other), "both dimension lists should have same length")
@@ -319,24 +317,10 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
     return mm(first, other.permute([*theirs, *others]).reshape((inner, columns))).reshape(shape)
 
 
-@tensordot.out_variant()
-def tensordot_out(
-    self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int], *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``tensordot`` into a given tensor of the same dtype."""
-    found = tensordot(self, other, dims_self, dims_other)
-    if out.dtype is not found.dtype:
-        raise DTypeError(
-            f"Expected the output tensor to have dtype {found.dtype.scalar_type}, but got an output tensor with dtype "
-            f"{out.dtype.scalar_type}"
-        )
-    return write_out("aten::tensordot.out", out, found)
-
-
 # ---------------------------------------------------------------------------------------------------------------- kron
 
 
-@op("aten::kron", variants="function, method")
+@op("aten::kron", variants="function, method", out=Out(explicit=True, cast="safe"))
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
     ndim = max(self.ndim, other.ndim)
@@ -345,9 +329,3 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
     inner = [size for pair in zip((1,) * ndim, theirs, strict=True) for size in pair]
     product = self.reshape(outer) * other.reshape(inner)
     return product.reshape([one * two for one, two in zip(ours, theirs, strict=True)])
-
-
-@kron.out_variant()
-def kron_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``kron`` into a given tensor."""
-    return write_cast("aten::kron.out", out, kron(self, other))

@@ -10,10 +10,9 @@ import numpy
 
 from opdsl.declare import op
 from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
-from opdsl.kernels import check, resize, resize_output, step, write_out
+from opdsl.kernels import check, step
 from opdsl.kernels.iteration.broadcasting import broadcast
-from opdsl.kernels.primitives.copying import write_outs
-from opdsl.runtime import Category, Tensor, can_cast, complex64, complex128, contiguous_strides, float32, float64
+from opdsl.runtime import Category, Tensor, complex64, complex128, contiguous_strides, float32, float64
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -151,38 +150,6 @@ def in_columns(array: Array) -> Array:
 def epsilon(tensor: Tensor) -> float:
     """The distance from 1 to the next number of a tensor's real dtype."""
     return float(numpy.finfo(numpy.float32 if tensor.dtype in (float32, complex64) else numpy.float64).eps)
-
-
-def store(name: str, out: Tensor, value: Tensor, *, column_wise: bool = False) -> Tensor:
-    """Store a result in a given tensor, which may have a dtype that holds more (``checkLinalgCompatibleDtype``).
-
-    Args:
-        name: of the operator.
-        out: the tensor.
-        value: the result.
-        column_wise: whether an empty tensor becomes one whose matrices lie column by column.
-
-    Raises:
-        DTypeError, DeviceError, OverlapError: the tensor does not fit.
-    """
-    if not can_cast(value.dtype, out.dtype):
-        raise DTypeError(
-            f"{name}: Expected result to be safely castable from {value.dtype.scalar_type} dtype, but got result with "
-            f"dtype {out.dtype.scalar_type}"
-        )
-    if column_wise and not out.numel() and out.dtype is value.dtype:
-        resize(out, tuple(value.shape), by_column(value.shape))
-    resize_output(out, value.shape)
-    return write_out(name, out, value.to(out.dtype))
-
-
-def write_each(name: str, outs: Sequence[Tensor], values: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Store several results in given tensors.
-
-    Raises:
-        DTypeError, DeviceError, OverlapError: an output does not fit.
-    """
-    return write_outs(name, outs, values)
 
 
 # ------------------------------------------------------------------------------------------------------------ failures

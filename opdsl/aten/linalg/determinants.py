@@ -7,16 +7,15 @@ from typing import NamedTuple
 
 import numpy
 
-from opdsl.aten.linalg.decompositions import Array, by_column, epsilon, require_numbers, require_square, write_each
+from opdsl.aten.linalg.decompositions import Array, by_column, epsilon, require_numbers, require_square
 from opdsl.aten.linalg.linear_equations import solved_adjoint
 from opdsl.aten.linalg.lu_factors import factor_by_rows, set_pivots
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.complex_views import imag
 from opdsl.declare import Out, op
 from opdsl.dispatch import is_grad_enabled
-from opdsl.kernels import step, write_out
+from opdsl.kernels import step
 from opdsl.runtime import Tensor, contiguous_strides
-from opdsl.schema import Alias
 
 
 class Determinant(NamedTuple):
@@ -41,13 +40,6 @@ class Logarithm(NamedTuple):
 
     sign: Tensor
     logabsdet: Tensor
-
-
-class WrittenLogarithm(NamedTuple):
-    """``Logarithm`` in given tensors."""
-
-    sign: Tensor[Alias("a", write=True)]
-    logabsdet: Tensor[Alias("b", write=True)]
 
 
 def diagonals(LU: Array, pivots: Array) -> tuple[Array, Array]:
@@ -102,16 +94,10 @@ def _linalg_det_derivative(grad, A, result, LU, pivots):
     return solved_adjoint(A, LU, pivots, spread)
 
 
-@op("aten::linalg_det", variants="function", python_module="linalg")
+@op("aten::linalg_det", variants="function", python_module="linalg", out=Out(explicit=True))
 def linalg_det(A: Tensor) -> Tensor:
     """The determinants of matrices, (..., n, n)."""
     return _linalg_det(A)[0]
-
-
-@linalg_det.out_variant(python_module="linalg")
-def linalg_det_out(A: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``linalg.det`` into a given tensor."""
-    return write_out("aten::linalg_det.out", out, linalg_det(A))
 
 
 @op("aten::det", variants="function, method")
@@ -166,33 +152,17 @@ def _linalg_slogdet_derivative(grads, A, sign, LU, pivots):
     return solved_adjoint(A, LU, pivots, slope.unsqueeze(-1).expand(pivots.shape).diag_embed())
 
 
-@op("aten::linalg_slogdet", python_module="linalg")
+@op("aten::linalg_slogdet", python_module="linalg", out=Out(args=("sign", "logabsdet"), explicit=True))
 def linalg_slogdet(A: Tensor) -> Logarithm:
     """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
     found = _linalg_slogdet(A)
     return Logarithm(found[0], found[1])
 
 
-@linalg_slogdet.out_variant(python_module="linalg")
-def linalg_slogdet_out(
-    A: Tensor, *, sign: Tensor[Alias("a", write=True)], logabsdet: Tensor[Alias("b", write=True)]
-) -> WrittenLogarithm:
-    """``linalg.slogdet`` into given tensors."""
-    return WrittenLogarithm(*write_each("aten::linalg_slogdet.out", (sign, logabsdet), linalg_slogdet(A)))
-
-
-@op("aten::slogdet", variants="function, method")
+@op("aten::slogdet", variants="function, method", out=Out(args=("sign", "logabsdet"), explicit=True))
 def slogdet(self: Tensor) -> Logarithm:
     """Another name of ``linalg.slogdet``."""
     return linalg_slogdet(self)
-
-
-@slogdet.out_variant(variants="function")
-def slogdet_out(
-    self: Tensor, *, sign: Tensor[Alias("a", write=True)], logabsdet: Tensor[Alias("b", write=True)]
-) -> WrittenLogarithm:
-    """``slogdet`` into given tensors."""
-    return WrittenLogarithm(*write_each("aten::slogdet.out", (sign, logabsdet), linalg_slogdet(self)))
 
 
 @op("aten::logdet", variants="function, method")

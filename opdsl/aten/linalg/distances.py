@@ -125,7 +125,7 @@ def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -
     ...
 
 
-@_cdist_forward.kernel("CPU", "CUDA", "Meta")
+@_cdist_forward.kernel
 def cdist_forward_kernel(x1, x2, p, compute_mode):
     require_pairs("cdist", x1, x2)
     check(p >= 0, "cdist only supports non-negative p values")
@@ -144,11 +144,6 @@ def cdist_forward_kernel(x1, x2, p, compute_mode):
     return in_parts(first, second, lambda difference, _: linalg_vector_norm(difference, p, [-1])).view(shape)
 
 
-@_cdist_forward.derivative("x1")
-def cdist_forward_derivative(grad, x1, x2, result, p):
-    return _cdist_backward(grad.contiguous(), x1, x2, p, result)
-
-
 @_cdist_forward.derivative("x2")
 def cdist_forward_x2_derivative(grad, x1, x2, result, p):
     return _cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result.transpose(-2, -1).contiguous())
@@ -160,7 +155,7 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
     ...
 
 
-@_cdist_backward.kernel("CPU", "CUDA", "Meta")
+@_cdist_backward.kernel
 def cdist_backward_kernel(grad, x1, x2, p, cdist):
     require_pairs("_cdist_backward", x1, x2)
     batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
@@ -180,6 +175,9 @@ def cdist_backward_kernel(grad, x1, x2, p, cdist):
 
     found = in_parts(first, second, gradients).view(shape)
     return found if found.shape == x1.shape else found.sum_to_size(x1.shape)
+
+
+_cdist_forward.derivative(x1=lambda grad, x1, x2, result, p: _cdist_backward(grad.contiguous(), x1, x2, p, result))
 
 
 @op("aten::cdist")
@@ -234,7 +232,7 @@ def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
     ...
 
 
-@_pdist_forward.kernel("CPU", "CUDA", "Meta")
+@_pdist_forward.kernel
 def pdist_forward_kernel(self, p):
     require_floats("pdist", self)
     rows, length = self.size(0), self.size(1)
@@ -305,18 +303,13 @@ def add_distances(one: float, others: Array, p: float, found: Array) -> None:
             found[pair] += abs(one - others[pair]) ** p
 
 
-@_pdist_forward.derivative("self")
-def pdist_forward_derivative(grad, self, p, result):
-    return _pdist_backward(grad, self, p, result)
-
-
 @op("aten::_pdist_backward", autogen="_pdist_backward.out")
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """The gradient of the rows of ``pdist``."""
     ...
 
 
-@_pdist_backward.kernel("CPU", "CUDA", "Meta")
+@_pdist_backward.kernel
 def pdist_backward_kernel(grad, self, p, pdist):
     require_floats("_pdist_backward", self)
     made = self.new_zeros(self.shape)
@@ -327,3 +320,6 @@ def pdist_backward_kernel(grad, self, p, pdist):
     slopes = slope_of(one - other, grad, pdist, p)
     places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     return made.index_add(0, places[0], slopes).index_add(0, places[1], -slopes)
+
+
+_pdist_forward.derivative(self=lambda grad, self, p, result: _pdist_backward(grad, self, p, result))

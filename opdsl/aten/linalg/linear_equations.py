@@ -15,17 +15,14 @@ from opdsl.aten.linalg.decompositions import (
     require_same_dtype,
     require_solvable,
     require_square,
-    store,
     with_batch,
-    write_each,
 )
 from opdsl.aten.linalg.lu_factors import factor_by_rows, linalg_lu_solve, set_info, set_pivots, solve_by_factors
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.declare import Out, op
 from opdsl.dispatch import is_grad_enabled
-from opdsl.kernels import check, copy_, fill_, write_out
+from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Tensor, int32, wrap_dimension
-from opdsl.schema import Alias
 
 # ------------------------------------------------------------------------------------------------------------- solving
 
@@ -44,13 +41,6 @@ class CheckedSolution(NamedTuple):
 
     result: Tensor
     info: Tensor
-
-
-class WrittenSolution(NamedTuple):
-    """``CheckedSolution`` in given tensors."""
-
-    result: Tensor[Alias("a", write=True)]
-    info: Tensor[Alias("b", write=True)]
 
 
 @op("aten::_linalg_solve_ex", out=Out("_linalg_solve_ex.result", args=("result", "LU", "pivots", "info")))
@@ -118,29 +108,14 @@ def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mas
     return of_matrix, of_right.squeeze(-1) if vectors else of_right
 
 
-@op("aten::linalg_solve_ex", python_module="linalg")
+@op("aten::linalg_solve_ex", python_module="linalg", out=Out(args=("result", "info"), explicit=True))
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> CheckedSolution:
     """``linalg.solve``, which says of each matrix whether it is singular."""
     found = _linalg_solve_ex(A, B, left=left, check_errors=check_errors)
     return CheckedSolution(found[0], found[3])
 
 
-@linalg_solve_ex.out_variant(python_module="linalg")
-def linalg_solve_ex_out(
-    A: Tensor,
-    B: Tensor,
-    *,
-    left: bool = True,
-    check_errors: bool = False,
-    result: Tensor[Alias("a", write=True)],
-    info: Tensor[Alias("b", write=True)],
-) -> WrittenSolution:
-    """``linalg.solve_ex`` into given tensors."""
-    found = linalg_solve_ex(A, B, left=left, check_errors=check_errors)
-    return WrittenSolution(*write_each("aten::linalg_solve_ex.out", (result, info), found))
-
-
-@op("aten::linalg_solve", python_module="linalg")
+@op("aten::linalg_solve", python_module="linalg", out=Out(explicit=True))
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution of ``A X = B``, or ``X A = B``, see ``linalg.solve_ex``.
 
@@ -150,14 +125,6 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     found = _linalg_solve_ex(A, B, left=left)
     _linalg_check_errors(found[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
     return found[0]
-
-
-@linalg_solve.out_variant(python_module="linalg")
-def linalg_solve_out(
-    A: Tensor, B: Tensor, *, left: bool = True, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg.solve`` into a given tensor."""
-    return write_out("aten::linalg_solve.out", out, linalg_solve(A, B, left=left))
 
 
 # ------------------------------------------------------------------------------------------------------------ inverses
@@ -210,7 +177,7 @@ def linalg_inv_ex_derivative(grad, inverse):
     return -matmul(turned, matmul(grad, turned))
 
 
-@op("aten::linalg_inv", python_module="linalg")
+@op("aten::linalg_inv", python_module="linalg", out=Out(explicit=True))
 def linalg_inv(A: Tensor) -> Tensor:
     """The inverses of matrices.
 
@@ -222,28 +189,16 @@ def linalg_inv(A: Tensor) -> Tensor:
     return inverse
 
 
-@linalg_inv.out_variant(python_module="linalg")
-def linalg_inv_out(A: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``linalg.inv`` into a given tensor."""
-    return write_out("aten::linalg_inv.out", out, linalg_inv(A))
-
-
-@op("aten::inverse", variants="function, method")
+@op("aten::inverse", variants="function, method", out=Out(explicit=True))
 def inverse(self: Tensor) -> Tensor:
     """Another name of ``linalg.inv``."""
     return linalg_inv(self)
 
 
-@inverse.out_variant()
-def inverse_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``inverse`` into a given tensor."""
-    return write_out("aten::inverse.out", out, linalg_inv(self))
-
-
 # ---------------------------------------------------------------------------------------- tensors in place of matrices
 
 
-@op("aten::linalg_tensorinv", variants="function", python_module="linalg")
+@op("aten::linalg_tensorinv", variants="function", python_module="linalg", out=Out(explicit=True, cast="safe"))
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
     check(ind > 0, "Expected a strictly positive integer for 'ind'")
@@ -256,15 +211,7 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     return linalg_inv(self.reshape((math.prod(last), math.prod(first)))).reshape((*last, *first))
 
 
-@linalg_tensorinv.out_variant(variants="function", python_module="linalg")
-def linalg_tensorinv_out(
-    self: Tensor, ind: int = 2, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg.tensorinv`` into a given tensor."""
-    return store("aten::linalg_tensorinv.out", out, linalg_tensorinv(self, ind))
-
-
-@op("aten::linalg_tensorsolve", variants="function", python_module="linalg")
+@op("aten::linalg_tensorsolve", variants="function", python_module="linalg", out=Out(explicit=True, cast="safe"))
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = None) -> Tensor:
     """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
 
@@ -288,11 +235,3 @@ def to_end(self: Tensor, dims: Sequence[int]) -> Tensor:
     """A tensor with some dimensions moved behind the others."""
     last = [wrap_dimension(each, self.ndim) for each in dims]
     return self.permute((*(each for each in range(self.ndim) if each not in last), *last))
-
-
-@linalg_tensorsolve.out_variant(variants="function", python_module="linalg")
-def linalg_tensorsolve_out(
-    self: Tensor, other: Tensor, dims: list[int] | None = None, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg.tensorsolve`` into a given tensor."""
-    return store("aten::linalg_tensorsolve.out", out, linalg_tensorsolve(self, other, dims))

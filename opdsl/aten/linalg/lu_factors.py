@@ -19,16 +19,14 @@ from opdsl.aten.linalg.decompositions import (
     require_square,
     stack,
     with_batch,
-    write_each,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, PositionError
-from opdsl.kernels import check, copy_, fill_, step, write_out
+from opdsl.kernels import check, copy_, fill_, step
 from opdsl.runtime import Tensor, contiguous_strides, int32
-from opdsl.schema import Alias
 
 
 class Factors(NamedTuple):
@@ -36,13 +34,6 @@ class Factors(NamedTuple):
 
     LU: Tensor
     pivots: Tensor
-
-
-class WrittenFactors(NamedTuple):
-    """``Factors`` in given tensors."""
-
-    LU: Tensor[Alias("a", write=True)]
-    pivots: Tensor[Alias("b", write=True)]
 
 
 class CheckedFactors(NamedTuple):
@@ -186,7 +177,9 @@ def lu_gradient(of_lower: Tensor, of_upper: Tensor, P: Tensor, L: Tensor, U: Ten
     return matmul(P, found)
 
 
-@op("aten::linalg_lu_factor", variants="function", python_module="linalg")
+@op(
+    "aten::linalg_lu_factor", variants="function", python_module="linalg", out=Out(args=("LU", "pivots"), explicit=True)
+)
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
     """The factors of matrices in one matrix, and the rows that were exchanged.
 
@@ -196,18 +189,6 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
     factors, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
     _linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.ndim == 2)
     return Factors(factors, pivots)
-
-
-@linalg_lu_factor.out_variant(variants="function", python_module="linalg")
-def linalg_lu_factor_out(
-    A: Tensor,
-    *,
-    pivot: bool = True,
-    LU: Tensor[Alias("a", write=True)],
-    pivots: Tensor[Alias("b", write=True)],
-) -> WrittenFactors:
-    """``linalg.lu_factor`` into given tensors."""
-    return WrittenFactors(*write_each("aten::linalg_lu_factor.out", (LU, pivots), linalg_lu_factor(A, pivot=pivot)))
 
 
 @op("aten::_lu_with_info", variants="function")
@@ -412,23 +393,15 @@ def linalg_lu_solve_derivative(grad, LU, pivots, result, left, adjoint):
     return inner.tril(-1) + of_upper.triu()
 
 
-@linalg_lu_solve.derivative("B")
-def linalg_lu_solve_right_derivative(grad, LU, pivots, left, adjoint):
-    return linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
+linalg_lu_solve.derivative(
+    B=lambda grad, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint),
+)
 
 
 linalg_lu_solve.non_differentiable("pivots")
 
 
-@op("aten::lu_solve", variants="method, function")
+@op("aten::lu_solve", variants="method, function", out=Out(explicit=True))
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """An older name of ``linalg.lu_solve``."""
     return linalg_lu_solve(LU_data, LU_pivots, self)
-
-
-@lu_solve.out_variant()
-def lu_solve_out(
-    self: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``lu_solve`` into a given tensor."""
-    return write_out("aten::lu_solve.out", out, lu_solve(self, LU_data, LU_pivots))

@@ -96,7 +96,7 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     ...
 
 
-@linalg_matrix_exp.kernel("CPU", "CUDA", "Meta")
+@linalg_matrix_exp.kernel
 def linalg_matrix_exp_kernel(self):
     require_numbers("linalg.matrix_exp", self)
     require_square("linalg.matrix_exp", self)
@@ -127,9 +127,7 @@ def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:
     return linalg_matrix_exp(cat([upper, lower], -2)).narrow(-2, 0, size).narrow(-1, size, size)
 
 
-@linalg_matrix_exp.derivative("self")
-def linalg_matrix_exp_derivative(grad, self):
-    return of_direction(self.adjoint(), grad)
+linalg_matrix_exp.derivative(self=lambda grad, self: of_direction(self.adjoint(), grad))
 
 
 @op("aten::matrix_exp", variants="function, method")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from opdsl.declare import op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check, multiply, write_out
+from opdsl.kernels import check, multiply
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Tensor, bool_
-from opdsl.schema import Alias
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
@@ -53,7 +52,7 @@ def mm_meta(ctx, self, mat2):
     ctx.set_output(0, (rows, columns), like=self)
 
 
-@mm.out_kernel("CPU", "CUDA", compiled=False)
+@mm.out_kernel
 def mm_kernel(self, mat2, out):
     multiply(self, mat2, out)
 
@@ -98,7 +97,7 @@ def bmm_meta(ctx, self, mat2):
     ctx.set_output(0, (batch, rows, columns), like=self)
 
 
-@bmm.out_kernel("CPU", "CUDA", compiled=False)
+@bmm.out_kernel
 def bmm_kernel(self, mat2, out):
     multiply(self, mat2, out)
 
@@ -121,7 +120,7 @@ def bmm_mat2_derivative(grad, self):
 # ------------------------------------------------------------------------------------------------------------- matmul
 
 
-@op("aten::matmul", variants="function, method")
+@op("aten::matmul", variants="function, method", out=Out(explicit=True))
 @traceable
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
@@ -147,9 +146,3 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
     count = math.prod(batch)
     flat = [each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)]
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
-
-
-@matmul.out_variant()
-def matmul_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``matmul`` into a given tensor."""
-    return write_out("aten::matmul.out", out, matmul(self, other))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten.linalg.matrix_products import is_turned
-from opdsl.declare import Inplace, op, traceable
+from opdsl.declare import Inplace, Out, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.iteration.dtypes import precision_of
@@ -77,7 +77,7 @@ def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
     ctx.set_output(0, (rows, columns), like=self)
 
 
-@addmm.out_kernel("CPU", "CUDA", compiled=False)
+@addmm.out_kernel
 def addmm_kernel(self, mat1, mat2, beta, alpha, out):
     add_product(self, mat1, mat2, beta, alpha, out)
 
@@ -149,28 +149,22 @@ def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
 baddbmm.sharding("bij,biK,bKj->bij")
 
 
-@baddbmm.out_kernel("CPU", "CUDA", compiled=False)
+@baddbmm.out_kernel
 def baddbmm_kernel(self, batch1, batch2, beta, alpha, out):
     add_product(self, batch1, batch2, beta, alpha, out)
 
 
 baddbmm.derivative("self")(addmm_derivative)
-
-
-@baddbmm.derivative("batch1")
-def baddbmm_batch1_derivative(grad, batch2, alpha):
-    return scaled(grad.bmm(batch2.adjoint()), alpha)
-
-
-@baddbmm.derivative("batch2")
-def baddbmm_batch2_derivative(grad, batch1, alpha):
-    return scaled(batch1.adjoint().bmm(grad), alpha)
+baddbmm.derivative(
+    batch1=lambda grad, batch2, alpha: scaled(grad.bmm(batch2.adjoint()), alpha),
+    batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad), alpha),
+)
 
 
 # -------------------------------------------------------------------------------------------------------------- addbmm
 
 
-@op("aten::addbmm", variants="function, method")
+@op("aten::addbmm", variants="function, method", out=Out(explicit=True))
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
     ...
@@ -183,7 +177,7 @@ def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
     return batch1.transpose(0, 1).reshape((rows, inner)), batch2.reshape((inner, columns))
 
 
-@addbmm.kernel("CPU", "CUDA", "Meta")
+@addbmm.kernel
 @traceable
 def addbmm_kernel(self, batch1, batch2, beta, alpha):
     return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
@@ -197,9 +191,9 @@ def addbmm_batch1_derivative(grad, batch1, batch2, alpha):
     return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
 
 
-@addbmm.derivative("batch2")
-def addbmm_batch2_derivative(grad, batch1, alpha):
-    return scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
+addbmm.derivative(
+    batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha),
+)
 
 
 def become_sum(out: Tensor, value: Tensor) -> Tensor:
@@ -225,7 +219,7 @@ def addbmm_(
     ...
 
 
-@addbmm_.kernel("CPU", "CUDA", "Meta")
+@addbmm_.kernel
 def addbmm_inplace_kernel(self, batch1, batch2, beta, alpha):
     return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
@@ -238,28 +232,9 @@ def addbmm_batch1_inplace_derivative(grad, batch1, batch2, alpha):
     return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
 
 
-@addbmm_.derivative("batch2")
-def addbmm_batch2_inplace_derivative(grad, batch1, alpha):
-    return scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
-
-
-@addbmm.out_variant()
-def addbmm_out(
-    self: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Scalar = 1,
-    alpha: Scalar = 1,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """``addbmm`` into a given tensor."""
-    ...
-
-
-@addbmm_out.kernel("CPU", "CUDA", "Meta")
-def addbmm_out_kernel(self, batch1, batch2, beta, alpha, out):
-    return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
+addbmm_.derivative(
+    batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha),
+)
 
 
 # --------------------------------------------------------------------------------------------------------------- addmv
@@ -291,28 +266,22 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
 addmv.sharding("i,iK,K->i")
 
 
-@addmv.out_kernel("CPU", "CUDA", compiled=False)
+@addmv.out_kernel
 def addmv_kernel(self, mat, vec, beta, alpha, out):
     add_product(self, mat, vec, beta, alpha, out)
 
 
 addmv.derivative("self")(addmm_derivative)
-
-
-@addmv.derivative("mat")
-def addmv_mat_derivative(grad, vec, alpha):
-    return scaled(grad.unsqueeze(1) * vec.conj(), alpha)
-
-
-@addmv.derivative("vec")
-def addmv_vec_derivative(grad, mat, alpha):
-    return scaled(mat.adjoint().mv(grad), alpha)
+addmv.derivative(
+    mat=lambda grad, vec, alpha: scaled(grad.unsqueeze(1) * vec.conj(), alpha),
+    vec=lambda grad, mat, alpha: scaled(mat.adjoint().mv(grad), alpha),
+)
 
 
 # ------------------------------------------------------------------------------------------------------------------ mv
 
 
-@op("aten::mv", variants="function, method")
+@op("aten::mv", variants="function, method", out=Out(explicit=True))
 def mv(self: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     ...
@@ -340,23 +309,4 @@ def mv_kernel(self, vec):
     return addmv(vec.new_empty((self.shape[0],)), self, vec, beta=0)
 
 
-@mv.derivative("self")
-def mv_derivative(grad, vec):
-    return grad.unsqueeze(1) * vec.conj()
-
-
-@mv.derivative("vec")
-def mv_vec_derivative(grad, self):
-    return self.adjoint().mv(grad)
-
-
-@mv.out_variant()
-def mv_out(self: Tensor, vec: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``mv`` into a given tensor."""
-    ...
-
-
-@mv_out.kernel("CompositeExplicitAutograd")
-def mv_out_kernel(self, vec, out):
-    check_vector_product(self, vec)
-    return addmv.variants["out"](vec.new_empty((self.shape[0],)), self, vec, beta=0, out=out)
+mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))

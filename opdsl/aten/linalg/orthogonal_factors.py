@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy
 
 from opdsl.aten.create.triangles import keep, upper_scalar_function
-from opdsl.aten.linalg.decompositions import Array, by_column, require_matrix, require_numbers, stack, write_each
+from opdsl.aten.linalg.decompositions import Array, by_column, require_matrix, require_numbers, stack
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
 from opdsl.kernels import check, copy_, step
 from opdsl.runtime import Tensor
-from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled
 
 MODES = ("reduced", "complete", "r")
@@ -25,13 +24,6 @@ class Orthogonal(NamedTuple):
 
     Q: Tensor
     R: Tensor
-
-
-class WrittenOrthogonal(NamedTuple):
-    """``Orthogonal`` in given tensors."""
-
-    Q: Tensor[Alias("a", write=True)]
-    R: Tensor[Alias("b", write=True)]
 
 
 @op("aten::linalg_qr", variants="function", python_module="linalg", out=Out(args=("Q", "R")))
@@ -119,15 +111,7 @@ def linalg_qr_derivative(grads, Q, R, mode):
     return cat([first, rest], -1) + matmul(Q, of_r)
 
 
-@op("aten::qr", variants="method, function")
+@op("aten::qr", variants="method, function", out=Out("qr.Q", args=("Q", "R"), explicit=True))
 def qr(self: Tensor, some: bool = True) -> Orthogonal:
     """An older name of ``linalg.qr``."""
     return Orthogonal(*linalg_qr(self, "reduced" if some else "complete"))
-
-
-@qr.out_variant("qr.Q")
-def qr_out(
-    self: Tensor, some: bool = True, *, Q: Tensor[Alias("a", write=True)], R: Tensor[Alias("b", write=True)]
-) -> WrittenOrthogonal:
-    """``qr`` into given tensors."""
-    return WrittenOrthogonal(*write_each("aten::qr.Q", (Q, R), qr(self, some)))

@@ -14,14 +14,12 @@ from opdsl.aten.linalg.decompositions import (
     require_numbers,
     require_square,
     stack,
-    write_each,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step, write_out
+from opdsl.kernels import check, copy_, step
 from opdsl.runtime import Tensor, contiguous_strides, int32
-from opdsl.schema import Alias
 
 
 def quotient(over: Tensor, values: Tensor) -> Tensor:
@@ -46,13 +44,6 @@ class Spectrum(NamedTuple):
 
     eigenvalues: Tensor
     eigenvectors: Tensor
-
-
-class WrittenSpectrum(NamedTuple):
-    """``Spectrum`` in given tensors."""
-
-    eigenvalues: Tensor[Alias("a", write=True)]
-    eigenvectors: Tensor[Alias("b", write=True)]
 
 
 @op("aten::_linalg_eigh", out=Out("_linalg_eigh.eigenvalues", args=("eigenvalues", "eigenvectors")))
@@ -108,36 +99,20 @@ def _linalg_eigh_derivative(grads, eigenvalues, eigenvectors, compute_v):
     return matmul(eigenvectors, matmul(inner, turned))
 
 
-@op("aten::linalg_eigh", python_module="linalg")
+@op(
+    "aten::linalg_eigh",
+    python_module="linalg",
+    out=Out("linalg_eigh.eigvals", args=("eigvals", "eigvecs"), explicit=True),
+)
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Spectrum:
     """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
     return Spectrum(*_linalg_eigh(self, UPLO, True))
 
 
-@linalg_eigh.out_variant("linalg_eigh.eigvals", python_module="linalg")
-def linalg_eigh_out(
-    self: Tensor,
-    UPLO: str = "L",
-    *,
-    eigvals: Tensor[Alias("a", write=True)],
-    eigvecs: Tensor[Alias("b", write=True)],
-) -> WrittenSpectrum:
-    """``linalg.eigh`` into given tensors."""
-    return WrittenSpectrum(*write_each("aten::linalg_eigh.eigvals", (eigvals, eigvecs), linalg_eigh(self, UPLO)))
-
-
-@op("aten::linalg_eigvalsh", python_module="linalg")
+@op("aten::linalg_eigvalsh", python_module="linalg", out=Out(explicit=True))
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, the smallest first."""
     return _linalg_eigh(self, UPLO, self.requires_grad)[0]
-
-
-@linalg_eigvalsh.out_variant(python_module="linalg")
-def linalg_eigvalsh_out(
-    self: Tensor, UPLO: str = "L", *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg.eigvalsh`` into a given tensor."""
-    return write_out("aten::linalg_eigvalsh.out", out, _linalg_eigh(self, UPLO, False)[0])
 
 
 # ----------------------------------------------------------------------------------------------------------------- svd
@@ -149,14 +124,6 @@ class Singular(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
-
-
-class WrittenSingular(NamedTuple):
-    """``Singular`` in given tensors."""
-
-    U: Tensor[Alias("a", write=True)]
-    S: Tensor[Alias("b", write=True)]
-    Vh: Tensor[Alias("c", write=True)]
 
 
 @op("aten::_linalg_svd", variants="function", out=Out("_linalg_svd.U", args=("U", "S", "Vh")))
@@ -251,36 +218,18 @@ def _linalg_svd_derivative(grads, U, S, Vh, full_matrices, compute_uv):
     return matmul(U, matmul(inner, Vh))
 
 
-@op("aten::linalg_svd", variants="function", python_module="linalg")
+@op(
+    "aten::linalg_svd",
+    variants="function",
+    python_module="linalg",
+    out=Out("linalg_svd.U", args=("U", "S", "Vh"), explicit=True),
+)
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Singular:
     """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
     return Singular(*_linalg_svd(A, full_matrices, True, driver=driver))
 
 
-@linalg_svd.out_variant("linalg_svd.U", variants="function", python_module="linalg")
-def linalg_svd_out(
-    A: Tensor,
-    full_matrices: bool = True,
-    *,
-    driver: str | None = None,
-    U: Tensor[Alias("a", write=True)],
-    S: Tensor[Alias("b", write=True)],
-    Vh: Tensor[Alias("c", write=True)],
-) -> WrittenSingular:
-    """``linalg.svd`` into given tensors."""
-    found = linalg_svd(A, full_matrices, driver=driver)
-    return WrittenSingular(*write_each("aten::linalg_svd.U", (U, S, Vh), found))
-
-
-@op("aten::linalg_svdvals", variants="function", python_module="linalg")
+@op("aten::linalg_svdvals", variants="function", python_module="linalg", out=Out(explicit=True))
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices, the largest first."""
     return _linalg_svd(A, False, A.requires_grad, driver=driver)[1]
-
-
-@linalg_svdvals.out_variant(variants="function", python_module="linalg")
-def linalg_svdvals_out(
-    A: Tensor, *, driver: str | None = None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg.svdvals`` into a given tensor."""
-    return write_out("aten::linalg_svdvals.out", out, _linalg_svd(A, False, False, driver=driver)[1])

@@ -10,9 +10,9 @@ from opdsl.aten.linalg.matrix_products import bmm, matmul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.norms import linalg_vector_norm, norm_all, norm_gradient
 from opdsl.aten.shape.complex_views import real as real_parts
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, copy_, write_out
+from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import (
     Category,
@@ -26,7 +26,6 @@ from opdsl.runtime import (
     float64,
     wrap_dimension,
 )
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
 # ------------------------------------------------------------------------------------------------------ cross products
@@ -54,7 +53,7 @@ def linalg_cross_meta(ctx, self, other, dim):
     ctx.set_output(0, broadcast_all((self.shape, other.shape)), like=self)
 
 
-@linalg_cross.out_kernel("CPU", "CUDA", compiled=False)
+@linalg_cross.out_kernel
 def linalg_cross_kernel(self, other, dim, out):
     dimension = wrap_dimension(dim, out.ndim)
     ours, theirs = (each.expand(out.shape).unbind(dimension) for each in (self, other))
@@ -63,29 +62,16 @@ def linalg_cross_kernel(self, other, dim, out):
         copy_(out.select(dimension, at), ours[one] * theirs[two] - ours[two] * theirs[one])
 
 
-@linalg_cross.derivative("self")
-def linalg_cross_derivative(grad, self, other, dim):
-    return linalg_cross(other.conj().expand(grad.shape), grad, dim=dim)
+linalg_cross.derivative(
+    self=lambda grad, self, other, dim: linalg_cross(other.conj().expand(grad.shape), grad, dim=dim),
+    other=lambda grad, self, other, dim: linalg_cross(grad, self.conj().expand(grad.shape), dim=dim),
+)
 
 
-@linalg_cross.derivative("other")
-def linalg_cross_other_derivative(grad, self, other, dim):
-    return linalg_cross(grad, self.conj().expand(grad.shape), dim=dim)
-
-
-@op("aten::cross", variants="method, function")
-def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+@op("aten::cross", variants="method, function", out=Out(explicit=True))
+def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
-    return linalg_cross(self, other, dim=first_of_three(self, other) if dim is None else dim)
-
-
-@cross.out_variant()
-def cross_out(
-    self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``cross`` into a given tensor."""
-    dimension = first_of_three(self, other) if dim is None else dim
-    return linalg_cross.variants["out"](self, other, dim=dimension, out=out)
+    return linalg_cross(self, other, dim=first_of_three(self, other) if dim is None else dim, out=out)
 
 
 def first_of_three(self: Tensor, other: Tensor) -> int:
@@ -100,20 +86,12 @@ def first_of_three(self: Tensor, other: Tensor) -> int:
     return found
 
 
-@op("aten::linalg_vecdot", python_module="linalg")
+@op("aten::linalg_vecdot", python_module="linalg", out=Out(explicit=True))
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The scalar products of vectors along a dimension, the first ones conjugated."""
     require_numbers(x)
     require_same(x, y)
     return (x.conj() * y).sum([dim])
-
-
-@linalg_vecdot.out_variant(python_module="linalg")
-def linalg_vecdot_out(
-    x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linalg_vecdot`` into a given tensor."""
-    return write_out("aten::linalg_vecdot.out", out, linalg_vecdot(x, y, dim=dim))
 
 
 def require_numbers(x: Tensor) -> None:
@@ -190,14 +168,10 @@ def dist_kernel(self, other, p):
     return norm_all(self - other, p)
 
 
-@dist.derivative("self")
-def dist_derivative(grad, self, other, result, p):
-    return norm_gradient(grad, self - other, result, p, (), False)
-
-
-@dist.derivative("other")
-def dist_other_derivative(grad, self, other, result, p):
-    return -norm_gradient(grad, self - other, result, p, (), False)
+dist.derivative(
+    self=lambda grad, self, other, result, p: norm_gradient(grad, self - other, result, p, (), False),
+    other=lambda grad, self, other, result, p: -norm_gradient(grad, self - other, result, p, (), False),
+)
 
 
 # -------------------------------------------------------------------------------------------------------------- renorm
@@ -233,7 +207,7 @@ def renorm_meta(ctx, self, p, dim, maxnorm):
     ctx.set_output(0, self.shape, like=self)
 
 
-@renorm.out_kernel("CPU", "CUDA", compiled=False)
+@renorm.out_kernel
 def renorm_kernel(self, p, dim, maxnorm, out):
     norms = norms_of(self, real(p), dim, _ACCUMULATED.get(self.dtype))
     factors = where(norms > maxnorm, maxnorm / (norms + _EPSILON), 1.0)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.matrix_sums import addmm
 from opdsl.aten.pointwise.arithmetic import mul
-from opdsl.declare import op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_, resize_output, write_out
+from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
-from opdsl.schema import Alias
 
 # --------------------------------------------------------------------------------------------------------- dot and vdot
 
@@ -41,19 +40,7 @@ def scalar_product(self: Tensor, other: Tensor) -> Tensor:
     return self.unsqueeze(0).mm(other.unsqueeze(1)).reshape(())
 
 
-def write_product(out: Tensor, self: Tensor, product: Tensor) -> Tensor:
-    """A scalar product into a given tensor, of the vectors' dtype.
-
-    Raises:
-        DTypeError: it has another.
-    """
-    if out.dtype is not self.dtype:
-        raise DTypeError(f"result dtype {out.dtype.scalar_type} does not match input dtype {self.dtype.scalar_type}")
-    resize_output(out, ())
-    return copy_(out, product)
-
-
-@op("aten::dot", variants="function, method")
+@op("aten::dot", variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
     ...
@@ -62,35 +49,17 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
 dot.sharding("i,i->")
 
 
-@dot.kernel("CPU", "CUDA", "Meta")
+@dot.kernel
 @traceable
 def dot_kernel(self, tensor):
     check_vectors(self, tensor)
     return scalar_product(self, tensor)
 
 
-@dot.derivative("self")
-def dot_derivative(grad, tensor):
-    return grad * tensor.conj()
+dot.derivative(self=lambda grad, tensor: grad * tensor.conj(), tensor=lambda grad, self: grad * self.conj())
 
 
-@dot.derivative("tensor")
-def dot_tensor_derivative(grad, self):
-    return grad * self.conj()
-
-
-@dot.out_variant()
-def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``dot`` into a given tensor."""
-    ...
-
-
-@dot_out.kernel("CompositeExplicitAutograd")
-def dot_out_kernel(self, tensor, out):
-    return write_product(out, self, dot(self, tensor))
-
-
-@op("aten::vdot", variants="function, method")
+@op("aten::vdot", variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """The scalar product of two vectors, the first of them conjugated."""
     ...
@@ -99,32 +68,14 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
 vdot.sharding("i,i->")
 
 
-@vdot.kernel("CPU", "CUDA", "Meta")
+@vdot.kernel
 @traceable
 def vdot_kernel(self, other):
     check_vectors(self, other)
     return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
 
 
-@vdot.derivative("self")
-def vdot_derivative(grad, other):
-    return grad.conj() * other
-
-
-@vdot.derivative("other")
-def vdot_other_derivative(grad, self):
-    return grad * self
-
-
-@vdot.out_variant()
-def vdot_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``vdot`` into a given tensor."""
-    ...
-
-
-@vdot_out.kernel("CompositeExplicitAutograd")
-def vdot_out_kernel(self, other, out):
-    return write_product(out, self, vdot(self, other))
+vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad, self: grad * self)
 
 
 # ------------------------------------------------------------------------------------------------------ outer and inner
@@ -141,36 +92,19 @@ def column(self: Tensor, vec2: Tensor) -> Tensor:
     return self.reshape((self.shape[0], 1))
 
 
-@op("aten::outer", variants="function, method")
+@op("aten::outer", variants="function, method", out=Out(explicit=True))
 @traceable
-def outer(self: Tensor, vec2: Tensor) -> Tensor:
+def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of each element of one vector with each of another."""
-    return column(self, vec2) * vec2
+    return mul(column(self, vec2), vec2, out=out)
 
 
 outer.sharding("i,j->ij")
 
-
-@outer.out_variant()
-def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``outer`` into a given tensor."""
-    return mul.variants["out"](column(self, vec2), vec2, out=out)
+ger = outer.alias("aten::ger")
 
 
-@op("aten::ger", variants="function, method")
-@traceable
-def ger(self: Tensor, vec2: Tensor) -> Tensor:
-    """An older name of ``outer``."""
-    return outer(self, vec2)
-
-
-@ger.out_variant()
-def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``ger`` into a given tensor."""
-    return outer.variants["out"](self, vec2, out=out)
-
-
-@op("aten::inner", variants="function, method")
+@op("aten::inner", variants="function, method", out=Out(explicit=True, cast="safe"))
 @traceable
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
@@ -190,18 +124,10 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     return rows.mm(others.t()).reshape(kept)
 
 
-@inner.out_variant()
-def inner_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``inner`` into a given tensor."""
-    if self.ndim == 0 or other.ndim == 0:
-        return mul.variants["out"](self, other, out=out)
-    return write_out("aten::inner.out", out, inner(self, other))
-
-
 # -------------------------------------------------------------------------------------------------------------- linear
 
 
-@op("aten::linear", python_module="nn")
+@op("aten::linear", python_module="nn", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
 @traceable
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``."""
@@ -213,20 +139,3 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return addmm(bias, input, weight.t())
     product = matmul(input, weight.t())
     return product if bias is None else product + bias
-
-
-@linear.out_variant(python_module="nn")
-def linear_out(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linear`` into a given tensor."""
-    ...
-
-
-@linear_out.kernel("CompositeExplicitAutograd")
-def linear_out_kernel(input, weight, bias, out):
-    if input.ndim == 1 and weight.ndim == 2:
-        # PyTorch multiplies a matrix of one row, and gives the output its shape for the while.
-        write_out("aten::linear.out", out, linear(input.unsqueeze(0), weight, bias))
-        return out.squeeze_(0)
-    return write_out("aten::linear.out", out, linear(input, weight, bias))

@@ -197,9 +197,7 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
     ...
 
 
-@log_sigmoid_backward.derivative("grad_output")
-def log_sigmoid_backward_grad_derivative(grad, self, buffer):
-    return log_sigmoid_backward(grad, self, buffer)
+log_sigmoid_backward.derivative(grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
 
 
 @log_sigmoid_backward.derivative("self")

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from opdsl.aten._shared.checks import category_of, is_boolean, real
 from opdsl.aten._shared.entries import CORE_UNARY
-from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.activation_gradients import sigmoid_backward
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
@@ -16,7 +15,6 @@ from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, Tensor, int64, uint8
-from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled
 from opdsl.schema.vocabulary import Scalar
 
@@ -49,9 +47,7 @@ def sigmoid_scalar_function(self):
 
 
 # Of the result, as in PyTorch.
-@sigmoid.derivative("self")
-def sigmoid_derivative(grad, result):
-    return sigmoid_backward(grad, result)
+sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
 
 
 @op("aten::silu", device_check="ExactSame", **{**ACTIVATION, "out": True})
@@ -84,18 +80,10 @@ def log_sigmoid_scalar_function(self):
     return (0.0 if self > 0 else self) - math.log1p(buffer), buffer
 
 
-@op("aten::log_sigmoid", python_module="nn", device_check="NoCheck")
+@op("aten::log_sigmoid", python_module="nn", device_check="NoCheck", out=Out(explicit=True))
 def log_sigmoid(self: Tensor) -> Tensor:
     """``log(sigmoid(self))``"""
     return log_sigmoid_forward(self)[0]
-
-
-@log_sigmoid.out_variant(python_module="nn", device_check="NoCheck")
-def log_sigmoid_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``log(sigmoid(self))``, written into ``out``."""
-    buffer = empty([0], dtype=self.dtype, device=self.device)
-    log_sigmoid_forward.variants["out"](self, out=(out, buffer))
-    return out
 
 
 # ------------------------------------------------------------------------------------------- pieces of straight lines
@@ -119,9 +107,7 @@ def relu_scalar_function(self):
 
 
 # At 0 nothing passes, as in PyTorch.
-@relu.derivative("self")
-def relu_derivative(grad, result):
-    return where(result <= 0, 0.0, grad)
+relu.derivative(self=lambda grad, result: where(result <= 0, 0.0, grad))
 
 
 @op("aten::leaky_relu", **CORE_ACTIVATION)
@@ -157,9 +143,7 @@ hardtanh.pointwise(dtypes=("integer", "floating"))(between)
 
 
 # At the bounds none of the gradient passes, as in PyTorch.
-@hardtanh.derivative("self")
-def hardtanh_derivative(grad, self, min_val, max_val):
-    return where((self <= min_val) + (self >= max_val), 0.0, grad)
+hardtanh.derivative(self=lambda grad, self, min_val, max_val: where((self <= min_val) + (self >= max_val), 0.0, grad))
 
 
 @op("aten::hardsigmoid", **ACTIVATION)
@@ -188,9 +172,9 @@ def hardswish_scalar_function(self):
 
 
 # At the kinks that of the straight pieces, as in PyTorch.
-@hardswish.derivative("self")
-def hardswish_derivative(grad, self):
-    return where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
+hardswish.derivative(
+    self=lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad)),
+)
 
 
 @op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": Inplace(tags=())})

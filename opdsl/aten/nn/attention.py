@@ -47,9 +47,7 @@ def _safe_softmax_kernel(self, dim, dtype):
     return where((self == -math.inf).all(dim, True), 0.0, softmax(self, dim, dtype))
 
 
-@_safe_softmax.derivative("self")
-def _safe_softmax_derivative(grad, result, dim, self):
-    return _softmax_backward_data(grad, result, dim, self.dtype)
+_safe_softmax.derivative(self=lambda grad, result, dim, self: _softmax_backward_data(grad, result, dim, self.dtype))
 
 
 # --------------------------------------------------------------------------------------------------------------- tiles

@@ -284,7 +284,7 @@ def native_batch_norm(
     ...
 
 
-@native_batch_norm.kernel("CPU", "CUDA", "Meta")
+@native_batch_norm.kernel
 def native_batch_norm_kernel(input, weight, bias, running_mean, running_var, training, momentum, eps):
     return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -317,7 +317,7 @@ def native_batch_norm_backward(
     ...
 
 
-@native_batch_norm_backward.kernel("CPU", "CUDA", "Meta")
+@native_batch_norm_backward.kernel
 def native_batch_norm_backward_kernel(
     grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
 ):
@@ -358,7 +358,7 @@ def _native_batch_norm_legit(
     ...
 
 
-_native_batch_norm_legit.kernel("CPU", "CUDA", "Meta")(native_batch_norm_kernel)
+_native_batch_norm_legit.kernel(native_batch_norm_kernel)
 _native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
 
 
@@ -372,7 +372,7 @@ def _native_batch_norm_legit_no_stats(
     ...
 
 
-@_native_batch_norm_legit_no_stats.kernel("CPU", "CUDA", "Meta")
+@_native_batch_norm_legit_no_stats.kernel
 def _native_batch_norm_legit_no_stats_kernel(input, weight, bias, training, momentum, eps):
     return batch_normalized(input, weight, bias, None, None, training, momentum, eps)
 
@@ -418,7 +418,7 @@ def batch_norm_update_stats(
     ...
 
 
-@batch_norm_update_stats.kernel("CPU", "CUDA", "Meta")
+@batch_norm_update_stats.kernel
 def batch_norm_update_stats_kernel(input, running_mean, running_var, momentum):
     check_channels(input)
     dtype = parameter_dtype(input, running_mean, running_var)

@@ -112,7 +112,7 @@ def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
     ...
 
 
-@class_places.kernel("CPU", "CUDA", "Meta")
+@class_places.kernel
 def class_places_kernel(target, classes, ignore_index):
     places = target.where(target != ignore_index, 0)
     wrong = outside(places, classes)
@@ -249,7 +249,7 @@ def nll_loss_forward_meta(ctx, self, target, weight, reduction, ignore_index):
     ctx.set_output(1, (), like=self)
 
 
-nll_loss_forward.out_kernel("CPU", "CUDA", compiled=False)(write_loss)
+nll_loss_forward.out_kernel(write_loss)
 
 
 @op("aten::nll_loss_backward", python_module="nn", out=Out("nll_loss_backward.grad_input", args=("grad_input",)))
@@ -274,7 +274,7 @@ def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, ig
     ctx.set_output(0, self.shape, like=self)
 
 
-nll_loss_backward.out_kernel("CPU", "CUDA", compiled=False)(write_gradient)
+nll_loss_backward.out_kernel(write_gradient)
 
 
 @nll_loss_forward.derivative("self")
@@ -287,9 +287,7 @@ def nll_loss_backward_derivative(grad, target, weight, reduction, ignore_index):
     return nll_loss(grad, target, weight, reduction, ignore_index)
 
 
-@nll_loss_backward.derivative("self")
-def nll_loss_backward_self_derivative(grad):
-    return zeros_like(grad)
+nll_loss_backward.derivative(self=lambda grad: zeros_like(grad))
 
 
 @op("aten::nll_loss", python_module="nn")
@@ -329,7 +327,7 @@ def nll_loss2d_forward_meta(ctx, self, target, weight, reduction, ignore_index):
     ctx.set_output(1, (), like=self)
 
 
-nll_loss2d_forward.out_kernel("CPU", "CUDA", compiled=False)(write_loss)
+nll_loss2d_forward.out_kernel(write_loss)
 
 
 @op(
@@ -359,7 +357,7 @@ def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, 
     ctx.set_output(0, self.shape, like=self)
 
 
-nll_loss2d_backward.out_kernel("CPU", "CUDA", compiled=False)(write_gradient)
+nll_loss2d_backward.out_kernel(write_gradient)
 
 
 @nll_loss2d_forward.derivative("self")
@@ -372,9 +370,7 @@ def nll_loss2d_backward_derivative(grad, target, weight, reduction, ignore_index
     return nll_loss2d(grad, target, weight, reduction, ignore_index)
 
 
-@nll_loss2d_backward.derivative("self")
-def nll_loss2d_backward_self_derivative(grad):
-    return zeros_like(grad)
+nll_loss2d_backward.derivative(self=lambda grad: zeros_like(grad))
 
 
 @op("aten::nll_loss2d", python_module="nn")

@@ -356,6 +356,6 @@ def col2im_cpu(self, output_size, kernel_size, dilation, padding, stride, out):
     collect(out, self.reshape(shape).permute((*lead, n + 2, n + 3, n, n + 1)), windows)
 
 
-@col2im.derivative("self")
-def col2im_derivative(grad, kernel_size, dilation, padding, stride):
-    return im2col(grad, kernel_size, dilation, padding, stride)
+col2im.derivative(
+    self=lambda grad, kernel_size, dilation, padding, stride: im2col(grad, kernel_size, dilation, padding, stride),
+)

@@ -140,7 +140,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 native_dropout.sharding(elementwise=True)
 
 
-@native_dropout.kernel("CPU", "CUDA", "Meta")
+@native_dropout.kernel
 @traceable
 def native_dropout_kernel(input, p, train):
     if input.numel() == 0:
@@ -163,17 +163,13 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
     ...
 
 
-@native_dropout_backward.kernel("CPU", "CUDA", "Meta")
+@native_dropout_backward.kernel
 @traceable
 def native_dropout_backward_kernel(grad_output, mask, scale):
     return mul(mul(grad_output, mask), scale)
 
 
-@native_dropout_backward.derivative("grad_output")
-def native_dropout_backward_derivative(grad, mask, scale):
-    return native_dropout_backward(grad, mask.conj(), scale)
-
-
-@native_dropout_backward.derivative("mask")
-def native_dropout_backward_mask_derivative(grad, grad_output, scale):
-    return grad * grad_output.conj() * scale
+native_dropout_backward.derivative(
+    grad_output=lambda grad, mask, scale: native_dropout_backward(grad, mask.conj(), scale),
+    mask=lambda grad, grad_output, scale: grad * grad_output.conj() * scale,
+)

@@ -161,7 +161,7 @@ def _embedding_bag(
     ...
 
 
-@_embedding_bag.kernel("CPU", "CUDA", "Meta")
+@_embedding_bag.kernel
 def _embedding_bag_kernel(
     weight,
     indices,
@@ -222,7 +222,7 @@ def _embedding_bag_forward_only(
     ...
 
 
-_embedding_bag_forward_only.kernel("CPU", "CUDA", "Meta")(_embedding_bag_kernel)
+_embedding_bag_forward_only.kernel(_embedding_bag_kernel)
 
 
 @op("aten::embedding_bag")
@@ -287,7 +287,7 @@ def _embedding_bag_backward(
     ...
 
 
-@_embedding_bag_backward.kernel("CPU", "CUDA", "Meta")
+@_embedding_bag_backward.kernel
 def _embedding_bag_backward_kernel(
     grad,
     indices,
@@ -335,7 +335,7 @@ def _embedding_bag_dense_backward(
     ...
 
 
-_embedding_bag_dense_backward.kernel("CPU", "CUDA", "Meta")(table_gradient)
+_embedding_bag_dense_backward.kernel(table_gradient)
 
 
 @op(
@@ -355,7 +355,7 @@ def _embedding_bag_per_sample_weights_backward(
     ...
 
 
-@_embedding_bag_per_sample_weights_backward.kernel("CPU", "CUDA", "Meta")
+@_embedding_bag_per_sample_weights_backward.kernel
 def _embedding_bag_per_sample_weights_backward_kernel(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
     require_floating("embedding_bag_backward", grad)
     check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")

@@ -62,42 +62,24 @@ def glu_meta(ctx, self, dim):
     ctx.set_output(0, first.shape, like=self)
 
 
-@glu.out_kernel("CPU", "CUDA", compiled=False)
+@glu.out_kernel
 def glu_out_kernel(self, dim, out):
     first, second = halves(self, dim)
     mul.variants["out"](first, second.sigmoid(), out=out)
 
 
-@glu.derivative("self")
-def glu_derivative(grad, self, dim):
-    return glu_backward(grad, self, dim)
-
-
-@op("aten::glu_backward", **NN)
+@op("aten::glu_backward", **NN, out=Out("glu_backward.grad_input", args=("grad_input",), explicit=True))
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     """The gradient of ``glu``."""
     ...
 
 
-@glu_backward.kernel("CPU", "CUDA", "Meta")
+@glu_backward.kernel
 def glu_backward_kernel(grad_output, self, dim):
     first, second = halves(self, dim)
     require_floating("glu_backward_cpu", self)
     gate = second.sigmoid()
     return cat([grad_output * gate, grad_output * first * gate * (1 - gate)], wrap_dimension(dim, self.ndim))
-
-
-@glu_backward.out_variant("glu_backward.grad_input", **NN)
-def glu_backward_out(
-    grad_output: Tensor, self: Tensor, dim: int, *, grad_input: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``glu_backward`` into a given tensor."""
-    ...
-
-
-@glu_backward_out.kernel("CPU", "CUDA", "Meta")
-def glu_backward_out_kernel(grad_output, self, dim, grad_input):
-    return write_out("aten::glu_backward.grad_input", grad_input, glu_backward_kernel(grad_output, self, dim))
 
 
 @glu_backward.derivative("grad_output")
@@ -118,13 +100,16 @@ def glu_backward_derivative(grad, grad_output, self, dim):
     return cat([back_first, back_second], wrap_dimension(dim, self.ndim))
 
 
+glu.derivative(self=lambda grad, self, dim: glu_backward(grad, self, dim))
+
+
 @op("aten::glu_jvp", **NN, autogen="glu_jvp.out")
 def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
     """How ``glu`` changes with its argument."""
     ...
 
 
-@glu_jvp.kernel("CPU", "CUDA", "Meta")
+@glu_jvp.kernel
 def glu_jvp_kernel(glu, x, dx, dim):
     (_, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
@@ -137,7 +122,7 @@ def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Ten
     ...
 
 
-@glu_backward_jvp.kernel("CPU", "CUDA", "Meta")
+@glu_backward_jvp.kernel
 def glu_backward_jvp_kernel(grad_x, grad_glu, x, dgrad_glu, dx, dim):
     (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
@@ -237,7 +222,7 @@ def rrelu_with_noise(
     ...
 
 
-@rrelu_with_noise.kernel("CPU", "CUDA", "Meta")
+@rrelu_with_noise.kernel
 def rrelu_with_noise_kernel(self, noise, lower, upper, training, generator):
     check_bounds(lower, upper)
     require_floating("rrelu_with_noise_out_cpu", self)
@@ -266,7 +251,7 @@ def rrelu_with_noise_out(
     ...
 
 
-@rrelu_with_noise_out.kernel("CPU", "CUDA", "Meta")
+@rrelu_with_noise_out.kernel
 def rrelu_with_noise_out_kernel(self, noise, lower, upper, training, generator, out):
     slopes = noise.clone()
     found = rrelu_with_noise_kernel(self, slopes, lower, upper, training, generator)
@@ -288,7 +273,7 @@ def rrelu_with_noise_(
     ...
 
 
-@rrelu_with_noise_.kernel("CPU", "CUDA", "Meta")
+@rrelu_with_noise_.kernel
 def rrelu_with_noise_in_place(self, noise, lower, upper, training, generator):
     return self.copy_(rrelu_with_noise_kernel(self, noise, lower, upper, training, generator))
 
@@ -318,9 +303,7 @@ def rrelu_with_noise_backward_derivative(grad, self, noise, lower, upper, traini
     return rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)
 
 
-@rrelu_with_noise_backward.derivative("self")
-def rrelu_with_noise_backward_self_derivative(grad):
-    return zeros_like(grad)
+rrelu_with_noise_backward.derivative(self=lambda grad: zeros_like(grad))
 
 
 @op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"), device_check="NoCheck")

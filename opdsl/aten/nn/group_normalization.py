@@ -102,7 +102,7 @@ def group_normalized(
     return made, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
 
 
-@native_group_norm.kernel("CPU", "CUDA", "Meta")
+@native_group_norm.kernel
 @traceable
 def native_group_norm_kernel(input, weight, bias, N, C, HxW, group, eps):
     return group_normalized(input, weight, bias, N, C, HxW, group, eps)
@@ -187,7 +187,7 @@ def native_group_norm_backward(
     ...
 
 
-@native_group_norm_backward.kernel("CPU", "CUDA", "Meta")
+@native_group_norm_backward.kernel
 def native_group_norm_backward_kernel(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     check_groups(input, weight, None, C, group)
     layout = input.geometry.suggested_memory_format()

@@ -13,7 +13,6 @@ from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
 from opdsl.runtime import Tensor, float32, float64, int64
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Reduction, Scalar
 
 
@@ -117,7 +116,7 @@ def multi_margin_loss_meta(ctx, self, target, p, margin, weight, reduction):
     ctx.set_output(0, shape, like=self)
 
 
-@multi_margin_loss.out_kernel("CPU", "CUDA", compiled=False)
+@multi_margin_loss.out_kernel
 def multi_margin_loss_cpu(self, target, p, margin, weight, reduction, out):
     if self.numel() == 0:
         return
@@ -151,7 +150,7 @@ def multi_margin_loss_backward_meta(ctx, grad_output, self, target, p, margin, w
     ctx.set_output(0, self.shape, like=self)
 
 
-@multi_margin_loss_backward.out_kernel("CPU", "CUDA", compiled=False)
+@multi_margin_loss_backward.out_kernel
 def multi_margin_loss_backward_cpu(grad_output, self, target, p, margin, weight, reduction, grad_input):
     if self.numel() == 0:
         return
@@ -235,7 +234,7 @@ def multilabel_margin_loss_forward_meta(ctx: MetaContext, self, target, reductio
     ctx.set_output(1, target.shape, like=self)
 
 
-@multilabel_margin_loss_forward.out_kernel("CPU", "CUDA", compiled=False)
+@multilabel_margin_loss_forward.out_kernel
 def multilabel_margin_loss_forward_cpu(self, target, reduction, output, is_target):
     if self.numel() == 0:
         return
@@ -268,7 +267,7 @@ def multilabel_margin_loss_backward_meta(ctx, grad_output, self, target, reducti
     ctx.set_output(0, self.shape, like=self)
 
 
-@multilabel_margin_loss_backward.out_kernel("CPU", "CUDA", compiled=False)
+@multilabel_margin_loss_backward.out_kernel
 def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, is_target, grad_input):
     if self.numel() == 0:
         return
@@ -285,20 +284,10 @@ def multilabel_margin_loss_forward_derivative(grad, self, target, reduction, is_
     return multilabel_margin_loss_backward(grad, self, target, reduction, is_target)
 
 
-@op("aten::multilabel_margin_loss", python_module="nn")
+@op("aten::multilabel_margin_loss", python_module="nn", out=Out(explicit=True))
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
 
     target: int64, the right classes of each row, with -1 behind the last.
     """
     return multilabel_margin_loss_forward(self, target, reduction)[0]
-
-
-@multilabel_margin_loss.out_variant(python_module="nn")
-def multilabel_margin_loss_out(
-    self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``multilabel_margin_loss`` into a given tensor."""
-    is_target = self.new_empty((0,))
-    run = multilabel_margin_loss_forward.variants["out"]
-    return run(self, target, reduction, out=(out, is_target))[0]

@@ -15,7 +15,6 @@ from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Bools, SymInt
 
 # ------------------------------------------------------------------------------------------------------------- softmax
@@ -118,11 +117,6 @@ def log_softmax_row(self):
     return shifted - math.log(row_sum(math.exp(shifted)))
 
 
-@_log_softmax.derivative("self")
-def log_softmax_derivative(grad, result, dim, self):
-    return _log_softmax_backward_data(grad, result, dim, self.dtype)
-
-
 @op("aten::_log_softmax_backward_data", out=True)
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     """The gradient of ``log_softmax``'s input, from that of its output and the output."""
@@ -148,42 +142,27 @@ def log_softmax_backward_output_derivative(grad, grad_output, output, dim):
     return -(grad_output.sum([dim], True) * output.exp() * grad.to(output.dtype))
 
 
-@op("aten::softmax.int", variants="function, method")
+_log_softmax.derivative(self=lambda grad, result, dim, self: _log_softmax_backward_data(grad, result, dim, self.dtype))
+
+
+@op(
+    "aten::softmax.int",
+    variants="function, method",
+    out=Out("softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
+)
 def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     return _softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
-@softmax.out_variant("softmax.int_out")
-def softmax_out(
-    self: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``softmax`` into a given tensor."""
-    ...
-
-
-@softmax_out.kernel("CompositeExplicitAutograd")
-def softmax_out_kernel(self, dim, dtype, out):
-    return _softmax.variants["out"](self if dtype is None else self.to(dtype), dim, False, out=out)
-
-
-@op("aten::log_softmax.int", variants="function, method")
+@op(
+    "aten::log_softmax.int",
+    variants="function, method",
+    out=Out("log_softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
+)
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
     return _log_softmax(self if dtype is None else self.to(dtype), dim, False)
-
-
-@log_softmax.out_variant("log_softmax.int_out")
-def log_softmax_out(
-    self: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``log_softmax`` into a given tensor."""
-    ...
-
-
-@log_softmax_out.kernel("CompositeExplicitAutograd")
-def log_softmax_out_kernel(self, dim, dtype, out):
-    return _log_softmax.variants["out"](self if dtype is None else self.to(dtype), dim, False, out=out)
 
 
 # ------------------------------------------------------------------------------------------------- layer normalisation
@@ -332,7 +311,7 @@ def native_layer_norm_backward(
     ...
 
 
-@native_layer_norm_backward.kernel("CPU", "CUDA", "Meta")
+@native_layer_norm_backward.kernel
 def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
     rows = list(range(dims.start))

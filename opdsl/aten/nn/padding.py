@@ -173,13 +173,9 @@ def declare(
     pad_backward.sharding(rows=dims)
     pad_backward.adjoint(pad, "self")
 
-    @pad.derivative("self")
-    def pad_derivative(grad, self, padding):
-        return pad_backward(grad, self, padding)
+    pad.derivative(self=lambda grad, self, padding: pad_backward(grad, self, padding))
 
-    @pad_backward.derivative("grad_output")
-    def pad_backward_derivative(grad, padding):
-        return pad(grad, padding)
+    pad_backward.derivative(grad_output=lambda grad, padding: pad(grad, padding))
 
     pad_backward.derivative("self")(zero_derivative)
     return pad

@@ -64,7 +64,7 @@ def mse_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> T
 mse_loss.meta(loss_meta)
 
 
-@mse_loss.out_kernel("CPU", "CUDA", compiled=False)
+@mse_loss.out_kernel
 def mse_loss_cpu(self, target, reduction, out):
     copy_(out, reduced((self - target).square(), reduction))
 
@@ -80,34 +80,22 @@ def mse_loss_backward_meta(ctx, grad_output, self, target, reduction):
     gradient_meta(ctx, grad_output, self, target)
 
 
-@mse_loss_backward.out_kernel("CPU", "CUDA", compiled=False)
+@mse_loss_backward.out_kernel
 def mse_loss_backward_cpu(grad_output, self, target, reduction, grad_input):
     copy_(grad_input, 2 * (self - target) * share(grad_output, self, target, reduction))
 
 
-@mse_loss.derivative("self")
-def mse_loss_derivative(grad, self, target, reduction):
-    return mse_loss_backward(grad, self, target, reduction)
+mse_loss.derivative(
+    self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+    target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
+)
 
 
-@mse_loss.derivative("target")
-def mse_loss_target_derivative(grad, self, target, reduction):
-    return mse_loss_backward(grad, target, self, reduction)
-
-
-@mse_loss_backward.derivative("grad_output")
-def mse_loss_backward_derivative(grad, grad_output, self, target, reduction):
-    return mse_loss_backward(grad, self, target, reduction)
-
-
-@mse_loss_backward.derivative("self")
-def mse_loss_backward_self_derivative(grad, grad_output, self, target, reduction):
-    return 2 * grad * share(grad_output, self, target, reduction)
-
-
-@mse_loss_backward.derivative("target")
-def mse_loss_backward_target_derivative(grad, grad_output, self, target, reduction):
-    return -2 * grad * share(grad_output, self, target, reduction)
+mse_loss_backward.derivative(
+    grad_output=lambda grad, grad_output, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+    self=lambda grad, grad_output, self, target, reduction: 2 * grad * share(grad_output, self, target, reduction),
+    target=lambda grad, grad_output, self, target, reduction: -2 * grad * share(grad_output, self, target, reduction),
+)
 
 
 # ------------------------------------------------------------------------------------------------------ probabilities
@@ -126,7 +114,7 @@ def binary_cross_entropy_meta(ctx, self, target, weight, reduction):
     loss_meta(ctx, self, target, reduction)
 
 
-@binary_cross_entropy.out_kernel("CPU", "CUDA", compiled=False)
+@binary_cross_entropy.out_kernel
 def binary_cross_entropy_cpu(self, target, weight, reduction, out):
     if self.numel() and not holds((self >= 0).logical_and(self <= 1).all()):
         raise NumberError("all elements of input should be between 0 and 1")
@@ -156,7 +144,7 @@ def binary_cross_entropy_backward_meta(ctx, grad_output, self, target, weight, r
     gradient_meta(ctx, grad_output, self, target)
 
 
-@binary_cross_entropy_backward.out_kernel("CPU", "CUDA", compiled=False)
+@binary_cross_entropy_backward.out_kernel
 def binary_cross_entropy_backward_cpu(grad_output, self, target, weight, reduction, grad_input):
     slope = (self - target) / ((1 - self) * self).clamp_min(_EPSILON)
     slope = slope if weight is None else slope * weight

@@ -8,11 +8,10 @@ from __future__ import annotations
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced, share
 from opdsl.aten.nn.regression_losses import ITERATED, STRUCTURED, loss_meta
-from opdsl.declare import Library, op
+from opdsl.declare import Library, Out, op
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check, copy_, write_out
+from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Reduction
 
 lib = Library("opdsl")
@@ -69,12 +68,16 @@ def smooth_l1_loss_meta(ctx, self, target, reduction, beta):
     loss_meta(ctx, self, target, reduction)
 
 
-@smooth_l1_loss.out_kernel("CPU", "CUDA", compiled=False)
+@smooth_l1_loss.out_kernel
 def smooth_l1_loss_cpu(self, target, reduction, beta, out):
     copy_(out, reduced(smooth_l1_elements(self, target, beta), reduction))
 
 
-@op("aten::smooth_l1_loss_backward", python_module="nn")
+@op(
+    "aten::smooth_l1_loss_backward",
+    python_module="nn",
+    out=Out("smooth_l1_loss_backward.grad_input", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
+)
 def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     """The gradient of ``smooth_l1_loss``."""
     ...
@@ -86,34 +89,10 @@ def smooth_l1_loss_backward_kernel(grad_output, self, target, reduction, beta):
     return smooth_l1_slopes(self, target, beta) * share(grad_output, self, target, reduction)
 
 
-@smooth_l1_loss_backward.out_variant("smooth_l1_loss_backward.grad_input", python_module="nn")
-def smooth_l1_loss_backward_out(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    reduction: int,
-    beta: float,
-    *,
-    grad_input: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """The gradient of ``smooth_l1_loss`` into a given tensor."""
-    ...
-
-
-@smooth_l1_loss_backward_out.kernel("CPU", "CUDA", "Meta")
-def smooth_l1_loss_backward_out_kernel(grad_output, self, target, reduction, beta, grad_input):
-    found = smooth_l1_loss_backward_kernel(grad_output, self, target, reduction, beta)
-    return write_out("aten::smooth_l1_loss_backward.grad_input", grad_input, found)
-
-
-@smooth_l1_loss.derivative("self")
-def smooth_l1_loss_derivative(grad, self, target, reduction, beta):
-    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
-
-
-@smooth_l1_loss.derivative("target")
-def smooth_l1_loss_target_derivative(grad, self, target, reduction, beta):
-    return smooth_l1_loss_backward(grad, target, self, reduction, beta)
+smooth_l1_loss.derivative(
+    self=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, self, target, reduction, beta),
+    target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self, reduction, beta),
+)
 
 
 @smooth_l1_loss_backward.derivative("grad_output")
@@ -166,38 +145,24 @@ def huber_slope(self, target, delta):
     return -delta if difference < -delta else (delta if difference > delta else difference)
 
 
-@op("aten::huber_loss", python_module="nn")
+@op("aten::huber_loss", python_module="nn", out=Out(explicit=True))
 def huber_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0) -> Tensor:
     """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
     ...
 
 
-@huber_loss.kernel("CPU", "CUDA", "Meta")
+@huber_loss.kernel
 def huber_loss_kernel(self, target, reduction, delta):
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
     require_floats("huber", self)
     return reduced(huber_elements(self, target, delta), reduction)
 
 
-@huber_loss.out_variant(python_module="nn")
-def huber_loss_out(
-    self: Tensor,
-    target: Tensor,
-    reduction: int = Reduction.Mean,
-    delta: float = 1.0,
-    *,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """``huber_loss`` into a given tensor."""
-    ...
-
-
-@huber_loss_out.kernel("CPU", "CUDA", "Meta")
-def huber_loss_out_kernel(self, target, reduction, delta, out):
-    return write_out("aten::huber_loss.out", out, huber_loss_kernel(self, target, reduction, delta))
-
-
-@op("aten::huber_loss_backward", python_module="nn")
+@op(
+    "aten::huber_loss_backward",
+    python_module="nn",
+    out=Out("huber_loss_backward.out", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
+)
 def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     """The gradient of ``huber_loss``."""
     ...
@@ -209,34 +174,10 @@ def huber_loss_backward_kernel(grad_output, self, target, reduction, delta):
     return huber_slopes(self, target, delta) * share(grad_output, self, target, reduction)
 
 
-@huber_loss_backward.out_variant("huber_loss_backward.out", python_module="nn")
-def huber_loss_backward_out(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    reduction: int,
-    delta: float,
-    *,
-    grad_input: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """The gradient of ``huber_loss`` into a given tensor."""
-    ...
-
-
-@huber_loss_backward_out.kernel("CPU", "CUDA", "Meta")
-def huber_loss_backward_out_kernel(grad_output, self, target, reduction, delta, grad_input):
-    found = huber_loss_backward_kernel(grad_output, self, target, reduction, delta)
-    return write_out("aten::huber_loss_backward.out", grad_input, found)
-
-
-@huber_loss.derivative("self")
-def huber_loss_derivative(grad, self, target, reduction, delta):
-    return huber_loss_backward(grad, self, target, reduction, delta)
-
-
-@huber_loss.derivative("target")
-def huber_loss_target_derivative(grad, self, target, reduction, delta):
-    return huber_loss_backward(grad, target, self, reduction, delta)
+huber_loss.derivative(
+    self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
+    target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta),
+)
 
 
 @huber_loss_backward.derivative("grad_output")
@@ -264,7 +205,7 @@ def huber_loss_backward_target_derivative(grad, grad_output, self, target, reduc
 # ----------------------------------------------------------------------------------------------------- soft_margin_loss
 
 
-@op("aten::soft_margin_loss", python_module="nn")
+@op("aten::soft_margin_loss", python_module="nn", out=Out(explicit=True))
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """``log(1 + exp(-target * self))``, of targets 1 and -1."""
     ...
@@ -275,20 +216,11 @@ def soft_margin_loss_kernel(self, target, reduction):
     return reduced((-target * self).exp().log1p(), reduction)
 
 
-@soft_margin_loss.out_variant(python_module="nn")
-def soft_margin_loss_out(
-    self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``soft_margin_loss`` into a given tensor."""
-    ...
-
-
-@soft_margin_loss_out.kernel("CompositeExplicitAutograd")
-def soft_margin_loss_out_kernel(self, target, reduction, out):
-    return write_out("aten::soft_margin_loss.out", out, soft_margin_loss_kernel(self, target, reduction))
-
-
-@op("aten::soft_margin_loss_backward", python_module="nn")
+@op(
+    "aten::soft_margin_loss_backward",
+    python_module="nn",
+    out=Out("soft_margin_loss_backward.grad_input", args=("grad_input",), explicit=True),
+)
 def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """The gradient of ``soft_margin_loss``."""
     ...
@@ -300,28 +232,9 @@ def soft_margin_loss_backward_kernel(grad_output, self, target, reduction):
     return -target * power / (power + 1) * share(grad_output, self, target, reduction)
 
 
-@soft_margin_loss_backward.out_variant("soft_margin_loss_backward.grad_input", python_module="nn")
-def soft_margin_loss_backward_out(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    reduction: int,
-    *,
-    grad_input: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """The gradient of ``soft_margin_loss`` into a given tensor."""
-    ...
-
-
-@soft_margin_loss_backward_out.kernel("CompositeExplicitAutograd")
-def soft_margin_loss_backward_out_kernel(grad_output, self, target, reduction, grad_input):
-    found = soft_margin_loss_backward_kernel(grad_output, self, target, reduction)
-    return write_out("aten::soft_margin_loss_backward.grad_input", grad_input, found)
-
-
-@soft_margin_loss.derivative("self")
-def soft_margin_loss_derivative(grad, self, target, reduction):
-    return soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction)
+soft_margin_loss.derivative(
+    self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction),
+)
 
 
 @soft_margin_loss_backward.derivative("grad_output")

@@ -41,11 +41,6 @@ def pixel_shuffle_kernel(self, upscale_factor):
     return laid_out(apart.permute(order), shape, self)
 
 
-@pixel_shuffle.derivative("self")
-def pixel_shuffle_derivative(grad, upscale_factor):
-    return pixel_unshuffle(grad, upscale_factor)
-
-
 @op("aten::pixel_unshuffle", autogen="pixel_unshuffle.out")
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     """Images (..., C, H * r, W * r) as smaller ones of more channels (..., C * r * r, H, W)."""
@@ -74,9 +69,10 @@ def pixel_unshuffle_kernel(self, downscale_factor):
     return laid_out(apart.permute(order), shape, self)
 
 
-@pixel_unshuffle.derivative("self")
-def pixel_unshuffle_derivative(grad, downscale_factor):
-    return pixel_shuffle(grad, downscale_factor)
+pixel_unshuffle.derivative(self=lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor))
+
+
+pixel_shuffle.derivative(self=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor))
 
 
 # -------------------------------------------------------------------------------------------------------------- groups
@@ -88,7 +84,7 @@ def channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
     ...
 
 
-@channel_shuffle.kernel("CPU", "CUDA", "Meta")
+@channel_shuffle.kernel
 def channel_shuffle_kernel(self, groups):
     check(self.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
@@ -104,9 +100,7 @@ def channel_shuffle_kernel(self, groups):
     return laid_out(apart.transpose(1, 2), self.shape, self)
 
 
-@channel_shuffle.derivative("self")
-def channel_shuffle_derivative(grad, groups):
-    return channel_shuffle(grad, grad.shape[1] // groups)
+channel_shuffle.derivative(self=lambda grad, groups: channel_shuffle(grad, grad.shape[1] // groups))
 
 
 # --------------------------------------------------------------------------------------------------------- sum_to_size

@@ -58,9 +58,7 @@ def add_number_kernel(self, other, alpha):
     return add(self, other, alpha=alpha)
 
 
-@add_number.derivative("self")
-def add_number_derivative(grad):
-    return grad
+add_number.derivative(self=lambda grad: grad)
 
 
 # ---------------------------------------------------------------------------------------------------------------- sub
@@ -117,9 +115,7 @@ def sub_number_kernel(self, other, alpha):
     return sub(self, other, alpha=alpha)
 
 
-@sub_number.derivative("self")
-def sub_number_derivative(grad):
-    return grad
+sub_number.derivative(self=lambda grad: grad)
 
 
 @op(
@@ -138,14 +134,10 @@ def rsub_kernel(self, other, alpha):
     return sub(other, self, alpha=alpha)
 
 
-@rsub.derivative("self")
-def rsub_derivative(grad, alpha):
-    return -grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
-
-
-@rsub.derivative("other")
-def rsub_other_derivative(grad):
-    return grad
+rsub.derivative(
+    self=lambda grad, alpha: -grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha),
+    other=lambda grad: grad,
+)
 
 
 # A kernel of its own, since ``2 - x`` is written often.
@@ -212,9 +204,7 @@ def mul_number_kernel(self, other):
     return mul(self, other)
 
 
-@mul_number.derivative("self")
-def mul_number_derivative(grad, other):
-    return grad * other.conjugate()
+mul_number.derivative(self=lambda grad, other: grad * other.conjugate())
 
 
 # ------------------------------------------------------------------------------------------------------------------ neg

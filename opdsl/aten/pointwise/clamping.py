@@ -119,9 +119,7 @@ def within(self: Tensor, min: Any, max: Any) -> Tensor:
 
 
 # At a bound all of the gradient passes, as in PyTorch.
-@clamp.derivative("self")
-def clamp_derivative(grad, self, min, max):
-    return where(within(self, min, max), grad, 0.0)
+clamp.derivative(self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 
 
 @clamp.overload("Tensor", **{**BOUNDED, "tags": ("core", "pointwise")})
@@ -136,9 +134,7 @@ clamp_tensors.pointwise(dtypes=ORDERED, when={"max": None})(lower)
 clamp_tensors.pointwise(dtypes=ORDERED)(between)
 
 
-@clamp_tensors.derivative("self")
-def clamp_tensors_derivative(grad, self, min, max):
-    return where(within(self, min, max), grad, 0.0)
+clamp_tensors.derivative(self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 
 
 @clamp_tensors.derivative("min")
@@ -162,9 +158,7 @@ def clamp_min(self: Tensor, min: Scalar) -> Tensor:
 clamp_min.pointwise(promoting="min", dtypes=ORDERED)(lower)
 
 
-@clamp_min.derivative("self")
-def clamp_min_derivative(grad, self, min):
-    return where(self >= min, grad, 0.0)
+clamp_min.derivative(self=lambda grad, self, min: where(self >= min, grad, 0.0))
 
 
 @clamp_min.overload("Tensor", **BOUNDED)
@@ -176,14 +170,10 @@ def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
 clamp_min_tensor.pointwise(lower)
 
 
-@clamp_min_tensor.derivative("self")
-def clamp_min_tensor_derivative(grad, self, min):
-    return where(self >= min, grad, 0.0)
-
-
-@clamp_min_tensor.derivative("min")
-def clamp_min_tensor_bound_derivative(grad, self, min):
-    return where(self < min, grad, 0.0)
+clamp_min_tensor.derivative(
+    self=lambda grad, self, min: where(self >= min, grad, 0.0),
+    min=lambda grad, self, min: where(self < min, grad, 0.0),
+)
 
 
 @op("aten::clamp_max", **UNARY)
@@ -195,9 +185,7 @@ def clamp_max(self: Tensor, max: Scalar) -> Tensor:
 clamp_max.pointwise(promoting="max", dtypes=ORDERED)(upper)
 
 
-@clamp_max.derivative("self")
-def clamp_max_derivative(grad, self, max):
-    return where(self <= max, grad, 0.0)
+clamp_max.derivative(self=lambda grad, self, max: where(self <= max, grad, 0.0))
 
 
 @clamp_max.overload("Tensor", **BOUNDED)
@@ -209,11 +197,7 @@ def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
 clamp_max_tensor.pointwise(upper)
 
 
-@clamp_max_tensor.derivative("self")
-def clamp_max_tensor_derivative(grad, self, max):
-    return where(self <= max, grad, 0.0)
-
-
-@clamp_max_tensor.derivative("max")
-def clamp_max_tensor_bound_derivative(grad, self, max):
-    return where(self > max, grad, 0.0)
+clamp_max_tensor.derivative(
+    self=lambda grad, self, max: where(self <= max, grad, 0.0),
+    max=lambda grad, self, max: where(self > max, grad, 0.0),
+)

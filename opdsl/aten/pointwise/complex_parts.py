@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from opdsl.aten.pointwise.arithmetic import add
 from opdsl.aten.shape.complex_views import imag, real, view_as_real
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import copy_, new_tensor, write_out
+from opdsl.kernels import copy_, new_tensor
 from opdsl.runtime import DType, Tensor, complex64, complex128, float32, float64
 from opdsl.runtime.geometry import geometry
-from opdsl.schema import Alias
 
 COMPLEX: dict[DType, DType] = {float32: complex64, float64: complex128}
 
@@ -46,21 +45,7 @@ def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
     return made
 
 
-def into(name: str, out: Tensor, value: Tensor) -> Tensor:
-    """Write a result into a given tensor of its dtype.
-
-    Raises:
-        DTypeError: it has another dtype.
-    """
-    if out.dtype is not value.dtype:
-        raise DTypeError(
-            f"Expected object of scalar type {value.dtype.scalar_type} but got scalar type {out.dtype.scalar_type} for "
-            "argument 'out'"
-        )
-    return write_out(f"aten::{name}.out", out, value)
-
-
-@op("aten::complex", variants="function")
+@op("aten::complex", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA"))
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     """``real + 1j * imag``, float32 or float64 both."""
     ...
@@ -74,28 +59,10 @@ def complex_kernel(real, imag):
     return joined(real, imag, check_parts(real, imag))
 
 
-@complex_of.derivative("real")
-def complex_real_derivative(grad):
-    return real(grad)
+complex_of.derivative(real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 
 
-@complex_of.derivative("imag")
-def complex_imag_derivative(grad):
-    return imag(grad)
-
-
-@complex_of.out_variant()
-def complex_out(real: Tensor, imag: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``complex`` into a given tensor."""
-    ...
-
-
-@complex_out.kernel("CPU", "CUDA", "Meta")
-def complex_out_kernel(real, imag, out):
-    return into("complex", out, complex_of(real, imag))
-
-
-@op("aten::polar", variants="function")
+@op("aten::polar", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA"))
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * exp(1j * angle)``, float32 or float64 both."""
     ...
@@ -110,22 +77,7 @@ def polar_kernel(abs, angle):
     return joined(abs * angle.cos(), abs * angle.sin(), dtype)
 
 
-@polar.derivative("abs")
-def polar_abs_derivative(grad, result):
-    return real(grad.conj() * result.sgn())
-
-
-@polar.derivative("angle")
-def polar_angle_derivative(grad, result):
-    return real(grad.conj() * result * 1j)
-
-
-@polar.out_variant()
-def polar_out(abs: Tensor, angle: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``polar`` into a given tensor."""
-    ...
-
-
-@polar_out.kernel("CPU", "CUDA", "Meta")
-def polar_out_kernel(abs, angle, out):
-    return into("polar", out, polar(abs, angle))
+polar.derivative(
+    abs=lambda grad, result: real(grad.conj() * result.sgn()),
+    angle=lambda grad, result: real(grad.conj() * result * 1j),
+)

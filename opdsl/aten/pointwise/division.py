@@ -100,9 +100,7 @@ def div_number_kernel(self, other):
     return div(self, other)
 
 
-@div_number.derivative("self")
-def div_number_derivative(grad, other):
-    return grad / other.conjugate()
+div_number.derivative(self=lambda grad, other: grad / other.conjugate())
 
 
 @div.overload(

@@ -48,9 +48,7 @@ def expm1_scalar_function(self):
 
 
 # Of the result, as in PyTorch; exp(self) would be exact for large negative ones, too.
-@expm1.derivative("self")
-def expm1_derivative(grad, result):
-    return grad * (result + 1).conj()
+expm1.derivative(self=lambda grad, result: grad * (result + 1).conj())
 
 
 @op("aten::log", **CORE_UNARY)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.powers import number_pow
-from opdsl.declare import op
-from opdsl.errors import DTypeError
-from opdsl.kernels import check, write_out
+from opdsl.declare import Out, op
+from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, int16, int32, int64
 from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
@@ -37,21 +35,15 @@ def conj_physical_scalar_function(self):
     return conjugate(self)
 
 
-@op("aten::conj_physical", variants="function, method", tags=("pointwise", "maybe_aliasing_or_mutating"))
+@op(
+    "aten::conj_physical",
+    variants="function, method",
+    tags=("pointwise", "maybe_aliasing_or_mutating"),
+    out=Out(explicit=True, tags="pointwise", dispatch="CPU, CUDA"),
+)
 def conj_physical(self: Tensor) -> Tensor:
     """The conjugate complex numbers; real numbers are their own."""
     return _conj_physical(self) if self.is_complex() else self
-
-
-@conj_physical.out_variant(tags="pointwise")
-def conj_physical_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``conj_physical`` into a given tensor."""
-    ...
-
-
-@conj_physical_out.kernel("CPU", "CUDA", "Meta")
-def conj_physical_out_kernel(self, out):
-    return _conj_physical.variants["out"](self, out=out)
 
 
 @conj_physical.inplace_variant(variants="function, method", tags="pointwise")
@@ -65,15 +57,18 @@ def conj_physical_in_place(self):
     return _conj_physical.variants["out"](self, out=self) if self.is_complex() else self
 
 
-@conj_physical_.derivative("self")
-def conj_physical_in_place_derivative(grad):
-    return grad.conj_physical()
+conj_physical_.derivative(self=lambda grad: grad.conj_physical())
 
 
 # --------------------------------------------------------------------------------------------------------------- ldexp
 
 
-@op("aten::ldexp.Tensor", variants="function, method", tags="pointwise")
+@op(
+    "aten::ldexp.Tensor",
+    variants="function, method",
+    tags="pointwise",
+    out=Out("ldexp.out", explicit=True, cast="safe"),
+)
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
     """``self * 2**other``"""
     ...
@@ -84,14 +79,10 @@ def ldexp_kernel(self, other):
     return self * number_pow(2.0, other)
 
 
-@ldexp.derivative("self")
-def ldexp_derivative(grad, other):
-    return grad * number_pow(2.0, other).conj()
-
-
-@ldexp.derivative("other")
-def ldexp_other_derivative(grad, result):
-    return grad * result.conj() * math.log(2)
+ldexp.derivative(
+    self=lambda grad, other: grad * number_pow(2.0, other).conj(),
+    other=lambda grad, result: grad * result.conj() * math.log(2),
+)
 
 
 @ldexp.inplace_variant("ldexp_", variants="function, method", tags="pointwise")
@@ -105,17 +96,6 @@ def ldexp_in_place(self, other):
     return self.mul_(number_pow(2.0, other))
 
 
-@ldexp.out_variant("ldexp.out", tags="pointwise")
-def ldexp_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``ldexp`` into a given tensor."""
-    ...
-
-
-@ldexp_out.kernel("CompositeExplicitAutograd")
-def ldexp_out_kernel(self, other, out):
-    return mul.variants["out"](self, number_pow(2.0, other), out=out)
-
-
 # --------------------------------------------------------------------------------------------------------------- frexp
 
 
@@ -124,13 +104,6 @@ class MantissaExponent(NamedTuple):
 
     mantissa: Tensor
     exponent: Tensor
-
-
-class WrittenMantissaExponent(NamedTuple):
-    """The results of ``frexp``, in the tensors that were given."""
-
-    mantissa: Tensor[Alias("a", write=True)]
-    exponent: Tensor[Alias("b", write=True)]
 
 
 class Fields(NamedTuple):
@@ -149,7 +122,12 @@ FIELDS: dict[DType, Fields] = {
 }
 
 
-@op("aten::frexp.Tensor", variants="method, function", tags="pointwise")
+@op(
+    "aten::frexp.Tensor",
+    variants="method, function",
+    tags="pointwise",
+    out=Out("frexp.Tensor_out", args=("mantissa", "exponent"), explicit=True, dispatch="CPU, CUDA"),
+)
 def frexp(self: Tensor) -> MantissaExponent:
     """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
     ...
@@ -175,27 +153,3 @@ def frexp_kernel(self):
 @frexp.derivative("self", output_differentiability=(True, False))
 def frexp_derivative(grad, exponent):
     return grad / exponent.exp2()
-
-
-@frexp.out_variant("frexp.Tensor_out", tags="pointwise")
-def frexp_out(
-    self: Tensor, *, mantissa: Tensor[Alias("a", write=True)], exponent: Tensor[Alias("b", write=True)]
-) -> WrittenMantissaExponent:
-    """``frexp`` into given tensors."""
-    ...
-
-
-@frexp_out.kernel("CPU", "CUDA", "Meta")
-def frexp_out_kernel(self, mantissa, exponent):
-    found = frexp_kernel(self)
-    if mantissa.dtype is not self.dtype:
-        raise DTypeError(
-            f"torch.frexp() expects mantissa to have dtype {self.dtype.scalar_type} but got "
-            f"{mantissa.dtype.scalar_type}"
-        )
-    if exponent.dtype is not int32:
-        raise DTypeError(f"torch.frexp() expects exponent to have int dtype but got {exponent.dtype.scalar_type}")
-    return (
-        write_out("aten::frexp.Tensor_out", mantissa, found[0]),
-        write_out("aten::frexp.Tensor_out", exponent, found[1]),
-    )

@@ -171,7 +171,7 @@ def _local_scalar_dense(self: Tensor) -> Scalar:
     ...
 
 
-@_local_scalar_dense.kernel("CPU", "CUDA")
+@_local_scalar_dense.kernel
 def _local_scalar_dense_kernel(self):
     return self.item()
 

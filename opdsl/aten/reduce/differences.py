@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten._shared.checks import holds, real, write_cast
+from opdsl.aten._shared.checks import holds, real
 from opdsl.aten.linalg.matrix_products import mm
 from opdsl.aten.pointwise.complex_parts import complex_of
 from opdsl.aten.shape.complex_views import imag as imaginary_parts
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError
-from opdsl.kernels import check, write_out
+from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
 # ---------------------------------------------------------------------------------------------------------------- diff
@@ -41,7 +40,7 @@ def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
         )
 
 
-@op("aten::diff", variants="function, method")
+@op("aten::diff", variants="function, method", out=Out(explicit=True, cast="safe"))
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -63,21 +62,6 @@ def diff(
         behind, before = self.narrow(dimension, 1, size), self.narrow(dimension, 0, size)
         self = behind.logical_xor(before) if self.dtype is bool_ else behind - before
     return self
-
-
-@diff.out_variant()
-def diff_out(
-    self: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-    *,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """``diff`` into a given tensor."""
-    write = write_cast if n else write_out
-    return write("aten::diff.out", out, diff(self, n, dim, prepend, append))
 
 
 # ---------------------------------------------------------------------------------------------------------- trapezoids

@@ -17,7 +17,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     ...
 
 
-@equal.kernel("CPU", "CUDA")
+@equal.kernel
 def equal_kernel(self, other):
     if self.device is not other.device:
         raise DeviceError(

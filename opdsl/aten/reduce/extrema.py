@@ -7,11 +7,10 @@ from typing import Annotated, NamedTuple
 
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, op
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
 
 # --------------------------------------------------------------------------------------------------- scalar functions
@@ -261,19 +260,19 @@ def extremum_of_all_derivative(grad, self, result):
     return shared_among_equals(grad, self, result, None, False)
 
 
-@max_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")
-@traceable
+@max_dim.overload(
+    "other",
+    variants="method, function",
+    tags="pointwise",
+    device_check="NoCheck",
+    out=Out("max.out", explicit=True),
+)
 def max_other(self: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements, as ``maximum``."""
-    return maximum(self, other)
+    ...
 
 
-@max_other.out_variant("max.out", tags="pointwise", device_check="NoCheck")
-def max_other_out(
-    self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """The larger of two elements into a given tensor."""
-    return maximum.variants["out"](self, other, out=out)
+max_other.forward(maximum)
 
 
 @op(
@@ -320,16 +319,16 @@ min_all.reduction(init=math.inf, results=("cast",), needs_elements=True)(smaller
 min_all.derivative("self")(extremum_of_all_derivative)
 
 
-@min_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")
-@traceable
+@min_dim.overload(
+    "other",
+    variants="method, function",
+    tags="pointwise",
+    device_check="NoCheck",
+    out=Out("min.out", explicit=True),
+)
 def min_other(self: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements, as ``minimum``."""
-    return minimum(self, other)
+    ...
 
 
-@min_other.out_variant("min.out", tags="pointwise", device_check="NoCheck")
-def min_other_out(
-    self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """The smaller of two elements into a given tensor."""
-    return minimum.variants["out"](self, other, out=out)
+min_other.forward(minimum)

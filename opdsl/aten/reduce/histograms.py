@@ -52,7 +52,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0)
     ...
 
 
-@bincount.kernel("CPU", "CUDA")
+@bincount.kernel
 def bincount_kernel(self, weights, minlength):
     if self.dtype.category is not Category.INT:
         raise UnsupportedDTypeError(
@@ -166,7 +166,7 @@ def histc_meta(ctx, self, bins, min, max):
     ctx.set_output(0, (bins,), like=self)
 
 
-@histc.out_kernel("CPU", "CUDA", compiled=False)
+@histc.out_kernel
 def histc_cpu(self, bins, min, max, out):
     first, last = bounds_of_all(self, min, max)
     if out.device is cpu and self.dtype in (float32, float64):

@@ -186,14 +186,12 @@ def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, 
     return (direction * slope * (spread / norm.pow(order - 1))).masked_fill(vanishing, 0)
 
 
-@linalg_vector_norm.derivative("self")
-def vector_norm_derivative(grad, self, result, ord, dim, keepdim):
-    return norm_gradient(grad, self, result, ord, dim, keepdim)
+linalg_vector_norm.derivative(
+    self=lambda grad, self, result, ord, dim, keepdim: norm_gradient(grad, self, result, ord, dim, keepdim),
+)
 
 
-@norm_dim.derivative("self")
-def norm_dim_derivative(grad, self, result, p, dim, keepdim):
-    return norm_gradient(grad, self, result, p, dim, keepdim)
+norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim))
 
 
 @norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
@@ -211,9 +209,9 @@ def norm_dim_dtype_meta(ctx, self, p, dim, keepdim, dtype):
 attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
 
 
-@norm_dim_dtype.derivative("self")
-def norm_dim_dtype_derivative(grad, self, result, p, dim, keepdim):
-    return norm_gradient(grad, self, result, p, dim, keepdim)
+norm_dim_dtype.derivative(
+    self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim),
+)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
@@ -241,9 +239,7 @@ def norm_all_kernel(self, p):
     return norm_dim(self, p, ())
 
 
-@norm_all.derivative("self")
-def norm_all_derivative(grad, self, result, p):
-    return norm_gradient(grad, self, result, p, None, False)
+norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
 
 
 @norm_dim.overload("ScalarOpt_dtype", variants=BOTH, out=True, **ENTRY)
@@ -258,6 +254,4 @@ def norm_all_dtype_kernel(self, p, dtype):
     return norm_dim_dtype(self, p, (), False, dtype=dtype)
 
 
-@norm_all_dtype.derivative("self")
-def norm_all_dtype_derivative(grad, self, result, p):
-    return norm_gradient(grad, self, result, p, None, False)
+norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))

@@ -13,13 +13,13 @@ import numpy
 from opdsl.aten._shared.checks import holds
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange_end
-from opdsl.aten.index.sorting import WrittenOrdered, sort, sort_stable
+from opdsl.aten.index.sorting import sort, sort_stable
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.extrema import ValuesAndIndices, selected_derivative
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_, resize_output, step, write_out
+from opdsl.kernels import check, step
 from opdsl.runtime import (
     Array,
     Category,
@@ -30,10 +30,8 @@ from opdsl.runtime import (
     float32,
     float64,
     int64,
-    require_no_overlap,
     wrap_dimension,
 )
-from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled
 
 BOTH = "function, method"
@@ -59,18 +57,6 @@ def without(found: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndice
     if keepdim or found.values.ndim == 0:
         return found
     return ValuesAndIndices(found.values.squeeze(dim), found.indices.squeeze(dim))
-
-
-def write_found(operator: str, self: Tensor, found: ValuesAndIndices, values: Tensor, indices: Tensor) -> None:
-    """Write what was chosen into given tensors.
-
-    Raises:
-        OverlapError: they share memory with the tensor it was chosen from.
-    """
-    require_no_overlap(values, self, operator)
-    for out, each in zip((values, indices), found, strict=True):
-        resize_output(out, each.shape)
-        copy_(out, each)
 
 
 # -------------------------------------------------------------------------------------------------------------- median
@@ -141,7 +127,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
 
     median.__doc__ = f"The median of all elements, the lower one of two; {text}."
 
-    @median.kernel("CPU", "CUDA", "Meta")
+    @median.kernel
     def median_kernel(self):
         require_ordered("median_cpu", self)
         if self.numel() == 0:
@@ -157,7 +143,11 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         hits = where(result.isnan(), self.isnan(), self == result)
         return hits * (grad / hits.sum())
 
-    @median.overload("dim", variants=BOTH)
+    @median.overload(
+        "dim",
+        variants=BOTH,
+        out=Out(f"{name}.dim_values", args=("values", "indices"), explicit=True, dispatch="CPU, CUDA"),
+    )
     def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices: ...
 
     median_dim.__doc__ = f"The medians along a dimension and their positions, the lower one of two; {text}."
@@ -167,36 +157,6 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         return median_along(name, self, dim, keepdim, skips_nan=skips_nan)
 
     median_dim.derivative("self")(selected_derivative)
-
-    @median_dim.out_variant(f"{name}.dim_values")
-    def median_dim_out(
-        self: Tensor,
-        dim: int,
-        keepdim: bool = False,
-        *,
-        values: Tensor[Alias("a", write=True)],
-        indices: Tensor[Alias("b", write=True)],
-    ) -> WrittenOrdered:
-        """The medians along a dimension into given tensors."""
-        ...
-
-    @median_dim_out.kernel("CPU", "CUDA", "Meta")
-    def median_dim_out_kernel(self, dim, keepdim, values, indices):
-        require_ordered("median_out", self)
-        if values.dtype is not self.dtype:
-            raise DTypeError(
-                f"Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
-                f"{values.dtype.scalar_type} does not equal {self.dtype.scalar_type} (while checking arguments for "
-                f"{name})"
-            )
-        if indices.dtype is not int64:
-            raise DTypeError(
-                f"Expected tensor for argument #1 'indices' to have scalar type Long; but got "
-                f"{indices.dtype.scalar_type} instead (while checking arguments for {name})"
-            )
-        found = median_along(name, self, dim, keepdim, skips_nan=skips_nan)
-        write_found(f"aten::{name}.dim_values", self, found, values, indices)
-        return values, indices
 
     return median
 
@@ -208,13 +168,17 @@ nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN are left out")
 # ---------------------------------------------------------------------------------------------------------------- mode
 
 
-@op("aten::mode", variants=BOTH)
+@op(
+    "aten::mode",
+    variants=BOTH,
+    out=Out("mode.values", args=("values", "indices"), explicit=True, dispatch="CompositeExplicitAutograd"),
+)
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices:
     """The element that is most often along a dimension, the least of several, and where one of them stands."""
     ...
 
 
-@mode.kernel("CPU", "CUDA", "Meta")
+@mode.kernel
 def mode_kernel(self, dim, keepdim):
     dimension = wrap_dimension(dim, self.ndim)
     require_elements("mode", self, dimension)
@@ -234,31 +198,6 @@ def mode_kernel(self, dim, keepdim):
 
 
 mode.derivative("self")(selected_derivative)
-
-
-@mode.out_variant("mode.values")
-def mode_out(
-    self: Tensor,
-    dim: int = -1,
-    keepdim: bool = False,
-    *,
-    values: Tensor[Alias("a", write=True)],
-    indices: Tensor[Alias("b", write=True)],
-) -> WrittenOrdered:
-    """``mode`` into given tensors."""
-    ...
-
-
-@mode_out.kernel("CompositeExplicitAutograd")
-def mode_out_kernel(self, dim, keepdim, values, indices):
-    found = mode(self, dim, keepdim)
-    for out, wanted, name in ((values, self.dtype, "values"), (indices, int64, "indices")):
-        if out.dtype is not wanted:
-            raise DTypeError(
-                f"expected scalar type '{wanted.scalar_type}' but got '{out.dtype.scalar_type}' for {name} output"
-            )
-    write_found("aten::mode.values", self, found, values, indices)
-    return values, indices
 
 
 # ----------------------------------------------------------------------------------------------------------- quantiles
@@ -332,7 +271,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
         text: what is said of NaN.
     """
 
-    @op(f"aten::{name}", variants="method, function")
+    @op(f"aten::{name}", variants="method, function", out=Out(f"{name}.out", explicit=True))
     def quantile(
         self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
     ) -> Tensor:
@@ -340,20 +279,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
 
     quantile.__doc__ = f"The elements below which shares ``q`` of all elements along a dimension lie; {text}."
 
-    @quantile.out_variant(f"{name}.out")
-    def quantile_out(
-        self: Tensor,
-        q: Tensor,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = LINEAR,
-        out: Tensor[Alias("a", write=True)],
-    ) -> Tensor[Alias("a", write=True)]:
-        """Quantiles into a given tensor."""
-        return write_quantiles(out, self, quantile(self, q, dim, keepdim, interpolation=interpolation))
-
-    @quantile.overload("scalar", variants="method, function")
+    @quantile.overload("scalar", variants="method, function", out=Out(f"{name}.scalar_out", explicit=True))
     def quantile_scalar(
         self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
     ) -> Tensor:
@@ -362,32 +288,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
 
     quantile_scalar.__doc__ = f"The element below which a share ``q`` of all elements along a dimension lies; {text}."
 
-    @quantile_scalar.out_variant(f"{name}.scalar_out")
-    def quantile_scalar_out(
-        self: Tensor,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = LINEAR,
-        out: Tensor[Alias("a", write=True)],
-    ) -> Tensor[Alias("a", write=True)]:
-        """A quantile into a given tensor."""
-        return write_quantiles(out, self, quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
-
     return quantile
-
-
-def write_quantiles(out: Tensor, self: Tensor, found: Tensor) -> Tensor:
-    """Quantiles into a given tensor of the dtype of what they are of.
-
-    Raises:
-        DTypeError: it has another.
-    """
-    if out.dtype is not self.dtype:
-        raise DTypeError("quantile() out tensor must be same dtype as the input tensor")
-    resize_output(out, found.shape)
-    return write_out("aten::quantile.out", out, found)
 
 
 quantile = declare_quantile("quantile", skips_nan=False, text="NaN where there is one")

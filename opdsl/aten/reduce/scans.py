@@ -102,7 +102,7 @@ def _cummax_helper(
     ...
 
 
-@_cummax_helper.kernel("CPU", "CUDA", "Meta")
+@_cummax_helper.kernel
 def cummax_helper_kernel(self, values, indices, dim):
     cummax.variants["out"](self, dim, out=(values, indices))
 
@@ -142,7 +142,7 @@ def _cummin_helper(
     ...
 
 
-@_cummin_helper.kernel("CPU", "CUDA", "Meta")
+@_cummin_helper.kernel
 def cummin_helper_kernel(self, values, indices, dim):
     cummin.variants["out"](self, dim, out=(values, indices))
 
@@ -187,7 +187,7 @@ def logcumsumexp_derivative(grad, self, result, dim):
     return parts[0] - parts[1]
 
 
-@op("aten::logcumsumexp", variants="function, method")
+@op("aten::logcumsumexp", variants="function, method", out=Out(explicit=True))
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(x)))``, without overflow."""
     ...
@@ -199,14 +199,3 @@ def logcumsumexp_kernel(self, dim):
 
 
 logcumsumexp.derivative("self")(logcumsumexp_derivative)
-
-
-@logcumsumexp.out_variant()
-def logcumsumexp_out(self: Tensor, dim: int, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``logcumsumexp`` into a given tensor."""
-    ...
-
-
-@logcumsumexp_out.kernel("CompositeExplicitAutograd")
-def logcumsumexp_out_kernel(self, dim, out):
-    return _logcumsumexp.variants["out"](self, dim, out=out)

@@ -6,13 +6,11 @@ import math
 from typing import Annotated, Any
 
 from opdsl.aten.pointwise.comparison import eq
-from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op, traceable
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
-from opdsl.runtime import DType, Tensor, can_cast, wrap_dimension
-from opdsl.schema import Alias
+from opdsl.runtime import DType, Tensor, wrap_dimension
 from opdsl.schema.vocabulary import IntList, Size
 
 
@@ -54,9 +52,7 @@ def sum_combine(a, b):
     return a + b
 
 
-@sum_dim.derivative("self")
-def sum_dim_derivative(grad, self, dim, keepdim):
-    return restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape))
 
 
 @sum_dim.overload("", variants="function, method", tags="reduction", device_check="NoCheck", autogen="sum.out")
@@ -71,9 +67,7 @@ def sum_all_kernel(self, dtype):
     return sum_dim(self, None, dtype=dtype)
 
 
-@sum_all.derivative("self")
-def sum_all_derivative(grad, self):
-    return grad.expand(self.shape)
+sum_all.derivative(self=lambda grad, self: grad.expand(self.shape))
 
 
 # ------------------------------------------------------------------------------------------------------------- nansum
@@ -156,9 +150,9 @@ def prod_dim_derivative(grad, self, dim, keepdim):
     return restore_dims(grad, self.ndim, (dim,), keepdim) * products_of_others(self.conj(), dim)
 
 
-@prod_all.derivative("self")
-def prod_all_derivative(grad, self):
-    return grad * products_of_others(self.conj().reshape((-1,)), 0).reshape(self.shape)
+prod_all.derivative(
+    self=lambda grad, self: grad * products_of_others(self.conj().reshape((-1,)), 0).reshape(self.shape),
+)
 
 
 def products_of_others(tensor: Tensor, dim: int) -> Tensor:
@@ -204,7 +198,13 @@ def mean_dim_derivative(grad, self, dim, keepdim):
     return spread / (self.numel() // max(grad.numel(), 1))
 
 
-@mean_dim.overload("", variants="function, method", tags=("core", "reduction"), device_check="NoCheck")
+@mean_dim.overload(
+    "",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    out=Out("mean.dtype_out", explicit=True),
+)
 def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The mean of all elements."""
     ...
@@ -212,34 +212,17 @@ def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 
 @mean_all.kernel("CompositeExplicitAutograd")
 @traceable
-def mean_all_kernel(self, dtype):
-    return mean_dim(self, None, dtype=dtype)
+def mean_all_kernel(self, dtype, out):
+    return mean_dim(self, None, dtype=dtype, out=out)
 
 
-@mean_all.derivative("self")
-def mean_all_derivative(grad, self):
-    return grad.expand(self.shape) / self.numel()
-
-
-@mean_all.out_variant("mean.dtype_out", tags="reduction", device_check="NoCheck")
-def mean_all_out(
-    self: Tensor, *, dtype: DType | None = None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """The mean of all elements into a given tensor."""
-    ...
-
-
-@mean_all_out.kernel("CompositeExplicitAutograd")
-def mean_all_out_kernel(self, dtype, out):
-    if not can_cast(self.dtype, out.dtype):
-        raise DTypeError(f"input types can't be cast to the desired output type {out.dtype.scalar_type}")
-    return mean_dim.variants["out"](self, None, dtype=dtype, out=out)
+mean_all.derivative(self=lambda grad, self: grad.expand(self.shape) / self.numel())
 
 
 # ------------------------------------------------------------------------------------------------------------ nanmean
 
 
-@op("aten::nanmean", variants="function, method", device_check="NoCheck")
+@op("aten::nanmean", variants="function, method", device_check="NoCheck", out=Out(explicit=True, cast="safe"))
 @traceable
 def nanmean(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -248,22 +231,6 @@ def nanmean(
     require_numbers(self)
     counted = sum_dim(eq(self, self), dim, keepdim)
     return nansum(self, dim, keepdim, dtype=dtype) / counted
-
-
-@nanmean.out_variant("nanmean.out", device_check="NoCheck")
-def nanmean_out(
-    self: Tensor,
-    dim: Annotated[IntList, Size(1)] | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """The mean of all elements but NaN into a given tensor."""
-    require_numbers(self)
-    counted = sum_dim(eq(self, self), dim, keepdim)
-    nansum.variants["out"](self, dim, keepdim, dtype=dtype, out=out)
-    return div.variants["out"](out, counted, out=out)
 
 
 def require_numbers(self: Tensor) -> None:
@@ -430,16 +397,4 @@ def logsumexp_derivative(grad, self, result, dim, keepdim):
     return spread * (self - total).exp().conj()
 
 
-@op("aten::special_logsumexp", variants="function", python_module="special")
-@traceable
-def special_logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
-    """``logsumexp`` under the name that ``torch.special`` has for it."""
-    return logsumexp(self, dim, keepdim)
-
-
-@special_logsumexp.out_variant("special_logsumexp.out", python_module="special")
-def special_logsumexp_out(
-    self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``logsumexp`` into a given tensor."""
-    return logsumexp.variants["out"](self, dim, keepdim, out=out)
+special_logsumexp = logsumexp.alias("aten::special_logsumexp", variants="function", python_module="special")

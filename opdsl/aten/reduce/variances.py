@@ -122,9 +122,9 @@ def mean_gradient(grad: Tensor, self: Tensor, dim: Any, keepdim: bool) -> Tensor
     return spread.expand(self.shape) / max(self.numel() // max(spread.numel(), 1), 1)
 
 
-@var_correction.derivative("self")
-def var_derivative(grad, self, dim, correction, keepdim):
-    return variance_gradient(grad, self, dim, correction, keepdim)
+var_correction.derivative(
+    self=lambda grad, self, dim, correction, keepdim: variance_gradient(grad, self, dim, correction, keepdim),
+)
 
 
 @var_correction.overload("", variants=BOTH, **UNBIASED)
@@ -134,19 +134,18 @@ def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
     return var_correction(self, None, correction=int(unbiased))
 
 
-@var_correction.overload("dim", variants=BOTH, **{**UNBIASED, "tags": ("core", "reduction")})
+@var_correction.overload(
+    "dim",
+    variants=BOTH,
+    out=Out("var.out", explicit=True, cpp_no_default_args=("unbiased",)),
+    **{**UNBIASED, "tags": ("core", "reduction")},
+)
 @traceable
-def var_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+def var_dim(
+    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The variance along dimensions, of a sample if ``unbiased``."""
-    return var_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
-@var_dim.out_variant("var.out", **UNBIASED)
-def var_out(
-    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Written
-) -> Written:
-    """The variance along dimensions into a given tensor."""
-    return var_correction.variants["out"](self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+    return var_correction(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
 
 
 @op(
@@ -178,19 +177,15 @@ def std_all(self: Tensor, unbiased: bool = True) -> Tensor:
     return std_correction(self, None, correction=int(unbiased))
 
 
-@std_correction.overload("dim", variants=BOTH, **UNBIASED)
+@std_correction.overload(
+    "dim", variants=BOTH, out=Out("std.out", explicit=True, cpp_no_default_args=("unbiased",)), **UNBIASED
+)
 @traceable
-def std_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+def std_dim(
+    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The standard deviation along dimensions, of a sample if ``unbiased``."""
-    return std_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
-@std_dim.out_variant("std.out", **UNBIASED)
-def std_out(
-    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Written
-) -> Written:
-    """The standard deviation along dimensions into a given tensor."""
-    return std_correction.variants["out"](self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+    return std_correction(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
 
 
 # ------------------------------------------------------------------------------------------------- var_mean, std_mean

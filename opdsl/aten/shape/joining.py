@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import ArgumentError, OptionError
 from opdsl.kernels import check, copy_
@@ -18,7 +18,6 @@ from opdsl.runtime import (
     views,
     wrap_dimension,
 )
-from opdsl.schema import Alias
 
 
 @op(
@@ -107,7 +106,7 @@ def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
     return formats.pop() if len(formats) == 1 else MemoryFormat.contiguous_format
 
 
-@cat.out_kernel("CPU", "CUDA", compiled=False)
+@cat.out_kernel
 def cat_cpu(tensors, dim, valid, all_contiguous, all_same_dtype, all_same_sizes_and_stride, memory_format, out):
     start = 0
     for tensor in tensors:
@@ -134,31 +133,5 @@ def cat_derivative(grad, tensors, dim):
 # ------------------------------------------------------------------------------------------------------- names of cat
 
 
-@op("aten::concat")
-@traceable
-def concat(tensors: list[Tensor], dim: int = 0) -> Tensor:
-    """``cat``, by another name."""
-    return cat(tensors, dim)
-
-
-@concat.out_variant()
-def concat_out(
-    tensors: list[Tensor], dim: int = 0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``cat`` into a given tensor."""
-    return cat(tensors, dim, out=out)
-
-
-@op("aten::concatenate")
-@traceable
-def concatenate(tensors: list[Tensor], dim: int = 0) -> Tensor:
-    """``cat``, by another name."""
-    return cat(tensors, dim)
-
-
-@concatenate.out_variant()
-def concatenate_out(
-    tensors: list[Tensor], dim: int = 0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``cat`` into a given tensor."""
-    return cat(tensors, dim, out=out)
+concat = cat.alias("aten::concat")
+concatenate = cat.alias("aten::concatenate")

@@ -36,7 +36,7 @@ def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
     return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
 
 
-@flip.kernel("CPU", "CUDA", "Meta")
+@flip.kernel
 def flip_kernel(self, dims):
     if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
         return cast("Tensor", through_host(flip_kernel, (self, dims)))
@@ -51,9 +51,7 @@ def flip_kernel(self, dims):
     return made
 
 
-@flip.derivative("self")
-def flip_derivative(grad, dims):
-    return grad.flip(dims)
+flip.derivative(self=lambda grad, dims: grad.flip(dims))
 
 
 @op("aten::fliplr", variants="function, method")
@@ -81,7 +79,7 @@ def roll(self: Tensor, shifts: SymInts[1], dims: Ints[1] = ()) -> Tensor:
     ...
 
 
-@roll.kernel("CPU", "CUDA", "Meta")
+@roll.kernel
 @traceable
 def roll_kernel(self, shifts, dims):
     check(len(shifts) > 0, "`shifts` required")
@@ -96,9 +94,9 @@ def roll_kernel(self, shifts, dims):
     return self
 
 
-@roll.derivative("self")
-def roll_derivative(grad, shifts, dims):
-    return grad.roll(tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims)))
+roll.derivative(
+    self=lambda grad, shifts, dims: grad.roll(tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims))),
+)
 
 
 def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
@@ -138,9 +136,7 @@ def rot90_kernel(self, k, dims):
     return self.flip((second,) if turns == 1 else (first,)).transpose(first, second)
 
 
-@rot90.derivative("self")
-def rot90_derivative(grad, k, dims):
-    return grad.rot90(-k, dims)
+rot90.derivative(self=lambda grad, k, dims: grad.rot90(-k, dims))
 
 
 # -------------------------------------------------------------------------------------------------------------- repeat
@@ -196,7 +192,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> 
 _LARGE = 1 << 45
 
 
-@repeat_interleave.kernel("CPU", "CUDA")
+@repeat_interleave.kernel
 def repeat_interleave_kernel(repeats, output_size):
     check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
     check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")

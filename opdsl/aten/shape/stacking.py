@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.splitting import unbind
-from opdsl.declare import op, traceable
+from opdsl.declare import Out, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, result_type, wrap_dimension
-from opdsl.schema import Alias
 
 # --------------------------------------------------------------------------------------------------------------- stack
 
@@ -34,7 +33,7 @@ def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
     return [each.unsqueeze(dimension) for each in tensors], dimension
 
 
-@op("aten::stack")
+@op("aten::stack", out=Out(explicit=True))
 def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after another along a new dimension."""
     ...
@@ -42,26 +41,11 @@ def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
 
 @stack.kernel("CompositeExplicitAutograd")
 @traceable
-def stack_kernel(tensors, dim):
-    return cat(*unsqueezed(tensors, dim))
-
-
-@stack.derivative("tensors")
-def stack_derivative(grad, dim):
-    return list(unbind(grad, dim))
-
-
-@stack.out_variant()
-def stack_out(
-    tensors: list[Tensor], dim: int = 0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``stack`` into a given tensor."""
-    ...
-
-
-@stack_out.kernel("CompositeExplicitAutograd")
-def stack_out_kernel(tensors, dim, out):
+def stack_kernel(tensors, dim, out):
     return cat(*unsqueezed(tensors, dim), out=out)
+
+
+stack.derivative(tensors=lambda grad, dim: list(unbind(grad, dim)))
 
 
 # ------------------------------------------------------------------------------------------------------------- atleast
@@ -134,68 +118,34 @@ def side_by_side(tensors: Sequence[Tensor], name: str) -> tuple[list[Tensor], in
     return wide, 0 if name == "hstack" and wide[0].ndim == 1 else dim
 
 
-@op("aten::hstack")
+@op("aten::hstack", out=Out(explicit=True))
 @traceable
-def hstack(tensors: list[Tensor]) -> Tensor:
+def hstack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side."""
-    return cat(*side_by_side(tensors, "hstack"))
-
-
-@hstack.out_variant()
-def hstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``hstack`` into a given tensor."""
     return cat(*side_by_side(tensors, "hstack"), out=out)
 
 
-@op("aten::vstack")
+@op("aten::vstack", out=Out(explicit=True))
 @traceable
-def vstack(tensors: list[Tensor]) -> Tensor:
+def vstack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors one below the other."""
-    return cat(*side_by_side(tensors, "vstack"))
-
-
-@vstack.out_variant()
-def vstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``vstack`` into a given tensor."""
     return cat(*side_by_side(tensors, "vstack"), out=out)
 
 
-@op("aten::row_stack")
+row_stack = vstack.alias("aten::row_stack")
+
+
+@op("aten::dstack", out=Out(explicit=True))
 @traceable
-def row_stack(tensors: list[Tensor]) -> Tensor:
-    """The tensors one below the other."""
-    return cat(*side_by_side(tensors, "vstack"))
-
-
-@row_stack.out_variant()
-def row_stack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``row_stack`` into a given tensor."""
-    return cat(*side_by_side(tensors, "vstack"), out=out)
-
-
-@op("aten::dstack")
-@traceable
-def dstack(tensors: list[Tensor]) -> Tensor:
+def dstack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors along the third dimension."""
-    return cat(*side_by_side(tensors, "dstack"))
-
-
-@dstack.out_variant()
-def dstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``dstack`` into a given tensor."""
     return cat(*side_by_side(tensors, "dstack"), out=out)
 
 
-@op("aten::column_stack")
+@op("aten::column_stack", out=Out(explicit=True))
 @traceable
-def column_stack(tensors: list[Tensor]) -> Tensor:
+def column_stack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side, vectors as columns."""
-    return cat(*side_by_side(tensors, "column_stack"))
-
-
-@column_stack.out_variant()
-def column_stack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``column_stack`` into a given tensor."""
     return cat(*side_by_side(tensors, "column_stack"), out=out)
 
 

@@ -141,7 +141,7 @@ def narrow_copy_out(
     ...
 
 
-@narrow_copy_out.kernel("CPU", "CUDA", "Meta")
+@narrow_copy_out.kernel
 def narrow_copy_out_kernel(self, dim, start, length, out):
     if out.dtype is not self.dtype:
         raise DTypeError(f"narrow_copy(): expected out to have dtype {self.dtype} of self, but got {out.dtype}")

@@ -38,9 +38,7 @@ def select_backward_kernel(grad_output, input_sizes, dim, index):
     return _into(whole.select(dim, index), grad_output, whole)
 
 
-@select_backward.derivative("grad_output")
-def select_backward_derivative(grad, dim, index):
-    return grad.select(dim, index)
+select_backward.derivative(grad_output=lambda grad, dim, index: grad.select(dim, index))
 
 
 @op("aten::slice_backward", autogen="slice_backward.out", **NAMED)
@@ -57,9 +55,7 @@ def slice_backward_kernel(grad_output, input_sizes, dim, start, end, step):
     return _into(slice_tensor(whole, dim, start, end, step), grad_output, whole)
 
 
-@slice_backward.derivative("grad_output")
-def slice_backward_derivative(grad, dim, start, end, step):
-    return slice_tensor(grad, dim, start, end, step)
+slice_backward.derivative(grad_output=lambda grad, dim, start, end, step: slice_tensor(grad, dim, start, end, step))
 
 
 @op("aten::diagonal_backward", autogen="diagonal_backward.out", **NAMED)
@@ -74,9 +70,7 @@ def diagonal_backward_kernel(grad_output, input_sizes, offset, dim1, dim2):
     return _into(whole.diagonal(offset, dim1, dim2), grad_output, whole)
 
 
-@diagonal_backward.derivative("grad_output")
-def diagonal_backward_derivative(grad, offset, dim1, dim2):
-    return grad.diagonal(offset, dim1, dim2)
+diagonal_backward.derivative(grad_output=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
 
 @op("aten::unfold_backward", variants="function", autogen="unfold_backward.out")
@@ -85,7 +79,7 @@ def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: 
     ...
 
 
-@unfold_backward.kernel("CPU", "CUDA", "Meta")
+@unfold_backward.kernel
 def unfold_backward_kernel(grad_in, input_sizes, dim, size, step):
     whole = grad_in.new_zeros(input_sizes)
     if not whole.ndim:
@@ -97,9 +91,7 @@ def unfold_backward_kernel(grad_in, input_sizes, dim, size, step):
     return whole
 
 
-@unfold_backward.derivative("grad_in")
-def unfold_backward_derivative(grad, dim, size, step):
-    return grad.unfold(dim, size, step)
+unfold_backward.derivative(grad_in=lambda grad, dim, size, step: grad.unfold(dim, size, step))
 
 
 @op("aten::masked_scatter_backward")
@@ -115,9 +107,9 @@ def masked_scatter_backward_kernel(grad_output, mask, sizes):
     return _into(whole[: taken.numel()], taken, whole).view(sizes)
 
 
-@masked_scatter_backward.derivative("grad_output")
-def masked_scatter_backward_derivative(grad, grad_output, mask):
-    return zeros_like(grad_output).masked_scatter(mask, grad)
+masked_scatter_backward.derivative(
+    grad_output=lambda grad, grad_output, mask: zeros_like(grad_output).masked_scatter(mask, grad),
+)
 
 
 # ------------------------------------------------------------------------------------- written with other operators

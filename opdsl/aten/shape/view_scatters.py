@@ -62,14 +62,10 @@ def slice_scatter_kernel(self, src, dim, start, end, step):
     return scattered(self, src, lambda made: slice_tensor(made, dim, start, end, step))
 
 
-@slice_scatter.derivative("self")
-def slice_scatter_derivative(grad, src, dim, start, end, step):
-    return grad.slice_scatter(zeros_like(src), dim, start, end, step)
-
-
-@slice_scatter.derivative("src")
-def slice_scatter_src_derivative(grad, dim, start, end, step):
-    return slice_tensor(grad, dim, start, end, step)
+slice_scatter.derivative(
+    self=lambda grad, src, dim, start, end, step: grad.slice_scatter(zeros_like(src), dim, start, end, step),
+    src=lambda grad, dim, start, end, step: slice_tensor(grad, dim, start, end, step),
+)
 
 
 @op(
@@ -90,14 +86,10 @@ def select_scatter_kernel(self, src, dim, index):
     return scattered(self, src, lambda made: made.select(dim, index))
 
 
-@select_scatter.derivative("self")
-def select_scatter_derivative(grad, src, dim, index):
-    return grad.select_scatter(zeros_like(src), dim, index)
-
-
-@select_scatter.derivative("src")
-def select_scatter_src_derivative(grad, dim, index):
-    return grad.select(dim, index)
+select_scatter.derivative(
+    self=lambda grad, src, dim, index: grad.select_scatter(zeros_like(src), dim, index),
+    src=lambda grad, dim, index: grad.select(dim, index),
+)
 
 
 @op("aten::diagonal_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
@@ -111,14 +103,10 @@ def diagonal_scatter_kernel(self, src, offset, dim1, dim2):
     return scattered(self, src, lambda made: made.diagonal(offset, dim1, dim2))
 
 
-@diagonal_scatter.derivative("self")
-def diagonal_scatter_derivative(grad, src, offset, dim1, dim2):
-    return grad.diagonal_scatter(zeros_like(src), offset, dim1, dim2)
-
-
-@diagonal_scatter.derivative("src")
-def diagonal_scatter_src_derivative(grad, offset, dim1, dim2):
-    return grad.diagonal(offset, dim1, dim2)
+diagonal_scatter.derivative(
+    self=lambda grad, src, offset, dim1, dim2: grad.diagonal_scatter(zeros_like(src), offset, dim1, dim2),
+    src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2),
+)
 
 
 @op("aten::as_strided_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
@@ -188,6 +176,4 @@ def constant_pad_kernel(self, pad, value):
     return made
 
 
-@constant_pad_nd.derivative("self")
-def constant_pad_derivative(grad, pad):
-    return constant_pad_nd(grad, tuple(-each for each in pad), 0)
+constant_pad_nd.derivative(self=lambda grad, pad: constant_pad_nd(grad, tuple(-each for each in pad), 0))

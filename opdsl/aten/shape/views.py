@@ -147,9 +147,7 @@ def unsafe_view_kernel(self, size):
     return views.view(self, size)
 
 
-@_unsafe_view.derivative("self")
-def unsafe_view_derivative(grad, self):
-    return grad.reshape(self.shape)
+_unsafe_view.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
 @op("aten::view_as", variants="method", device_check="NoCheck", device_guard=False)
@@ -290,9 +288,7 @@ def expand_view(self, size, implicit):
 
 
 # What was repeated is summed where gradients are brought to the shape of what they are of.
-@expand.derivative("self")
-def expand_derivative(grad):
-    return grad
+expand.derivative(self=lambda grad: grad)
 
 
 @op("aten::expand_as", variants="method", device_check="NoCheck", device_guard=False)
@@ -344,9 +340,7 @@ def unsqueeze_view(self, dim):
     return views.unsqueeze(self, dim)
 
 
-@unsqueeze.derivative("self")
-def unsqueeze_derivative(grad, self):
-    return grad.reshape(self.shape)
+unsqueeze.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
 @op("aten::squeeze", variants="function, method", device_check="NoCheck", device_guard=False)

@@ -235,14 +235,8 @@ def i1_function(kind: str) -> ScalarFunction:
     return i1_scalar_function
 
 
-@i0.derivative("self")
-def i0_derivative(grad, self):
-    return grad * special_i1(self)
-
-
-@special_i0e.derivative("self")
-def i0e_derivative(grad, self, result):
-    return grad * (special_i1e(self) - self.sgn() * result)
+i0.derivative(self=lambda grad, self: grad * special_i1(self))
+special_i0e.derivative(self=lambda grad, self, result: grad * (special_i1e(self) - self.sgn() * result))
 
 
 def quotient_beside_zero(result: Tensor, self: Tensor) -> Tensor:
@@ -250,9 +244,7 @@ def quotient_beside_zero(result: Tensor, self: Tensor) -> Tensor:
     return where(self == 0, 0.5, result / where(self == 0, 1.0, self))
 
 
-@special_i1.derivative("self")
-def i1_derivative(grad, self, result):
-    return grad * (i0(self) - quotient_beside_zero(result, self))
+special_i1.derivative(self=lambda grad, self, result: grad * (i0(self) - quotient_beside_zero(result, self)))
 
 
 @special_i1e.derivative("self")

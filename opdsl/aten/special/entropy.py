@@ -10,8 +10,8 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erf
 from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
 from opdsl.declare import Out, op
-from opdsl.errors import DeviceError, DTypeError
-from opdsl.kernels import resize_output, write_out
+from opdsl.errors import DTypeError
+from opdsl.kernels import resize_output
 from opdsl.runtime import Category, DType, Tensor, can_cast, complex128, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
@@ -34,9 +34,7 @@ def special_entr_scalar(self):
     return self if math.isnan(self) else -self * math.log(self) if self > 0 else 0.0 if self == 0 else -math.inf
 
 
-@special_entr.derivative("self")
-def special_entr_derivative(grad, self):
-    return grad * (-self.log() - 1)
+special_entr.derivative(self=lambda grad, self: grad * (-self.log() - 1))
 
 
 # ------------------------------------------------------------------------------------------------- xlogy, xlog1py, ndtr
@@ -128,18 +126,10 @@ def special_xlogy_number(self: Tensor, other: Scalar) -> Tensor:
 special_xlogy_number.forward(xlogy_number)
 
 
-@op("aten::special_ndtr", **SPECIAL)
+@op("aten::special_ndtr", **SPECIAL, out=Out(explicit=True, cast="safe"))
 def special_ndtr(self: Tensor) -> Tensor:
     """The area below the standard normal curve, up to every element."""
     return (erf(self / math.sqrt(2)) + 1) * 0.5
-
-
-@special_ndtr.out_variant(**SPECIAL)
-def special_ndtr_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``special_ndtr`` into a given tensor."""
-    if out.device is not self.device:
-        raise DeviceError(f"special_ndtr: out is on {out.device}, self on {self.device}. Give both the same device.")
-    return cast_into(out, special_ndtr(self))
 
 
 def cast_into(out: Tensor, value: Tensor) -> Tensor:
@@ -194,7 +184,12 @@ def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> No
 POWER: dict[str, Any] = {"tags": "pointwise"}
 
 
-@op("aten::float_power.Tensor_Tensor", variants="function, method", **POWER)
+@op(
+    "aten::float_power.Tensor_Tensor",
+    variants="function, method",
+    **POWER,
+    out=Out("float_power.Tensor_Tensor_out", explicit=True),
+)
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     """``self ** exponent`` in double precision."""
     dtype = double_dtype(self, exponent)
@@ -204,15 +199,6 @@ def float_power(self: Tensor, exponent: Tensor) -> Tensor:
 float_power.sharding(elementwise=True)
 
 
-@float_power.out_variant("float_power.Tensor_Tensor_out", **POWER)
-def float_power_out(
-    self: Tensor, exponent: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``float_power`` into a given tensor."""
-    require_double("output given to float_power", out, self, exponent)
-    return write_out("aten::float_power.Tensor_Tensor_out", out, float_power(self, exponent))
-
-
 @float_power.inplace_variant("float_power_.Tensor", variants="method", **POWER)
 def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tensor[Alias("a", write=True)]:
     """``float_power`` in place, of a double tensor."""
@@ -220,7 +206,9 @@ def float_power_(self: Tensor[Alias("a", write=True)], exponent: Tensor) -> Tens
     return self.pow_(exponent.to(self.dtype))
 
 
-@float_power.overload("Tensor_Scalar", variants="function, method", **POWER)
+@float_power.overload(
+    "Tensor_Scalar", variants="function, method", **POWER, out=Out("float_power.Tensor_Scalar_out", explicit=True)
+)
 def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
     """``self ** exponent`` in double precision, for a number."""
     dtype = double_dtype(self, exponent)
@@ -230,15 +218,6 @@ def float_power_number(self: Tensor, exponent: Scalar) -> Tensor:
 float_power_number.sharding(elementwise=True)
 
 
-@float_power_number.out_variant("float_power.Tensor_Scalar_out", **POWER)
-def float_power_number_out(
-    self: Tensor, exponent: Scalar, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``float_power`` of a number into a given tensor."""
-    require_double("output given to float_power", out, self, exponent)
-    return write_out("aten::float_power.Tensor_Scalar_out", out, float_power_number(self, exponent))
-
-
 @float_power_number.inplace_variant("float_power_.Scalar", variants="method", **POWER)
 def float_power_number_(self: Tensor[Alias("a", write=True)], exponent: Scalar) -> Tensor[Alias("a", write=True)]:
     """``float_power`` of a number in place, of a double tensor."""
@@ -246,7 +225,7 @@ def float_power_number_(self: Tensor[Alias("a", write=True)], exponent: Scalar) 
     return self.pow_(as_double(exponent, self.dtype))
 
 
-@float_power.overload("Scalar", **POWER)
+@float_power.overload("Scalar", **POWER, out=Out("float_power.Scalar_out", explicit=True))
 def number_float_power(self: Scalar, exponent: Tensor) -> Tensor:
     """``self ** exponent`` in double precision, for a number as base."""
     dtype = double_dtype(self, exponent)
@@ -254,12 +233,3 @@ def number_float_power(self: Scalar, exponent: Tensor) -> Tensor:
 
 
 number_float_power.sharding(elementwise=True)
-
-
-@number_float_power.out_variant("float_power.Scalar_out", **POWER)
-def number_float_power_out(
-    self: Scalar, exponent: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``float_power`` with a number as base into a given tensor."""
-    require_double("output given to float_power", out, self, exponent)
-    return write_out("aten::float_power.Scalar_out", out, number_float_power(self, exponent))

@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -134,9 +134,7 @@ def zeta_function(s: Any, q: Any) -> Any:
     return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
 
 
-@special_zeta.derivative("other")
-def zeta_derivative(grad, self, other):
-    return grad * -self * special_zeta(self + 1.0, other)
+special_zeta.derivative(other=lambda grad, self, other: grad * -self * special_zeta(self + 1.0, other))
 
 
 special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
@@ -155,11 +153,7 @@ def zeta_number(self: Tensor, other: Scalar) -> Tensor:
 
 
 zeta_number.non_differentiable("self")
-
-
-@number_zeta.derivative("other")
-def number_zeta_derivative(grad, self, other):
-    return grad * -self * number_zeta(self + 1.0, other)
+number_zeta.derivative(other=lambda grad, self, other: grad * -self * number_zeta(self + 1.0, other))
 
 
 number_zeta.pointwise(promote="int_to_float", wrapped="self", dtypes=("float32", "float64"))(zeta_function)
@@ -175,9 +169,7 @@ def polygamma(n: int, self: Tensor) -> Tensor:
     ...
 
 
-@polygamma.derivative("self")
-def polygamma_derivative(grad, n, self):
-    return grad * polygamma(n + 1, self)
+polygamma.derivative(self=lambda grad, n, self: grad * polygamma(n + 1, self))
 
 
 @polygamma.meta(reads_numbers=False)
@@ -232,14 +224,8 @@ def polygamma_in_place(self, n):
     return cast_into(self, polygamma(n, self))
 
 
-@digamma.derivative("self")
-def digamma_derivative(grad, self):
-    return grad * polygamma(1, self)
-
-
-@polygamma_.derivative("self")
-def polygamma_in_place_derivative(grad, self, n):
-    return grad * polygamma(n + 1, self)
+digamma.derivative(self=lambda grad, self: grad * polygamma(1, self))
+polygamma_.derivative(self=lambda grad, self, n: grad * polygamma(n + 1, self))
 
 
 # ------------------------------------------------------------------------------------------------------------ mvlgamma
@@ -252,7 +238,13 @@ def spread(self: Tensor, p: int) -> Tensor:
     return self.unsqueeze(-1) + arange(-p * 0.5 + 0.5, 0.5, 0.5, dtype=dtype, device=self.device)
 
 
-@op("aten::mvlgamma", variants="function, method", tags="pointwise", device_check="NoCheck")
+@op(
+    "aten::mvlgamma",
+    variants="function, method",
+    tags="pointwise",
+    device_check="NoCheck",
+    out=Out(explicit=True, cast="safe", device_check="ExactSame", dispatch="CPU, CUDA"),
+)
 def mvlgamma(self: Tensor, p: int) -> Tensor:
     """The logarithm of the gamma function of ``p`` variables."""
     ...
@@ -263,9 +255,7 @@ def mvlgamma_kernel(self, p):
     return spread(self, p).lgamma().sum(-1) + p * (p - 1) * math.log(math.pi) / 4
 
 
-@mvlgamma.derivative("self")
-def mvlgamma_derivative(grad, self, p):
-    return grad * spread(self, p).digamma().sum(-1)
+mvlgamma.derivative(self=lambda grad, self, p: grad * spread(self, p).digamma().sum(-1))
 
 
 @mvlgamma.inplace_variant(variants="method", tags="pointwise", device_check="NoCheck")
@@ -277,14 +267,3 @@ def mvlgamma_(self: Tensor[Alias("a", write=True)], p: int) -> Tensor[Alias("a",
 @mvlgamma_.kernel("CompositeExplicitAutograd")
 def mvlgamma_in_place(self, p):
     return cast_into(self, mvlgamma_kernel(self, p))
-
-
-@mvlgamma.out_variant(tags="pointwise")
-def mvlgamma_out(self: Tensor, p: int, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``mvlgamma`` into a given tensor."""
-    ...
-
-
-@mvlgamma_out.kernel("CPU", "CUDA", "Meta")
-def mvlgamma_out_kernel(self, p, out):
-    return cast_into(out, mvlgamma_kernel(self, p))

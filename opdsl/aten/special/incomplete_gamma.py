@@ -159,9 +159,7 @@ def igamma(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-@igamma.derivative("other")
-def igamma_derivative(grad, self, other):
-    return grad * density(self, other)
+igamma.derivative(other=lambda grad, self, other: grad * density(self, other))
 
 
 for dtypes, precision in PRECISION.items():
@@ -174,9 +172,7 @@ def igammac(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-@igammac.derivative("other")
-def igammac_derivative(grad, self, other):
-    return -grad * density(self, other)
+igammac.derivative(other=lambda grad, self, other: -grad * density(self, other))
 
 
 for dtypes, precision in PRECISION.items():

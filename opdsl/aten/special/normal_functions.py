@@ -35,9 +35,7 @@ def erfcx_function(kind: str) -> ScalarFunction:
     return erfcx_scalar_function
 
 
-@special_erfcx.derivative("self")
-def erfcx_derivative(grad, self, result):
-    return (2.0 * self * result - 2.0 / math.sqrt(math.pi)) * grad
+special_erfcx.derivative(self=lambda grad, self, result: (2.0 * self * result - 2.0 / math.sqrt(math.pi)) * grad)
 
 
 @op("aten::special_log_ndtr", **SPECIAL)
@@ -58,9 +56,9 @@ def log_ndtr_function(kind: str) -> ScalarFunction:
     return log_ndtr_scalar_function
 
 
-@special_log_ndtr.derivative("self")
-def log_ndtr_derivative(grad, self, result):
-    return grad / math.sqrt(2 * math.pi) * (result + self * self / 2).neg().exp()
+special_log_ndtr.derivative(
+    self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (result + self * self / 2).neg().exp(),
+)
 
 
 @op("aten::special_ndtri", **SPECIAL)
@@ -86,6 +84,4 @@ def ndtri_function(kind: str) -> ScalarFunction:
     return ndtri_scalar_function
 
 
-@special_ndtri.derivative("self")
-def ndtri_derivative(grad, result):
-    return grad * math.sqrt(2 * math.pi) * (result * result / 2).exp()
+special_ndtri.derivative(self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result * result / 2).exp())

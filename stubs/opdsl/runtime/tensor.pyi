@@ -1096,7 +1096,7 @@ class Tensor(Differentiable):
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
     def ger(self, vec2: Tensor) -> Tensor:
-        """An older name of ``outer``."""
+        """Another name of ``outer``: The products of each element of one vector with each of another."""
     @overload
     def greater(self, other: Tensor) -> Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""

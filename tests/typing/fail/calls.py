@@ -57,5 +57,5 @@ def packets(x: Tensor) -> None:
     opdsl.ops.aten.add.Tensor(x, "a")  # type: ignore[arg-type]
     opdsl.ops.aten.add.out(x, x)  # type: ignore[call-arg]
     opdsl.ops.aten.max.dim(x, "a")  # type: ignore[arg-type]
-    opdsl.exp.kernel(1)  # type: ignore[arg-type]
+    opdsl.exp.kernel(1)  # type: ignore[call-overload]
     opdsl.exp.shema  # type: ignore[attr-defined]

@@ -89,7 +89,7 @@ def too_few(self):  # type: ignore[misc]
 
 
 @scaled.kernel("CUDA")
-def too_many(self, factor, power, out):  # type: ignore[misc]
+def too_many(self, factor, power, more):  # type: ignore[misc]
     return self
 
 

@@ -82,28 +82,12 @@ def test_a_further_function_of_a_kind_is_part_of_the_kernels_that_are_there(libr
 
 
 @pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel", "scan"])
-def test_a_function_in_the_place_of_keys_is_refused(library: Library, decorator: str) -> None:
+def test_what_is_no_key_is_refused(library: Library, decorator: str) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...
 
     with pytest.raises(DispatchKeyError, match=rf'@f.{decorator} takes dispatch keys. Write @f.{decorator}\("CPU"\)'):
-        getattr(f, decorator)(lambda self: self)
-
-
-@pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel"])
-def test_a_kernel_for_no_key_is_refused(library: Library, decorator: str) -> None:
-    @library.op
-    def f(self: Tensor[opdsl.Alias("a")]) -> Tensor[opdsl.Alias("a")]: ...
-
-    if decorator == "out_kernel":
-
-        @library.op("g")
-        def f(self: Tensor) -> Tensor: ...
-
-        f.meta(lambda ctx, self: ctx.set_output(0, self.shape, like=self))
-    function = (lambda self, out: None) if decorator == "out_kernel" else (lambda self: self)
-    with pytest.raises(KernelSignatureError, match=f"@.*{decorator} names no dispatch key. Write"):
-        getattr(f, decorator)()(function)
+        getattr(f, decorator)(3)
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "row"])

@@ -1,0 +1,336 @@
+"""Steps of optimizers over lists of parameters, PyTorch's ``_fused_`` operators: one loop for each parameter.
+
+The rules are those of ATen/native/cpu/FusedAdamKernel.cpp, FusedSGDKernel.cpp and FusedAdagradKernel.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from opdsl.aten.create.factories import full
+from opdsl.aten.pointwise.powers import number_pow
+from opdsl.declare import Library, traceable
+from opdsl.errors import ArgumentError
+from opdsl.runtime import Tensor, float64
+
+lib = Library("opdsl")
+
+# -------------------------------------------------------------------------------------------------- of one parameter
+
+# `skipped` is 1 where a gradient is infinite or NaN: everything stays as it is then.
+
+
+def followed(param: float, grad: float, weight_decay: float, maximize: bool) -> float:
+    """The gradient that is followed, with that of the decay."""
+    return (-grad if maximize else grad) + weight_decay * param
+
+
+def mean_of(average: float, value: float, weight: float) -> float:
+    """``lerp``"""
+    return average + weight * (value - average) if weight < 0.5 else value - (value - average) * (1 - weight)
+
+
+@lib.op(out=True)
+def adam_step(
+    param: Tensor,
+    grad: Tensor,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    decay: Tensor,
+    step_size: Tensor,
+    correction: Tensor,
+    skipped: Tensor,
+    weight1: float,
+    weight2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
+    ...
+
+
+@adam_step.pointwise(dtypes="floating")
+def adam_scalar_function(
+    param, grad, mean, squares, decay, step_size, correction, skipped, weight1, weight2, weight_decay, eps, maximize
+):
+    slope = followed(param, grad, weight_decay, maximize)
+    new_mean = mean_of(mean, slope, weight1)
+    new_squares = squares * (1 - weight2) + weight2 * slope * slope
+    moved = param * decay - step_size * new_mean / (math.sqrt(new_squares) / correction + eps)
+    stays = skipped == 1
+    return param if stays else moved, mean if stays else new_mean, squares if stays else new_squares
+
+
+@lib.op(out=True)
+def amsgrad_step(
+    param: Tensor,
+    grad: Tensor,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    max_exp_avg_sq: Tensor,
+    decay: Tensor,
+    step_size: Tensor,
+    correction: Tensor,
+    skipped: Tensor,
+    weight1: float,
+    weight2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same of Adam that never grows its steps, and the largest mean of squares yet."""
+    ...
+
+
+@amsgrad_step.pointwise(dtypes="floating")
+def amsgrad_scalar_function(
+    param,
+    grad,
+    mean,
+    squares,
+    largest,
+    decay,
+    step_size,
+    correction,
+    skipped,
+    weight1,
+    weight2,
+    weight_decay,
+    eps,
+    maximize,
+):
+    slope = followed(param, grad, weight_decay, maximize)
+    new_mean = mean_of(mean, slope, weight1)
+    new_squares = squares * (1 - weight2) + weight2 * slope * slope
+    new_largest = max(largest, new_squares)
+    moved = param * decay - step_size * new_mean / (math.sqrt(new_largest) / correction + eps)
+    stays = skipped == 1
+    return (
+        param if stays else moved,
+        mean if stays else new_mean,
+        squares if stays else new_squares,
+        largest if stays else new_largest,
+    )
+
+
+@lib.op(out=True)
+def sgd_step(param: Tensor, grad: Tensor, lr: Tensor, skipped: Tensor, weight_decay: float, maximize: bool) -> Tensor:
+    """A parameter after a step against its gradient."""
+    ...
+
+
+@sgd_step.pointwise(dtypes="floating")
+def sgd_scalar_function(param, grad, lr, skipped, weight_decay, maximize):
+    moved = param - lr * followed(param, grad, weight_decay, maximize)
+    return param if skipped == 1 else moved
+
+
+@lib.op(out=True)
+def momentum_step(
+    param: Tensor,
+    grad: Tensor,
+    buffer: Tensor,
+    lr: Tensor,
+    skipped: Tensor,
+    weight_decay: float,
+    momentum: float,
+    weight: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+) -> tuple[Tensor, Tensor]:
+    """A parameter and its momentum after a step along that."""
+    ...
+
+
+@momentum_step.pointwise(dtypes="floating")
+def momentum_scalar_function(
+    param, grad, buffer, lr, skipped, weight_decay, momentum, weight, nesterov, maximize, is_first_step
+):
+    slope = followed(param, grad, weight_decay, maximize)
+    moving = slope if is_first_step else buffer * momentum + slope * weight
+    moved = param - lr * (slope + momentum * moving if nesterov else moving)
+    stays = skipped == 1
+    return param if stays else moved, buffer if stays else moving
+
+
+@lib.op(out=True)
+def adagrad_step(
+    param: Tensor,
+    grad: Tensor,
+    state_sum: Tensor,
+    lr: Tensor,
+    skipped: Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> tuple[Tensor, Tensor]:
+    """A parameter and the sum of squares of its gradients after a step of Adagrad."""
+    ...
+
+
+@adagrad_step.pointwise(dtypes="floating")
+def adagrad_scalar_function(param, grad, state_sum, lr, skipped, weight_decay, eps, maximize):
+    slope = followed(param, grad, weight_decay, maximize)
+    new_sum = state_sum + slope * slope
+    moved = param - lr * slope / (math.sqrt(new_sum) + eps)
+    stays = skipped == 1
+    return param if stays else moved, state_sum if stays else new_sum
+
+
+# -------------------------------------------------------------------------------------------------------------- lists
+
+
+def per_parameter(name: str, *lists: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
+    """An element of each list.
+
+    Raises:
+        ArgumentError: they have not as many.
+    """
+    for each in lists:
+        if len(each) != len(lists[0]):
+            raise ArgumentError(f"{name}: expected as many tensors as parameters, {len(lists[0])}, got {len(each)}")
+    return zip(*lists, strict=True)
+
+
+def as_tensor(value: Tensor | float | None, like: Tensor) -> Tensor:
+    """A number of all parameters in double precision, 0 for None; it is not read, so it may lie on a device."""
+    if isinstance(value, Tensor):
+        return value.to(like.device, float64)
+    return full([], 0.0 if value is None else value, dtype=float64, device=like.device)
+
+
+def unscaled(grad: Tensor, grad_scale: Tensor | None, skipped: Tensor) -> Tensor:
+    """A gradient, which is divided by its scale where it is."""
+    return grad if grad_scale is None else grad.div_(grad_scale.to(grad.device).masked_fill(skipped == 1, 1.0))
+
+
+def adam_body(name: str, *, decouples: bool) -> Callable[..., None]:
+    """The kernel of Adam, or of AdamW, whose decay does not go through the means."""
+
+    @traceable
+    def body(
+        self: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        exp_avgs: Sequence[Tensor],
+        exp_avg_sqs: Sequence[Tensor],
+        max_exp_avg_sqs: Sequence[Tensor],
+        state_steps: Sequence[Tensor],
+        *,
+        lr: Tensor | float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Tensor | None,
+        found_inf: Tensor | None,
+    ) -> None:
+        largest = [max_exp_avg_sqs] if amsgrad else []
+        step = (amsgrad_step if amsgrad else adam_step).variants["out"]
+        numbers = (1 - beta1, 1 - beta2, 0.0 if decouples else weight_decay, eps, maximize)
+        for param, grad, count, *state in per_parameter(
+            name, self, grads, state_steps, exp_avgs, exp_avg_sqs, *largest
+        ):
+            rate, skipped, steps = as_tensor(lr, param), as_tensor(found_inf, param), as_tensor(count, param)
+            decay = 1 - rate * (weight_decay if decouples else 0.0)
+            step_size = rate / (1 - number_pow(beta1, steps))
+            correction = (1 - number_pow(beta2, steps)).sqrt()
+            slope = unscaled(grad, grad_scale, skipped)
+            step(param, slope, *state, decay, step_size, correction, skipped, *numbers, out=(param, *state))
+
+    return body
+
+
+@traceable
+def sgd_body(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor],
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: Tensor | float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
+) -> None:
+    """The kernel of gradient descent, with momentum or without."""
+    buffers = [momentum_buffer_list] if momentum else []
+    for param, grad, *state in per_parameter("_fused_sgd_", self, grads, *buffers):
+        rate, skipped = as_tensor(lr, param), as_tensor(found_inf, param)
+        slope = unscaled(grad, grad_scale, skipped)
+        if not state:
+            sgd_step.variants["out"](param, slope, rate, skipped, weight_decay, maximize, out=param)
+            continue
+        numbers = (weight_decay, momentum, 1 - dampening, nesterov, maximize, is_first_step)
+        momentum_step.variants["out"](param, slope, *state, rate, skipped, *numbers, out=(param, *state))
+
+
+@traceable
+def adagrad_body(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    state_sums: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    *,
+    lr: Tensor | float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
+) -> None:
+    """The kernel of Adagrad."""
+    for param, grad, total, count in per_parameter("_fused_adagrad_", self, grads, state_sums, state_steps):
+        skipped, steps = as_tensor(found_inf, param), as_tensor(count, param)
+        rate = as_tensor(lr, param) / (1 + (steps - 1) * lr_decay)
+        slope = unscaled(grad, grad_scale, skipped)
+        run = adagrad_step.variants["out"]
+        run(param, slope, total, rate, skipped, weight_decay, eps, maximize, out=(param, total))
+
+
+# -------------------------------------------------------------------------------------------------------- declarations
+
+_ADAM = (
+    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, "
+    "Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, {lr}, float beta1, float beta2, float weight_decay, "
+    "float eps, bool amsgrad, bool maximize"
+)
+_SGD = (
+    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, "
+    "{lr}, float dampening, bool nesterov, bool maximize, bool is_first_step"
+)
+_ADAGRAD = (
+    "Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, {steps} state_steps, *, {lr}, float lr_decay, "
+    "float weight_decay, float eps, bool maximize"
+)
+
+aten = Library("aten")
+
+for _name, _arguments, _body in (
+    ("_fused_adam", _ADAM, adam_body("_fused_adam_", decouples=False)),
+    ("_fused_adamw", _ADAM, adam_body("_fused_adamw_", decouples=True)),
+    ("_fused_sgd", _SGD, sgd_body),
+    ("_fused_adagrad", _ADAGRAD, adagrad_body),
+):
+    for _overload, _rate, _steps in (("", "float lr", "Tensor(d!)[]"), ("tensor_lr", "Tensor lr", "Tensor[]")):
+        _given = _arguments.format(lr=_rate, steps=_steps)
+        _dotted = f".{_overload}" if _overload else ""
+        _options: dict[str, Any] = {"device_check": "NoCheck"} if _overload else {}
+        aten.define(
+            f"{_name}_{_dotted}({_given}, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()",
+            _body,
+            key="CompositeExplicitAutograd",
+            dispatch="CPU, CUDA",
+            autogen=f"{_name}{_dotted}, {_name}.{f'{_overload}_out' if _overload else 'out'}",
+            **_options,
+        )

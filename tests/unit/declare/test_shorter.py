@@ -1,0 +1,225 @@
+"""What need not be written: keys of kernels for all backends, formulas as functions, ``out=`` of what computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+import opdsl
+from opdsl import Alias, Library, Out, Tensor
+from opdsl.errors import DeclarationError, DTypeError, KernelSignatureError, OverlapError, RequiresGradError
+
+X = opdsl.tensor([1.0, 2.0, 3.0])
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("shorter") as made:
+        yield made
+
+
+# ---------------------------------------------------------------------------------------------- kernels without keys
+
+
+@pytest.mark.parametrize("attach", [lambda f, body: f.kernel(body), lambda f, body: f.kernel()(body)])
+def test_a_kernel_without_keys_is_for_all_backends(library: Library, attach: Callable[[Any, Any], object]) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    attach(f, lambda self: self + 1)
+    assert sorted(map(str, f.operator.registrations)) == ["CPU", "CUDA", "Meta"]
+    assert f(X).tolist() == [2, 3, 4] and f.meta(X).shape == (3,)
+
+
+def test_what_depends_on_elements_has_no_kernel_for_meta(library: Library) -> None:
+    @library.op(tags=["dynamic_output_shape"])
+    def f(self: Tensor) -> Tensor: ...
+
+    f.kernel(lambda self: self[self > 1])
+    assert sorted(map(str, f.operator.registrations)) == ["CPU", "CUDA"]
+
+
+def test_an_out_kernel_without_keys_is_python_on_tensors(library: Library) -> None:
+    @library.op(out=True)
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.meta
+    def f_meta(ctx, self):
+        ctx.set_output(0, self.shape, like=self)
+
+    @f.out_kernel
+    def f_kernel(self, out):
+        out.copy_(self).add_(1)
+
+    out = opdsl.empty(3)
+    assert f(X).tolist() == f(X, out=out).tolist() == out.tolist() == [2, 3, 4]
+
+
+def test_a_compiled_out_kernel_names_its_backend(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    f.meta(lambda ctx, self: ctx.set_output(0, self.shape, like=self))
+    with pytest.raises(KernelSignatureError, match=r'compiled for one backend. Name it: @f.out_kernel\("CPU"\)'):
+        f.out_kernel(compiled=True)(lambda self, out: None)
+
+
+def test_a_view_kernel_without_keys(library: Library) -> None:
+    @library.op
+    def f(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+
+    @f.view_kernel
+    def f_view(self):
+        return self
+
+    assert f(X).data_ptr() == X.data_ptr()
+
+
+# ----------------------------------------------------------------------------------------------------------- formulas
+
+
+@pytest.fixture
+def product(library: Library) -> Any:
+    @library.op
+    def product(self: Tensor, other: Tensor) -> Tensor: ...
+
+    product.kernel(lambda self, other: self * other)
+    return product
+
+
+def gradients(function: Callable[..., Tensor]) -> list[list[float]]:
+    x, y = X.clone().requires_grad_(), (X + 3).requires_grad_()
+    return [each.tolist() for each in opdsl.autograd.grad([function(x, y).sum()], [x, y])]
+
+
+def test_formulas_by_the_names_of_arguments(product: Any) -> None:
+    product.derivative(self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+    assert gradients(product) == [[4, 5, 6], [1, 2, 3]]
+    assert str(product.derivative_source).splitlines()[0] == "self = lambda grad, other: grad * other"
+
+
+def test_formulas_keep_nothing_that_they_do_not_read(product: Any) -> None:
+    product.derivative(
+        self=lambda grad, self: grad.new_ones(self.shape),
+        other=lambda grad, self: grad * self,
+    )
+    found = product.operator.derivative.formulas(["self", "other"])
+    assert [each.forms for each in found] == [{"self"}, frozenset()]
+
+
+def test_formulas_are_all_taken_or_none(product: Any) -> None:
+    with pytest.raises(KernelSignatureError, match="'nope' is no argument"):
+        product.derivative(self=lambda grad: grad, other=lambda grad, nope: grad)
+    assert product.operator.derivative is None
+    product.derivative(self=lambda grad, other: grad * other)
+    with pytest.raises(KernelSignatureError, match="'others' is no tensor argument"):
+        product.derivative(other=lambda grad: grad, others=lambda grad: grad)
+    assert [each.names for each in product.operator.derivative.declared] == [("self",)]
+
+
+@pytest.mark.parametrize("given", [{"self": 3}, {"nope": lambda grad: grad}])
+def test_what_is_no_formula_is_refused(product: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(KernelSignatureError):
+        product.derivative(**given)
+    assert product.operator.derivative is None
+
+
+def test_operators_share_formulas(library: Library, product: Any) -> None:
+    @library.op
+    def again(self: Tensor, other: Tensor, more: float = 0.0) -> Tensor: ...
+
+    again.kernel(lambda self, other, more: self * other + more)
+    with pytest.raises(KernelSignatureError, match="takes the formulas of shorter::product, which has none"):
+        again.derivative(product)
+    product.derivative(self=lambda grad, other: grad * other, other=lambda grad, self: grad * self)
+    again.derivative(product)
+    assert gradients(again) == [[4, 5, 6], [1, 2, 3]]
+
+
+# ---------------------------------------------------------------------------------------------------------------- out=
+
+
+def test_a_body_that_takes_out_is_that_of_the_variant(library: Library) -> None:
+    @library.op(out=True)
+    def f(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        return opdsl.mul(self, other, out=out)
+
+    out = opdsl.empty(3, dtype=opdsl.float64)
+    assert str(f.schema) == "shorter::f(Tensor self, Tensor other) -> Tensor"
+    assert f(X, X).dtype is opdsl.float32
+    assert f(X, X, out=out) is out and out.tolist() == [1, 4, 9]
+
+
+class Both(NamedTuple):
+    low: Tensor
+    high: Tensor
+
+
+def test_a_kernel_that_takes_out_gets_several(library: Library) -> None:
+    @library.op(out=Out(args=("low", "high")))
+    def f(self: Tensor, dim: int = 0) -> Both: ...
+
+    seen = []
+
+    @f.kernel
+    def f_kernel(self, dim, out):
+        seen.append(out)
+        return opdsl.aminmax(self, dim=dim, out=out)
+
+    given = opdsl.empty(()), opdsl.empty(())
+    assert [each.item() for each in f(X)] == [each.item() for each in f(X, out=given)] == [1, 3]
+    assert seen[0] is None and seen[-1][0] is given[0]
+
+
+@pytest.mark.parametrize(
+    ("cast", "dtype", "fits"),
+    [
+        ("same", opdsl.float32, True),
+        ("same", opdsl.float64, False),
+        ("kind", opdsl.float64, True),
+        ("kind", opdsl.complex64, False),
+        ("safe", opdsl.complex64, True),
+        ("safe", opdsl.int64, False),
+    ],
+)
+def test_the_dtypes_that_an_output_may_have(library: Library, cast: Any, dtype: opdsl.DType, fits: bool) -> None:
+    @library.op(out=Out(cast=cast))
+    def f(self: Tensor) -> Tensor:
+        return self + 1
+
+    out = opdsl.zeros(3, dtype=dtype)
+    if fits:
+        assert f(X, out=out).tolist() == [2, 3, 4]
+    else:
+        with pytest.raises(DTypeError):
+            f(X, out=out)
+        assert out.tolist() == [0, 0, 0]
+
+
+def test_no_other_cast_is_known() -> None:
+    with pytest.raises(DeclarationError, match="there are same, safe, kind"):
+        Out(cast="never")  # type: ignore[arg-type]
+
+
+def test_results_are_stored_where_all_fit(library: Library) -> None:
+    @library.op(out=True)
+    def f(self: Tensor) -> tuple[Tensor, Tensor]:
+        return self + 1, self + 2
+
+    first, shared = opdsl.zeros(3), opdsl.zeros(1).expand(3)
+    with pytest.raises(OverlapError):
+        f(X, out=(first, shared))
+    assert first.tolist() == [0, 0, 0]
+
+
+def test_gradients_do_not_go_through_outputs(library: Library) -> None:
+    @library.op(out=Out(explicit=True))
+    def f(self: Tensor) -> Tensor:
+        return self * 2
+
+    out = opdsl.zeros(3)
+    with pytest.raises(RequiresGradError, match="don't support automatic differentiation"):
+        f(X.clone().requires_grad_(), out=out)
+    assert out.tolist() == [0, 0, 0]
