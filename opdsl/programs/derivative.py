@@ -130,11 +130,20 @@ def _cut(
     wanted = {name for name in names_in(gradients).union(*(each.reads for each in backward)) if name not in here}
     again: list[Step] = []
     cheap = _cheap(forward, outside | (wanted & made.keys()))
+    by_elements = _read_by_elements(backward)
     for step in reversed(forward):
-        if id(step) in cheap and wanted & step.made:
+        if not wanted & step.made:
+            continue
+        is_view = step.is_view and step.operator.schema.is_view
+        if is_view and step.made & by_elements:
+            by_elements |= step.reads
+        # What products alone read again, as the activation before a layer, is computed of what is kept for others.
+        is_near = all(each in wanted or each in outside for each in step.reads if each in made or each in outside)
+        is_for_products = is_near and _is_pointwise(step) and not step.made & by_elements
+        if id(step) in cheap or is_view or is_for_products:
             again.append(step)
             wanted = (wanted - step.made) | {each for each in step.reads if each in made or each in outside}
-    backward[:0] = reversed(again)
+    backward = _with_steps_where_read(backward, again, names_in(gradients))
     kept = sorted(name for name in wanted if name in made or name in outside)
     words = names_in(gradients).union(*(each.reads for each in backward))
     words |= _words_of_sizes(whole.sizes, words)
@@ -151,6 +160,35 @@ def _cut(
     first = whole.replace(steps=tuple(forward), outputs=(outputs, kept_outputs), constants=dict(constants))
     second = Program(f"gradients_of_{whole.name}", tuple(given), tuple(backward), gradients, (), whole.sizes, own)
     return without_unused_sizes(first), without_unused_sizes(second)
+
+
+def _read_by_elements(steps: Sequence[Step]) -> set[str]:
+    """The names that pointwise steps read."""
+    return set().union(*(step.reads for step in steps if _is_pointwise(step)))
+
+
+def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned: frozenset[str]) -> list[Step]:
+    """The steps, with more of them, each before the first that reads what it makes: so that it lives no longer."""
+    waiting = {name: step for step in more for name in step.made}
+    made: list[Step] = []
+
+    def add(step: Step | None, names: frozenset[str]) -> None:
+        stack: list[tuple[Step | None, list[str]]] = [(step, sorted(names))]
+        while stack:
+            now, reads = stack[-1]
+            before = next((found for each in reads if (found := waiting.get(each)) is not None), None)
+            if before is None:
+                stack.pop()
+                made.extend([] if now is None else [now])
+                continue
+            for name in before.made:
+                del waiting[name]
+            stack.append((before, sorted(before.reads)))
+
+    for each in steps:
+        add(each, each.reads)
+    add(None, returned)
+    return made
 
 
 def _needed(steps: Sequence[Step], names: frozenset[str]) -> list[Step]:
@@ -184,9 +222,14 @@ def _is_cheap(step: Step) -> bool:
         return False
     if step.is_view:
         return step.operator.schema.is_view
-    if step.call is None or not isinstance(step.call.definition, PointwiseDefinition):
+    if step.call is None or not _is_pointwise(step):
         return False
     return all(node.op in _CHEAP for node in step.call.state.formula.function.nodes)
+
+
+def _is_pointwise(step: Step) -> bool:
+    """Whether it is made of a scalar function of elements alone."""
+    return step.call is not None and isinstance(step.call.definition, PointwiseDefinition) and not step.is_random
 
 
 def _input(name: str, tensor: Tensor) -> Input:

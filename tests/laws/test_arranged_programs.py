@@ -10,6 +10,8 @@ import pytest
 
 import opdsl
 from opdsl.programs.arranging import arranged, with_joined_products, with_slices_first, with_sums_apart
+from opdsl.programs.derivative import differentiated
+from opdsl.programs.leaves import flatten
 
 
 def drawn(*shape: int, seed: int = 0) -> Any:
@@ -143,3 +145,18 @@ def test_a_memory_plan_is_of_sizes_that_the_program_serves() -> None:
     assert program.memory_plan(opdsl.ones(10, 20)).blocks[0].size == 800
     with pytest.raises(opdsl.errors.ProgramError):
         program.memory_plan(opdsl.ones(10))
+
+
+def test_an_activation_before_a_product_is_computed_again_and_not_kept() -> None:
+    def function(x: Any, w: Any, v: Any) -> Any:
+        return opdsl.nn.functional.gelu(x @ w).view(-1, 6).t() @ v
+
+    given = [drawn(4, 5), drawn(5, 6, seed=1), drawn(4, 3, seed=2)]
+    parts = differentiated(function, flatten(function, tuple(given), {}))
+    tensors = [each for each in parts.backward.inputs if each.kind is None]
+    assert len(tensors) == 3 + 1 + 1  # arguments, the product before the activation, and the gradient of the result
+    assert names(parts.backward).index("gelu") > 0  # not before it is needed
+    both = opdsl.compile(function), function
+    ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in both)
+    for one, other in zip(ours, wanted, strict=True):
+        numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)

@@ -23,6 +23,8 @@ from opdsl.runtime.tensor import Tensor
 __all__ = ["sequenced"]
 
 _FEWEST = 2
+# Larger arrays are made one by one, each when it is needed: what a call costs is little beside what is done to them.
+_LARGE = 1 << 18
 _WORDS = re.compile(r"\w+")
 
 Recorded = Step | Check | Lines | Within | Written
@@ -103,7 +105,7 @@ def _understood(step: Recorded) -> _Call | None:
         return _Call(None, is_view=True)
     size = made_size(step.function)
     if size is not None and not step.operands and len(step.results) == 1:
-        return _Call(None, (), {step.results[0]: (size, step.function)})
+        return None if size > _LARGE else _Call(None, (), {step.results[0]: (size, step.function)})
     plan = getattr(step.function, "__self__", None)
     if type(plan) is not Plan or not plan.runs_frames:
         return None
@@ -166,7 +168,7 @@ def _maker(output: Output) -> tuple[int, Callable[[], Any]] | None:
     elif isinstance(output, Made):
         make = output.allocate
     size = made_size(make)
-    return None if size is None else (size, make)
+    return None if size is None or size > _LARGE else (size, make)
 
 
 def _runs(known: Sequence[_Call | None]) -> Iterator[range]:
