@@ -4659,15 +4659,15 @@ class _packet__upsample_nearest_exact1d(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor | None = None
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(self: Tensor, output_size: int | Sequence[int], scales: float | None = None) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
@@ -4721,13 +4721,13 @@ class _packet__upsample_nearest_exact2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
         self: Tensor, output_size: int | Sequence[int], scales_h: float | None = None, scales_w: float | None = None
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -4738,7 +4738,7 @@ class _packet__upsample_nearest_exact2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
@@ -4796,7 +4796,7 @@ class _packet__upsample_nearest_exact3d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
@@ -4806,7 +4806,7 @@ class _packet__upsample_nearest_exact3d(Operator[..., Tensor], Protocol):
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -4818,7 +4818,7 @@ class _packet__upsample_nearest_exact3d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
@@ -21504,7 +21504,7 @@ class _packet_upsample_bicubic2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
@@ -21514,7 +21514,7 @@ class _packet_upsample_bicubic2d(Operator[..., Tensor], Protocol):
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -21526,7 +21526,7 @@ class _packet_upsample_bicubic2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(
@@ -21593,7 +21593,7 @@ class _packet_upsample_bilinear2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
@@ -21603,7 +21603,7 @@ class _packet_upsample_bilinear2d(Operator[..., Tensor], Protocol):
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -21615,7 +21615,7 @@ class _packet_upsample_bilinear2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(
@@ -21691,19 +21691,19 @@ class _packet_upsample_linear1d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
         self: Tensor, output_size: int | Sequence[int], align_corners: bool, scales: float | None = None
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
         self: Tensor, output_size: int | Sequence[int], align_corners: bool, scales: float | None = None, *, out: Tensor
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(
@@ -21756,15 +21756,15 @@ class _packet_upsample_nearest1d(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor | None = None
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(self: Tensor, output_size: int | Sequence[int], scales: float | None = None) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
@@ -21818,13 +21818,13 @@ class _packet_upsample_nearest2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
         self: Tensor, output_size: int | Sequence[int], scales_h: float | None = None, scales_w: float | None = None
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -21835,7 +21835,7 @@ class _packet_upsample_nearest2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
@@ -21898,7 +21898,7 @@ class _packet_upsample_nearest3d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
@@ -21908,7 +21908,7 @@ class _packet_upsample_nearest3d(Operator[..., Tensor], Protocol):
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -21920,7 +21920,7 @@ class _packet_upsample_nearest3d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
@@ -21986,7 +21986,7 @@ class _packet_upsample_trilinear3d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def default(
@@ -21997,7 +21997,7 @@ class _packet_upsample_trilinear3d(Operator[..., Tensor], Protocol):
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def out(
@@ -22010,7 +22010,7 @@ class _packet_upsample_trilinear3d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
+        """The last dimensions in another size."""
     @_operator
     @staticmethod
     def vec(

@@ -1,180 +1,139 @@
 """Signals, images and volumes in another size: elements taken over, or interpolated.
 
-The rules are those of ATen/native/UpSample.h. Each dimension is brought to its size by itself, from a few elements
-for each place of the result (its taps) and their weights; gradients go the same way back.
+The rules are those of ATen/native/UpSample.h: each element of the result is made of a few along each dimension, by
+their weights.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
+from opdsl.aten.nn.grid_sampling import weights
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import MetaContext, check, copy_
-from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels import MetaContext, check
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.kernels.outputs import table
 from opdsl.runtime import DType, Tensor, float64, int64
 
-Reals = numpy.ndarray[Any, numpy.dtype[Any]]
+# -------------------------------------------------------------------------------------------- elements of one dimension
 
-# The free parameter of the cubic convolution.
-_CUBIC = -0.75
-
-# -------------------------------------------------------------------------------------------------------------- taps
+# Rounding to float32 by Veltkamp's split.
+_SPLIT = 2.0**29 + 1
 
 
-class Taps(NamedTuple):
-    """Which elements of a dimension each place of the result is made of.
+def source(mode: Any, i: Any, step: Any, shift: Any, is_double: Any) -> Any:
+    """Where a place of the result lies among the elements (``area_pixel_compute_source_index``)."""
+    at = (i + shift) * step
+    if mode != "nearest":
+        return at - shift if mode == "bicubic" else max(at - shift, 0.0)
+    # PyTorch computes it in float32, whatever the elements are.
+    wide = _SPLIT * at
+    return math.floor(wide - (wide - at) if is_double else at)
 
-    positions: int64 (taps, places). weights: (taps, places); None where an element is taken over as it is.
+
+def first_of(mode: Any, at: Any, size: Any) -> Any:
+    """The element before a place, which there is."""
+    if mode == "bicubic":
+        at = math.floor(at)
+        return min(int(at), size - 1)
+    return min(max(int(at), 0), size - 1)
+
+
+def share_of(at: Any, first: Any) -> Any:
+    """How far a place lies behind an element."""
+    return min(max(at - first, 0.0), 1.0)
+
+
+def tap(mode: Any, first: Any, offset: Any, size: Any) -> Any:
+    """One of the elements around a place."""
+    return min(max(first + offset - (1 if mode == "bicubic" else 0), 0), size - 1)
+
+
+def resized_1(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int) -> Any:
+    x = source(mode, i, steps[0], shifts[0], is_double)
+    left = first_of(mode, x, self.shape[-1])
+    total = 0
+    for a, right in enumerate(weights(mode, share_of(x, left))):
+        total = total + self[..., tap(mode, left, a, self.shape[-1])] * right
+    return total
+
+
+def resized_2(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int, j: int) -> Any:
+    y = source(mode, i, steps[0], shifts[0], is_double)
+    x = source(mode, j, steps[1], shifts[1], is_double)
+    top, left = first_of(mode, y, self.shape[-2]), first_of(mode, x, self.shape[-1])
+    total = 0
+    for b, down in enumerate(weights(mode, share_of(y, top))):
+        row = 0
+        for a, right in enumerate(weights(mode, share_of(x, left))):
+            row = row + self[..., tap(mode, top, b, self.shape[-2]), tap(mode, left, a, self.shape[-1])] * right
+        total = total + row * down
+    return total
+
+
+def resized_3(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int, j: int, k: int) -> Any:
+    z = source(mode, i, steps[0], shifts[0], is_double)
+    y = source(mode, j, steps[1], shifts[1], is_double)
+    x = source(mode, k, steps[2], shifts[2], is_double)
+    front, top = first_of(mode, z, self.shape[-3]), first_of(mode, y, self.shape[-2])
+    left, total = first_of(mode, x, self.shape[-1]), 0
+    for c, deep in enumerate(weights(mode, share_of(z, front))):
+        slab = tap(mode, front, c, self.shape[-3])
+        plane = 0
+        for b, down in enumerate(weights(mode, share_of(y, top))):
+            row = 0
+            for a, right in enumerate(weights(mode, share_of(x, left))):
+                line = tap(mode, top, b, self.shape[-2])
+                row = row + self[..., slab, line, tap(mode, left, a, self.shape[-1])] * right
+            plane = plane + row * down
+        total = total + plane * deep
+    return total
+
+
+RESIZED: dict[int, Callable[..., Any]] = {1: resized_1, 2: resized_2, 3: resized_3}
+"""Elements in another size, by how many dimensions get one."""
+
+
+def numbers(
+    mode: str,
+    inner: Sequence[int],
+    wanted: Sequence[int],
+    scales: Sequence[float | None],
+    dtype: DType,
+    *,
+    aligned: bool,
+) -> dict[str, Any]:
+    """What the functions of elements take.
+
+    Args:
+        mode: ``nearest``, ``nearest-exact``, ``bilinear`` (of any rank) or ``bicubic``.
+        inner, wanted: the sizes before and after.
+        scales: what the caller says that sizes were multiplied with, None if nothing.
+        dtype: of the elements.
+        aligned: whether the centres of the first and of the last element stay where they are, not their outer edges.
     """
-
-    positions: Reals
-    weights: Reals | None
-
-
-class Dimension(NamedTuple):
-    """One dimension that gets another size.
-
-    size, wanted: before and after. scale: what the caller says that the size was multiplied with, None if nothing.
-    aligned: whether the centres of the first and of the last element stay where they are, and not their outer edges.
-    """
-
-    size: int
-    wanted: int
-    scale: float | None
-    aligned: bool
+    is_double = dtype is float64
+    kind = numpy.float64 if is_double and not mode.startswith("nearest") else numpy.float32
+    steps, shifts = [], []
+    for size, count, scale in zip(inner, wanted, scales, strict=True):
+        is_kept = size == count and mode == "bilinear"
+        steps.append(1.0 if is_kept else step_of(kind, int(size), int(count), scale, aligned=aligned))
+        shifts.append(0.0 if mode == "nearest" or aligned or is_kept else 0.5)
+    named = "nearest" if mode == "nearest-exact" else mode
+    return {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
 
 
-def step_of(dimension: Dimension, kind: Any) -> Any:
+def step_of(kind: Any, size: int, wanted: int, scale: float | None, *, aligned: bool) -> float:
     """How many elements a place of the result is wide (``area_pixel_compute_scale``)."""
-    if dimension.aligned:
-        return kind(dimension.size - 1) / kind(dimension.wanted - 1) if dimension.wanted > 1 else kind(0)
-    if dimension.scale is not None and dimension.scale > 0:
-        return kind(1.0 / dimension.scale)
-    return kind(dimension.size) / kind(dimension.wanted)
-
-
-def inside(places: Reals, dimension: Dimension) -> Reals:
-    """Places as positions of elements that there are; steps may be so long that they are infinite or NaN."""
-    found: Reals = numpy.nan_to_num(numpy.clip(places, 0, dimension.size - 1)).astype(numpy.int64)
-    return found
-
-
-def nearest(dimension: Dimension, kind: Any) -> Taps:
-    """The element at the beginning of each place (``nearest_neighbor_compute_source_index``)."""
-    places = numpy.arange(dimension.wanted)
-    step = step_of(dimension, numpy.float32)
-    return Taps(inside(numpy.floor(places.astype(numpy.float32) * step), dimension)[None], None)
-
-
-def nearest_exact(dimension: Dimension, kind: Any) -> Taps:
-    """The element at the centre of each place (``nearest_neighbor_exact_compute_source_index``)."""
-    places = numpy.arange(dimension.wanted)
-    step = step_of(dimension, numpy.float32)
-    centres = ((places.astype(numpy.float64) + 0.5) * step).astype(numpy.float32)  # rounded before it is cut off
-    return Taps(inside(numpy.floor(centres), dimension)[None], None)
-
-
-def sources(dimension: Dimension, kind: Any) -> Reals:
-    """Where the centres of the places lie among the elements (``area_pixel_compute_source_index``)."""
-    places, step = numpy.arange(dimension.wanted).astype(kind), step_of(dimension, kind)
-    found: Reals = places * step if dimension.aligned else step * (places + kind(0.5)) - kind(0.5)
-    return found
-
-
-def linear(dimension: Dimension, kind: Any) -> Taps:
-    """The two elements around the centre of each place."""
-    at = numpy.maximum(sources(dimension, kind), 0)
-    if dimension.size == dimension.wanted:
-        at = numpy.arange(dimension.wanted).astype(kind)
-    first = inside(at, dimension)
-    second = numpy.minimum(first + 1, dimension.size - 1)
-    share = numpy.clip(at - first.astype(kind), 0, 1).astype(kind)
-    return Taps(numpy.stack((first, second)), numpy.stack((1 - share, share)))
-
-
-def cubic(dimension: Dimension, kind: Any) -> Taps:
-    """The four elements around the centre of each place, by cubic convolution."""
-    at = sources(dimension, kind)
-    first = numpy.minimum(numpy.floor(at).astype(numpy.int64), dimension.size - 1)
-    share = numpy.clip(at - first.astype(kind), 0, 1)
-    beside = [share + 1, share, 1 - share, 2 - share]
-    a = kind(_CUBIC)
-    outer = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in (beside[0], beside[3])]
-    inner = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (beside[1], beside[2])]
-    positions = numpy.stack([numpy.clip(first + offset, 0, dimension.size - 1) for offset in (-1, 0, 1, 2)])
-    return Taps(positions, numpy.stack((outer[0], *inner, outer[1])).astype(kind))
-
-
-Mode = Callable[[Dimension, Any], Taps]
-
-# -------------------------------------------------------------------------------------------------------------- kernels
-
-
-class Interpolation(NamedTuple):
-    """An operator that gives tensors another size.
-
-    name: of the operator. mode: the taps of a dimension. taken: of which kinds of numbers, besides floating ones.
-    """
-
-    name: str
-    mode: Mode
-    taken: tuple[DType, ...] = ()
-
-
-def dimensions_of(
-    inner: Sequence[int], wanted: Sequence[int], scales: Sequence[float | None], aligned: bool
-) -> list[Dimension]:
-    """The dimensions behind batch and channels, with what is wanted of each."""
-    return [Dimension(*each, aligned) for each in zip(inner, wanted, scales, strict=True)]
-
-
-def taps_of(how: Interpolation, dimension: Dimension, dtype: DType) -> Taps:
-    """The taps of a dimension, computed in the precision that PyTorch's kernels compute them in."""
     with numpy.errstate(all="ignore"):
-        return how.mode(dimension, numpy.float64 if dtype is float64 else numpy.float32)
-
-
-def on_device(values: Reals, like: Tensor, place: int) -> Tensor:
-    """Numbers along a dimension of a tensor, on its device."""
-    return table(values.reshape((-1, *(1,) * (like.ndim - 1 - place)))).to(like.device)
-
-
-def write_resized(how: Interpolation, self: Tensor, dimensions: Sequence[Dimension], out: Tensor) -> None:
-    """Write a tensor with its last dimensions in another size."""
-    found = self
-    for at, dimension in reversed(list(enumerate(dimensions))):
-        place = 2 + at
-        positions, weights = taps_of(how, dimension, self.dtype)
-        rows = [table(each).to(self.device) for each in positions]
-        if weights is None:
-            found = found.index_select(place, rows[0])
-            continue
-        found = found.to(precision_of(self.dtype))
-        parts = [
-            found.index_select(place, row) * on_device(weight, self, place)
-            for row, weight in zip(rows, weights, strict=True)
-        ]
-        found = sum(parts[1:], start=parts[0])
-    copy_(out, found.to(self.dtype))
-
-
-def write_gradient(how: Interpolation, grad: Tensor, dimensions: Sequence[Dimension], grad_input: Tensor) -> None:
-    """Write the gradient of a tensor of which ``write_resized`` made another."""
-    found = grad.to(precision_of(grad.dtype))
-    for at, dimension in enumerate(dimensions):
-        place = 2 + at
-        positions, weights = taps_of(how, dimension, grad.dtype)
-        made = found.new_zeros((*found.shape[:place], dimension.size, *found.shape[place + 1 :]))
-        for tap, row in enumerate(positions):
-            share = found if weights is None else found * on_device(weights[tap], found, place)
-            made = made.index_add(place, table(row).to(grad.device), share)
-        found = made
-    copy_(grad_input, found.to(grad.dtype))
+        if aligned:
+            return float(kind(size - 1) / kind(wanted - 1)) if wanted > 1 else 0.0
+        if scale is not None and scale > 0:
+            return float(kind(numpy.float64(1.0) / scale))
+        return float(kind(size) / kind(wanted))
 
 
 # --------------------------------------------------------------------------------------------------------------- shapes
@@ -196,31 +155,34 @@ def check_sizes(inner: Sequence[int], wanted: Sequence[int], dims: int, ndim: in
     )
 
 
-def require_kernel(how: Interpolation, name: str, dtype: DType) -> None:
+def require_kernel(name: str, taken: Sequence[DType], dtype: DType) -> None:
     """That PyTorch has a kernel for the dtype.
 
     Raises:
         UnsupportedDTypeError: it has none.
     """
-    if not dtype.is_floating_point and dtype not in how.taken:
+    if not dtype.is_floating_point and dtype not in taken:
         raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'. Convert first: x.float().")
 
 
-def resized_meta(ctx: MetaContext, how: Interpolation, self: Tensor, output_size: Sequence[int], dims: int) -> None:
+def resized_meta(
+    ctx: MetaContext, name: str, taken: Sequence[DType], self: Tensor, output_size: Sequence[int], dims: int
+) -> None:
     """The shape of the result, and its strides: those of the memory format of ``self``."""
     check_sizes(self.shape[2:], output_size, dims, self.ndim)
     check(
         0 not in self.shape[1:],
         f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self.shape)}",
     )
-    require_kernel(how, how.name, self.dtype)
+    require_kernel(name, taken, self.dtype)
     memory_format = self.geometry.suggested_memory_format()
     ctx.set_output(0, (*self.shape[:2], *output_size), like=self, memory_format=memory_format)
 
 
 def gradient_meta(
     ctx: MetaContext,
-    how: Interpolation,
+    name: str,
+    taken: Sequence[DType],
     grad: Tensor,
     output_size: Sequence[int],
     input_size: Sequence[int],
@@ -238,7 +200,7 @@ def gradient_meta(
             f"Expected grad_output to have the same shape as output; output.size({dim}) = {wanted} but got "
             f"grad_output.size({dim}) = {ours}",
         )
-    require_kernel(how, f"{how.name}_backward", grad.dtype)
+    require_kernel(f"{name}_backward", taken, grad.dtype)
     memory_format = grad.geometry.suggested_memory_format()
     ctx.set_output(0, tuple(input_size), like=grad, memory_format=memory_format)
 

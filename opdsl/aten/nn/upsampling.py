@@ -2,440 +2,144 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from opdsl.aten.nn.interpolation import (
-    Interpolation,
-    cubic,
-    dimensions_of,
-    gradient_meta,
-    linear,
-    nearest,
-    nearest_exact,
-    resized_meta,
-    wanted_size,
-    write_gradient,
-    write_resized,
-)
+from opdsl.aten.nn.interpolation import RESIZED, gradient_meta, numbers, resized_meta, wanted_size
 from opdsl.declare import Out, op
-from opdsl.runtime import Tensor, uint8
+from opdsl.generated import function_from_source
+from opdsl.kernels import MetaContext
+from opdsl.runtime import DType, Tensor, uint8
 from opdsl.schema.vocabulary import SymInt, SymInts
 
-# What an operator of so many dimensions declares. The parameters of a kernel are those of the schema, by name: each
-# number of dimensions has its own.
+SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
+"""What PyTorch calls the factors of so many dimensions."""
 
 
-def declare_nearest1d(how: Interpolation, *, is_core: bool = False) -> Any:
-    """Declare a copy of elements over a dimension, and its gradient."""
-
-    @op(f"aten::{how.name}", python_module="nn", out=True)
-    def resized(
-        self: Tensor,
-        output_size: SymInts[1],
-        scales: float | None = None,
-    ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
-        ...
-
-    @resized.meta
-    def resized_shape(ctx, self, output_size, scales):
-        resized_meta(ctx, how, self, output_size, 1)
-
-    resized.sharding(rows=1)
-
-    @resized.out_kernel("CPU", "CUDA", compiled=False)
-    def resized_kernel(self, output_size, scales, out):
-        write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales,), False), out)
-
-    @op(
-        f"aten::{how.name}_backward",
-        python_module="nn",
-        out=Out(f"{how.name}_backward.grad_input", args=("grad_input",)),
-    )
-    def gradient(
-        grad_output: Tensor,
-        output_size: SymInts[1],
-        input_size: SymInts[3],
-        scales: float | None = None,
-    ) -> Tensor:
-        """The gradient of what got another size."""
-        ...
-
-    @gradient.meta
-    def gradient_shape(ctx, grad_output, output_size, input_size, scales):
-        gradient_meta(ctx, how, grad_output, output_size, input_size, 1)
-
-    @gradient.out_kernel("CPU", "CUDA", compiled=False)
-    def gradient_kernel(grad_output, output_size, input_size, scales, grad_input):
-        dimensions = dimensions_of(input_size[2:], output_size, (scales,), False)
-        write_gradient(how, grad_output, dimensions, grad_input)
-
-    @resized.derivative("self")
-    def resized_derivative(grad, self, output_size, scales):
-        return gradient(grad, output_size, self.shape, scales)
-
-    @gradient.derivative("grad_output")
-    def gradient_derivative(grad, output_size, scales):
-        return resized(grad, output_size, scales=scales)
-
-    @resized.overload("vec", python_module="nn", autogen=f"{how.name}.vec_out", tags=("core",) if is_core else ())
-    def resized_by_factors(
-        input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors, 1)
-        return resized(input, sizes, scales=scales[0])
-
-    return resized
+def spelled(name: str, parameters: str, body: str, doc: str = "", **known: Any) -> Callable[..., Any]:
+    """A function with the parameters of an operator: their names depend on how many dimensions it has."""
+    text = f"def {name}({parameters}) -> Tensor:\n    {doc!r}\n    {body}\n"
+    names = {"__name__": __name__, "Tensor": Tensor, "SymInts": SymInts, "SymInt": SymInt, **known}
+    return function_from_source(name, text, names)
 
 
-def declare_nearest2d(how: Interpolation, *, is_core: bool = False) -> Any:
-    """Declare a copy of elements over two dimensions, and its gradient."""
+def declare(
+    name: str, mode: str, dims: int, *, aligns: bool, taken: tuple[DType, ...] = (), is_core: bool = False
+) -> Any:
+    """Declare an operator that gives the last dimensions another size, and its gradient.
 
-    @op(f"aten::{how.name}", python_module="nn", out=True)
-    def resized(
-        self: Tensor,
-        output_size: SymInts[2],
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
-        ...
+    Args:
+        name: of the operator. mode: see ``numbers``. dims: how many dimensions get another size.
+        aligns: whether it takes ``align_corners``.
+        taken: of which kinds of numbers, besides floating ones.
+        is_core: whether PyTorch tags it as one of its core.
+    """
+    scales = SCALES[dims]
+    factors = ", ".join(scales)
+    given = f"align_corners, {factors}" if aligns else factors
+    aligned = "align_corners" if aligns else "False"
+    typed = ("align_corners: bool, " if aligns else "") + ", ".join(f"{each}: float | None = None" for each in scales)
+    size = f"output_size: SymInts[{dims}]"
 
-    @resized.meta
-    def resized_shape(ctx, self, output_size, scales_h, scales_w):
-        resized_meta(ctx, how, self, output_size, 2)
+    def shape(
+        ctx: MetaContext, self: Tensor, output_size: Sequence[int], align_corners: bool, *factors: float | None
+    ) -> dict[str, Any]:
+        resized_meta(ctx, name, taken, self, output_size, dims)
+        return numbers(mode, self.shape[2:], output_size, factors, self.dtype, aligned=align_corners)
 
-    resized.sharding(rows=2)
-
-    @resized.out_kernel("CPU", "CUDA", compiled=False)
-    def resized_kernel(self, output_size, scales_h, scales_w, out):
-        write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales_h, scales_w), False), out)
-
-    @op(
-        f"aten::{how.name}_backward",
-        python_module="nn",
-        out=Out(f"{how.name}_backward.grad_input", args=("grad_input",)),
-    )
-    def gradient(
-        grad_output: Tensor,
-        output_size: SymInts[2],
-        input_size: SymInts[4],
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The gradient of what got another size."""
-        ...
-
-    @gradient.meta
-    def gradient_shape(ctx, grad_output, output_size, input_size, scales_h, scales_w):
-        gradient_meta(ctx, how, grad_output, output_size, input_size, 2)
-
-    @gradient.out_kernel("CPU", "CUDA", compiled=False)
-    def gradient_kernel(grad_output, output_size, input_size, scales_h, scales_w, grad_input):
-        dimensions = dimensions_of(input_size[2:], output_size, (scales_h, scales_w), False)
-        write_gradient(how, grad_output, dimensions, grad_input)
-
-    @resized.derivative("self")
-    def resized_derivative(grad, self, output_size, scales_h, scales_w):
-        return gradient(grad, output_size, self.shape, scales_h, scales_w)
-
-    @gradient.derivative("grad_output")
-    def gradient_derivative(grad, output_size, scales_h, scales_w):
-        return resized(grad, output_size, scales_h=scales_h, scales_w=scales_w)
-
-    @resized.overload("vec", python_module="nn", autogen=f"{how.name}.vec_out", tags=("core",) if is_core else ())
-    def resized_by_factors(
-        input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors, 2)
-        return resized(input, sizes, scales_h=scales[0], scales_w=scales[1])
-
-    return resized
-
-
-def declare_nearest3d(how: Interpolation, *, is_core: bool = False) -> Any:
-    """Declare a copy of elements over three dimensions, and its gradient."""
-
-    @op(f"aten::{how.name}", python_module="nn", out=True)
-    def resized(
-        self: Tensor,
-        output_size: SymInts[3],
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The last dimensions in another size, elements taken over."""
-        ...
-
-    @resized.meta
-    def resized_shape(ctx, self, output_size, scales_d, scales_h, scales_w):
-        resized_meta(ctx, how, self, output_size, 3)
-
-    resized.sharding(rows=3)
-
-    @resized.out_kernel("CPU", "CUDA", compiled=False)
-    def resized_kernel(self, output_size, scales_d, scales_h, scales_w, out):
-        write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales_d, scales_h, scales_w), False), out)
-
-    @op(
-        f"aten::{how.name}_backward",
-        python_module="nn",
-        out=Out(f"{how.name}_backward.grad_input", args=("grad_input",)),
-    )
-    def gradient(
-        grad_output: Tensor,
-        output_size: SymInts[3],
-        input_size: SymInts[5],
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The gradient of what got another size."""
-        ...
-
-    @gradient.meta
-    def gradient_shape(ctx, grad_output, output_size, input_size, scales_d, scales_h, scales_w):
-        gradient_meta(ctx, how, grad_output, output_size, input_size, 3)
-
-    @gradient.out_kernel("CPU", "CUDA", compiled=False)
-    def gradient_kernel(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input):
-        dimensions = dimensions_of(input_size[2:], output_size, (scales_d, scales_h, scales_w), False)
-        write_gradient(how, grad_output, dimensions, grad_input)
-
-    @resized.derivative("self")
-    def resized_derivative(grad, self, output_size, scales_d, scales_h, scales_w):
-        return gradient(grad, output_size, self.shape, scales_d, scales_h, scales_w)
-
-    @gradient.derivative("grad_output")
-    def gradient_derivative(grad, output_size, scales_d, scales_h, scales_w):
-        return resized(grad, output_size, scales_d=scales_d, scales_h=scales_h, scales_w=scales_w)
-
-    @resized.overload("vec", python_module="nn", autogen=f"{how.name}.vec_out", tags=("core",) if is_core else ())
-    def resized_by_factors(
-        input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors, 3)
-        return resized(input, sizes, scales_d=scales[0], scales_h=scales[1], scales_w=scales[2])
-
-    return resized
-
-
-def declare_linear1d(how: Interpolation, *, is_core: bool = False) -> Any:
-    """Declare an interpolation over a dimension, and its gradient."""
-
-    @op(f"aten::{how.name}", python_module="nn", out=True)
-    def resized(
-        self: Tensor,
-        output_size: SymInts[1],
+    def gradient_shape(
+        ctx: MetaContext,
+        grad: Tensor,
+        output_size: Sequence[int],
+        input_size: Sequence[int],
         align_corners: bool,
-        scales: float | None = None,
-    ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
-        ...
+        *factors: float | None,
+    ) -> dict[str, Any]:
+        gradient_meta(ctx, name, taken, grad, output_size, input_size, dims)
+        return numbers(mode, input_size[2:], output_size, factors, grad.dtype, aligned=align_corners)
 
-    @resized.meta
-    def resized_shape(ctx, self, output_size, align_corners, scales):
-        resized_meta(ctx, how, self, output_size, 1)
-
-    resized.sharding(rows=1)
-
-    @resized.out_kernel("CPU", "CUDA", compiled=False)
-    def resized_kernel(self, output_size, align_corners, scales, out):
-        write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales,), align_corners), out)
-
-    @op(
-        f"aten::{how.name}_backward",
-        python_module="nn",
-        out=Out(f"{how.name}_backward.grad_input", args=("grad_input",)),
+    resized: Any = op(f"aten::{name}", python_module="nn", out=True)(
+        spelled("resized", f"self: Tensor, {size}, {typed}", "", "The last dimensions in another size.")
     )
-    def gradient(
-        grad_output: Tensor,
-        output_size: SymInts[1],
-        input_size: SymInts[3],
-        align_corners: bool,
-        scales: float | None = None,
-    ) -> Tensor:
-        """The gradient of what got another size."""
-        ...
-
-    @gradient.meta
-    def gradient_shape(ctx, grad_output, output_size, input_size, align_corners, scales):
-        gradient_meta(ctx, how, grad_output, output_size, input_size, 1)
-
-    @gradient.out_kernel("CPU", "CUDA", compiled=False)
-    def gradient_kernel(grad_output, output_size, input_size, align_corners, scales, grad_input):
-        dimensions = dimensions_of(input_size[2:], output_size, (scales,), align_corners)
-        write_gradient(how, grad_output, dimensions, grad_input)
-
-    @resized.derivative("self")
-    def resized_derivative(grad, self, output_size, align_corners, scales):
-        return gradient(grad, output_size, self.shape, align_corners, scales)
-
-    @gradient.derivative("grad_output")
-    def gradient_derivative(grad, output_size, align_corners, scales):
-        return resized(grad, output_size, align_corners, scales=scales)
-
-    @resized.overload("vec", python_module="nn", autogen=f"{how.name}.vec_out", tags=("core",) if is_core else ())
-    def resized_by_factors(
-        input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors, 1)
-        return resized(input, sizes, align_corners, scales=scales[0])
-
-    return resized
-
-
-def declare_linear2d(how: Interpolation, *, is_core: bool = False) -> Any:
-    """Declare an interpolation over two dimensions, and its gradient."""
-
-    @op(f"aten::{how.name}", python_module="nn", out=True)
-    def resized(
-        self: Tensor,
-        output_size: SymInts[2],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
-        ...
-
-    @resized.meta
-    def resized_shape(ctx, self, output_size, align_corners, scales_h, scales_w):
-        resized_meta(ctx, how, self, output_size, 2)
-
-    resized.sharding(rows=2)
-
-    @resized.out_kernel("CPU", "CUDA", compiled=False)
-    def resized_kernel(self, output_size, align_corners, scales_h, scales_w, out):
-        write_resized(how, self, dimensions_of(self.shape[2:], output_size, (scales_h, scales_w), align_corners), out)
-
-    @op(
-        f"aten::{how.name}_backward",
-        python_module="nn",
-        out=Out(f"{how.name}_backward.grad_input", args=("grad_input",)),
-    )
-    def gradient(
-        grad_output: Tensor,
-        output_size: SymInts[2],
-        input_size: SymInts[4],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The gradient of what got another size."""
-        ...
-
-    @gradient.meta
-    def gradient_shape(ctx, grad_output, output_size, input_size, align_corners, scales_h, scales_w):
-        gradient_meta(ctx, how, grad_output, output_size, input_size, 2)
-
-    @gradient.out_kernel("CPU", "CUDA", compiled=False)
-    def gradient_kernel(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input):
-        dimensions = dimensions_of(input_size[2:], output_size, (scales_h, scales_w), align_corners)
-        write_gradient(how, grad_output, dimensions, grad_input)
-
-    @resized.derivative("self")
-    def resized_derivative(grad, self, output_size, align_corners, scales_h, scales_w):
-        return gradient(grad, output_size, self.shape, align_corners, scales_h, scales_w)
-
-    @gradient.derivative("grad_output")
-    def gradient_derivative(grad, output_size, align_corners, scales_h, scales_w):
-        return resized(grad, output_size, align_corners, scales_h=scales_h, scales_w=scales_w)
-
-    @resized.overload("vec", python_module="nn", autogen=f"{how.name}.vec_out", tags=("core",) if is_core else ())
-    def resized_by_factors(
-        input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors, 2)
-        return resized(input, sizes, align_corners, scales_h=scales[0], scales_w=scales[1])
-
-    return resized
-
-
-def declare_linear3d(how: Interpolation, *, is_core: bool = False) -> Any:
-    """Declare an interpolation over three dimensions, and its gradient."""
-
-    @op(f"aten::{how.name}", python_module="nn", out=True)
-    def resized(
-        self: Tensor,
-        output_size: SymInts[3],
-        align_corners: bool,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The last dimensions in another size, interpolated."""
-        ...
-
-    @resized.meta
-    def resized_shape(ctx, self, output_size, align_corners, scales_d, scales_h, scales_w):
-        resized_meta(ctx, how, self, output_size, 3)
-
-    resized.sharding(rows=3)
-
-    @resized.out_kernel("CPU", "CUDA", compiled=False)
-    def resized_kernel(self, output_size, align_corners, scales_d, scales_h, scales_w, out):
-        write_resized(
-            how, self, dimensions_of(self.shape[2:], output_size, (scales_d, scales_h, scales_w), align_corners), out
+    resized.meta(
+        spelled(
+            "resized_shape",
+            f"ctx, self, output_size, {given}",
+            f"return shape(ctx, self, output_size, {aligned}, {factors})",
+            shape=shape,
         )
-
-    @op(
-        f"aten::{how.name}_backward",
-        python_module="nn",
-        out=Out(f"{how.name}_backward.grad_input", args=("grad_input",)),
     )
-    def gradient(
-        grad_output: Tensor,
-        output_size: SymInts[3],
-        input_size: SymInts[5],
-        align_corners: bool,
-        scales_d: float | None = None,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The gradient of what got another size."""
-        ...
+    resized.sharding(rows=dims)
+    resized.indexed(at=("...", *"ijk"[:dims]))(RESIZED[dims])
 
-    @gradient.meta
-    def gradient_shape(ctx, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w):
-        gradient_meta(ctx, how, grad_output, output_size, input_size, 3)
+    gradient: Any = op(
+        f"aten::{name}_backward", python_module="nn", out=Out(f"{name}_backward.grad_input", args=("grad_input",))
+    )(
+        spelled(
+            "gradient",
+            f"grad_output: Tensor, {size}, input_size: SymInts[{dims + 2}], {typed}",
+            "",
+            "The gradient of what got another size.",
+        )
+    )
+    gradient.meta(
+        spelled(
+            "gradient_shape",
+            f"ctx, grad_output, output_size, input_size, {given}",
+            f"return shape(ctx, grad_output, output_size, input_size, {aligned}, {factors})",
+            shape=gradient_shape,
+        )
+    )
+    gradient.adjoint(resized, "self")
 
-    @gradient.out_kernel("CPU", "CUDA", compiled=False)
-    def gradient_kernel(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input):
-        dimensions = dimensions_of(input_size[2:], output_size, (scales_d, scales_h, scales_w), align_corners)
-        write_gradient(how, grad_output, dimensions, grad_input)
-
-    @resized.derivative("self")
-    def resized_derivative(grad, self, output_size, align_corners, scales_d, scales_h, scales_w):
-        return gradient(grad, output_size, self.shape, align_corners, scales_d, scales_h, scales_w)
-
-    @gradient.derivative("grad_output")
-    def gradient_derivative(grad, output_size, align_corners, scales_d, scales_h, scales_w):
-        return resized(grad, output_size, align_corners, scales_d=scales_d, scales_h=scales_h, scales_w=scales_w)
-
-    @resized.overload("vec", python_module="nn", autogen=f"{how.name}.vec_out", tags=("core",) if is_core else ())
-    def resized_by_factors(
-        input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors, 3)
-        return resized(input, sizes, align_corners, scales_d=scales[0], scales_h=scales[1], scales_w=scales[2])
-
+    made = {"resized": resized, "gradient": gradient}
+    resized.derivative("self")(
+        spelled(
+            "derivative",
+            f"grad, self, output_size, {given}",
+            f"return gradient(grad, output_size, self.shape, {given})",
+            **made,
+        )
+    )
+    gradient.derivative("grad_output")(
+        spelled("derivative", f"grad, output_size, {given}", f"return resized(grad, output_size, {given})", **made)
+    )
+    alignment = "align_corners: bool, " if aligns else ""
+    resized.overload("vec", python_module="nn", autogen=f"{name}.vec_out", tags=("core",) if is_core else ())(
+        spelled(
+            "by_factors",
+            f"input: Tensor, output_size: list[SymInt] | None, {alignment}scale_factors: list[float] | None",
+            f"return scaled(input, output_size, scale_factors{', align_corners' if aligns else ''})",
+            "The same by sizes, or by what sizes are multiplied with.",
+            scaled=lambda input, output_size, scale_factors, *alignment: by_factors(
+                resized, dims, input, output_size, scale_factors, *alignment
+            ),
+        )
+    )
     return resized
 
 
-upsample_nearest1d = declare_nearest1d(Interpolation("upsample_nearest1d", nearest, (uint8,)))
-upsample_nearest2d = declare_nearest2d(Interpolation("upsample_nearest2d", nearest, (uint8,)), is_core=True)
-upsample_nearest3d = declare_nearest3d(Interpolation("upsample_nearest3d", nearest, (uint8,)))
-_upsample_nearest_exact1d = declare_nearest1d(Interpolation("_upsample_nearest_exact1d", nearest_exact, (uint8,)))
-_upsample_nearest_exact2d = declare_nearest2d(Interpolation("_upsample_nearest_exact2d", nearest_exact, (uint8,)))
-_upsample_nearest_exact3d = declare_nearest3d(Interpolation("_upsample_nearest_exact3d", nearest_exact, (uint8,)))
-upsample_linear1d = declare_linear1d(Interpolation("upsample_linear1d", linear))
-upsample_bilinear2d = declare_linear2d(Interpolation("upsample_bilinear2d", linear), is_core=True)
-upsample_bicubic2d = declare_linear2d(Interpolation("upsample_bicubic2d", cubic))
-upsample_trilinear3d = declare_linear3d(Interpolation("upsample_trilinear3d", linear))
+def by_factors(
+    resized: Any, dims: int, input: Tensor, output_size: Any, scale_factors: Any, *alignment: bool
+) -> Tensor:
+    """A tensor with sizes that are given, or follow from factors."""
+    sizes, scales = wanted_size(input, output_size, scale_factors, dims)
+    made: Tensor = resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
+    return made
+
+
+def declare_nearest(name: str, mode: str, dims: int, *, is_core: bool = False) -> Any:
+    """Declare a copy of elements, of bytes too."""
+    return declare(name, mode, dims, aligns=False, taken=(uint8,), is_core=is_core)
+
+
+upsample_nearest1d = declare_nearest("upsample_nearest1d", "nearest", 1)
+upsample_nearest2d = declare_nearest("upsample_nearest2d", "nearest", 2, is_core=True)
+upsample_nearest3d = declare_nearest("upsample_nearest3d", "nearest", 3)
+_upsample_nearest_exact1d = declare_nearest("_upsample_nearest_exact1d", "nearest-exact", 1)
+_upsample_nearest_exact2d = declare_nearest("_upsample_nearest_exact2d", "nearest-exact", 2)
+_upsample_nearest_exact3d = declare_nearest("_upsample_nearest_exact3d", "nearest-exact", 3)
+upsample_linear1d = declare("upsample_linear1d", "bilinear", 1, aligns=True)
+upsample_bilinear2d = declare("upsample_bilinear2d", "bilinear", 2, aligns=True, is_core=True)
+upsample_bicubic2d = declare("upsample_bicubic2d", "bicubic", 2, aligns=True)
+upsample_trilinear3d = declare("upsample_trilinear3d", "bilinear", 3, aligns=True)

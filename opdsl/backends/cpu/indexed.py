@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.indexed_stages import repeated_dimension
 from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, specialised
 from opdsl.backends.cpu.indexed_text import SYMBOL, TILE, IndexedForm, module_ir, own_units
 from opdsl.backends.cpu.loops import Operand
@@ -97,6 +98,8 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
     if inwards and loop.writes:
         lane = dims + loop.over - 1
     units = tuple(each for each in range(dims) if each != lane) if not loop.writes else own_units(loop, leading, lane)
+    repeated = _repeated(loop, call, steps, pad, lane)
+    units = tuple(each for each in units if each != repeated)
     turns = call.sizes[loop.at :]
     is_few = all(type(each) is int for each in turns) and 1 <= math.prod(turns) <= _MOST_TURNS and bool(loop.fold)
     return IndexedForm(
@@ -111,7 +114,15 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
         turns if is_few else (),
         steps,
         inwards,
+        repeated,
     )
+
+
+def _repeated(loop: IndexedLoop, call: IndexedCall, steps: tuple[tuple[int, int], ...], pad: int, lane: int) -> int:
+    """The dimension of the result that something is kept for, see ``indexed_stages``."""
+    graph, limits = clipped(loop, specialised(loop.graph, steps))
+    sizes = (*(1,) * pad, *call.leading, *call.sizes)
+    return -1 if limits else repeated_dimension(loop, graph, len(call.leading) + pad, lane, sizes)
 
 
 def _known_steps(loop: IndexedLoop, call: IndexedCall, lane: int) -> tuple[tuple[int, int], ...]:

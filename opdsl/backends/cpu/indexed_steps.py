@@ -74,7 +74,7 @@ def steps_of(loop: IndexedLoop, graph: TypedGraph, index: int) -> list[list[Step
     """For each access how far its positions step along an index; None where one does not step evenly, or where it
     depends on what is read before.
     """
-    first_read = len(graph.parameters) - len(loop.reads)
+    first_read = loop.at + loop.over + loop.words + loop.numbers
     known: dict[int, Step | None] = {}
     return [
         [step_of(graph, at, index, first_read, known) for at in graph.results[each.first : each.first + each.dims]]
@@ -142,7 +142,7 @@ def runs_along_turns(loop: IndexedLoop, graph: TypedGraph, lane: int, dense: Seq
 def is_even(loop: IndexedLoop, graph: TypedGraph, limits: dict[int, int], k: int, index: int) -> bool:
     """Whether positions of an access step evenly along an index, within limits that are the same."""
     access = (*loop.reads, *loop.writes)[k]
-    first_read = len(graph.parameters) - len(loop.reads)
+    first_read = loop.at + loop.over + loop.words + loop.numbers
     bounds = [limits[at] for at in range(access.first, access.first + access.dims) if at in limits]
     if any(step_of(graph, each, index, first_read, {}) != NONE for each in bounds):
         return False

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from opdsl.backends.cpu import builtin
+from opdsl.backends.cpu.indexed_stages import Stages, staged
 from opdsl.backends.cpu.indexed_steps import NONE, Step, clipped, is_even, specialised, steps_of
 from opdsl.backends.cpu.loops import ACCESS, METADATA, Operand, load_operand, number, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, call, load_lane, store_lane
@@ -53,6 +54,7 @@ class IndexedForm(NamedTuple):
     turns: the ranges of what is folded, where they are so few that a kernel has the code of each; else ().
     steps: whole numbers that lanes are multiplied with, as places among the parameters and values, which are few.
     inwards: whether the innermost loop runs along what is folded last instead of along the lane.
+    repeated: the dimension that something is kept for while it is gone through, see ``Stages``; -1 for none.
     """
 
     loop: IndexedLoop
@@ -66,6 +68,7 @@ class IndexedForm(NamedTuple):
     turns: tuple[int, ...]
     steps: tuple[tuple[int, int], ...]
     inwards: bool
+    repeated: int
 
     def __str__(self) -> str:
         loop = self.loop
@@ -120,6 +123,9 @@ class _Kernel:
         self.form, self.loop = form, form.loop
         self.graph, self.limits = clipped(self.loop, specialised(self.loop.graph, form.steps))
         self.functions: dict[str, TypedGraph] = {}
+        self.stem = ""
+        self.stages = self._staged()
+        self.kept = self._nothing_kept
         self.kinds = [str(kind) for _, kind in self.graph.parameters]
         self.text = Function(Machine("float32", 1, ()), f"void @{SYMBOL}(ptr %frame, i64 %begin, i64 %end)")
         self.dims = form.leading + self.loop.at
@@ -136,6 +142,24 @@ class _Kernel:
         self._part("value_", self.values)
         if self.loop.finish is not None:
             self.functions["finish"] = self.loop.finish
+
+    def _staged(self) -> Stages | None:
+        """The two parts of the graph, the second of which becomes that of the kernel; None where it has one."""
+        if self.form.repeated < 0:
+            return None
+        found = staged(self.loop, self.graph, self.form.leading, self.form.lane, self.form.repeated)
+        assert found is not None, "the form says so"
+        self.graph = found.early
+        for k in found.read_early:
+            access = self.loop.reads[k]
+            self._part(f"early_place{k}_", self.graph.results[access.first : access.first + access.dims])
+        self._part("kept_", found.kept)
+        self.graph = found.late
+        return found
+
+    @property
+    def _nothing_kept(self) -> list[str]:
+        return [] if self.stages is None else ["poison"] * len(self.stages.kinds)
 
     def _part(self, name: str, results: Sequence[int]) -> None:
         """A function of some results of the graph."""
@@ -172,6 +196,8 @@ class _Kernel:
         self.numbers = [number(text, kind, self._slot_place(count + k)) for k, kind in enumerate(self._number_kinds())]
         self.bases += [self._slot(count + len(self.numbers) + k) for k in range(len(form.outputs))]
         self.outside = {k: self._outside(each) for k, each in enumerate(self.loop.reads)}
+        if self.stages is not None:
+            self.early = [text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in self.stages.kinds]
         self.prepare()
         with Loop(text, "unit", "%begin", "%end") as unit:
             self.located(unit.counter)
@@ -246,7 +272,7 @@ class _Kernel:
     def first_parameters(self) -> list[str]:
         """The indices and numbers, as arguments of all functions."""
         indices = self.places[self.form.leading :]
-        return [*indices, *self.words, *self.numbers]
+        return [*indices, *self.words, *self.numbers, *self.kept]
 
     def arguments(self, read: Sequence[str]) -> list[tuple[str, str]]:
         """The arguments of a function; what has not been read yet is of no account."""
@@ -259,7 +285,7 @@ class _Kernel:
         access = (*self.loop.reads, *self.loop.writes)[k]
         if not access.dims:
             return []
-        return call(self.text, f"place{k}_", self.arguments(read), ["int64"] * access.dims)
+        return call(self.text, f"{self.stem}place{k}_", self.arguments(read), ["int64"] * access.dims)
 
     def operand_of(self, k: int) -> int:
         """Which operand an access is of."""
@@ -373,13 +399,14 @@ class _Kernel:
         return any(each.margin is not None and self.even[k] is not None for k, each in accesses)
 
     def inside_kind(self, kind: str) -> str:
-        """How the loop over lanes inside is compiled: where elements lie apart by a step that is not known, vectors of
-        them are slower to load than these are one by one.
+        """How the loop over lanes inside is compiled: where elements lie apart by a step that is not known, or at
+        places that are kept, vectors are slower to load than elements one by one, unless these are tested as well.
         """
         steps = [each for access in self.even for each in access or ()]
         written = [each for access in self.even[len(self.loop.reads) :] for each in access or ()]
         is_apart = any(each.factor is not None for each in steps) or any(abs(each.places) > 1 for each in written)
-        return _ONE_BY_ONE if is_apart else kind
+        is_untested = self.stages is not None and all(each.margin is None for each in self.loop.reads)
+        return _ONE_BY_ONE if is_apart or is_untested else kind
 
     def run(
         self,
@@ -402,6 +429,37 @@ class _Kernel:
             self.anchor()
         with Loop(self.text, self.name(stem), begin, end, kind=kind) as lane:
             self.places[self.form.lane] = lane.counter
+            self._take_kept()
+            compute()
+        self.kept = self._nothing_kept
+
+    def _take_kept(self) -> None:
+        if self.stages is not None:
+            here = self.text.sub(self.places[self.form.lane], self.begin)
+            self.kept = [load_lane(self.text, *each, here) for each in zip(self.stages.kinds, self.early, strict=True)]
+
+    def repeat(self, compute: Callable[[], None]) -> None:
+        """Compute a tile for all places of the dimension that something is kept for."""
+        text, stages = self.text, self.stages
+        assert stages is not None, "there is such a dimension"
+        self.stem, self.places[self.form.repeated] = "early_", "poison"
+        with Loop(text, self.name("keep"), self.begin, self.end, kind=PARALLEL) as lane:
+            self.places[self.form.lane] = lane.counter
+            read: list[str] = []
+            for k, access in enumerate(self.loop.reads):
+                if k not in stages.read_early:
+                    read.append("poison")
+                    continue
+                positions = self.positions(k, read)
+                is_tested = access.margin is not None
+                read.append(self._tested(k, positions, read, ExitStack()) if is_tested else self._load(k, positions))
+            values = call(text, "kept_", self.arguments(read), stages.kinds)
+            here = text.sub(lane.counter, self.begin)
+            for kind, array, value in zip(stages.kinds, self.early, values, strict=True):
+                store_lane(text, kind, array, here, value)
+        self.stem = ""
+        with Loop(text, self.name("repeated"), "0", self.sizes[self.form.repeated]) as loop:
+            self.places[self.form.repeated] = loop.counter
             compute()
 
     def anchor(self) -> None:
@@ -448,6 +506,9 @@ class _Kernel:
         read: list[str] = []
         for k, access in enumerate(self.loop.reads):
             operand = self.form.arrays[access.array]
+            if self.stages is not None and k not in self.stages.read_late:
+                read.append("poison")
+                continue
             if self.is_inside and self.even[k] is not None:
                 read.append(load_operand(self.text, operand, self._anchored(k), ACCESS))
                 continue
@@ -517,7 +578,10 @@ class _Storing(_Kernel):
             with ExitStack() as stack:
                 self.store_results(self.value(self.read_all(stack)))
 
-        self.lanes(compute)
+        if self.stages is None:
+            self.lanes(compute)
+        else:
+            self.repeat(lambda: self.lanes(compute))
 
 
 class _Folding(_Kernel):
@@ -717,10 +781,16 @@ class _Adding(_Kernel):
         """See ``_Kernel.body``."""
         with ExitStack() as stack:
             for index in range(self.count):
-                if index not in self.form.units and index != self.form.lane:
+                if index not in (*self.form.units, self.form.lane, self.form.repeated):
                     each = stack.enter_context(Loop(self.text, self.name("over"), "0", self.sizes[index]))
                     self.places[index] = each.counter
-            self.lanes(self.add, is_independent=self._is_independent())
+            if self.stages is None:
+                self.lanes(self.add, is_independent=self._is_independent())
+                return
+            tile = stack.enter_context(Loop(self.text, self.name("tile"), "0", self.lane_size, TILE))
+            self.begin = tile.counter
+            self.end = self.text.smaller(self.text.add(self.begin, TILE), self.lane_size)
+            self.repeat(lambda: self.lanes(self.add, is_independent=self._is_independent()))
 
     def _is_independent(self) -> bool:
         """Whether no two lanes write one place."""
