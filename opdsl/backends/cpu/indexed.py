@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.indexed_form import SYMBOL, TILE, IndexedForm, own_units
 from opdsl.backends.cpu.indexed_stages import repeated_dimension
 from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, specialised
-from opdsl.backends.cpu.indexed_text import SYMBOL, TILE, IndexedForm, module_ir, own_units
+from opdsl.backends.cpu.indexed_text import module_ir
 from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
 from opdsl.runtime.symbol import largest

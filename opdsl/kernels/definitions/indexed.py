@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.plans.traceable import is_traceable
-from opdsl.errors import DTypeError, KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
-from opdsl.kernels.calls import IndexedAccess, IndexedCall, IndexedLoop, NewArray, OperandSpec
+from opdsl.errors import DTypeError, KernelError, KernelSignatureError, ScalarFunctionError
 from opdsl.kernels.checks import check
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
-from opdsl.kernels.definitions.monoid import require_exact
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.dtypes import c_name, precision_of
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.kernels.iteration.strides import steps
 from opdsl.kernels.outputs import OutputSpec, array_of
-from opdsl.runtime.dtype import Category, DType, int64, to_dtype
-from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.dtype import to_dtype
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
-from opdsl.runtime.symbol import is_symbol, largest, pinned, smallest
+from opdsl.runtime.symbol import is_symbol, pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import indexed_fault
@@ -39,27 +35,20 @@ if TYPE_CHECKING:
     from opdsl.scalar.function import ScalarFunction
     from opdsl.scalar.indexed import Access, IndexedFunction, Margin
 
+from opdsl.kernels.definitions.indexed_bounds import require_inside
+from opdsl.kernels.definitions.indexed_calls import (
+    Resolved,
+    adding,
+    call_of,
+    floating_of,
+    loop_of,
+    numbers_of,
+    sums_of,
+    types_of,
+)
+
 LEADING = "..."
 """What stands for the dimensions before those that have indices."""
-
-
-class Resolved(NamedTuple):
-    """A call with all that follows from sizes and arguments.
-
-    function: what is computed.
-    tensors: what is read, by name.
-    numbers: by name.
-    ranges: of all indices.
-    leading: the sizes of the leading dimensions.
-    specs: of the outputs.
-    """
-
-    function: IndexedFunction
-    tensors: dict[str, Tensor]
-    numbers: dict[str, Any]
-    ranges: dict[str, int]
-    leading: tuple[int, ...]
-    specs: tuple[OutputSpec, ...]
 
 
 class IndexedDefinition(Definition):
@@ -284,7 +273,7 @@ class IndexedDefinition(Definition):
         """See ``Definition.prepare``."""
         resolved = self.resolved(arguments, given)
         if self.is_checked:
-            self._require_inside(resolved)
+            require_inside(resolved)
         return PreparedCall(resolved.specs, resolved)
 
     def resolved(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Resolved:
@@ -375,7 +364,7 @@ class IndexedDefinition(Definition):
     ) -> tuple[OutputSpec, ...]:
         """Outputs of the dtypes that results are computed in."""
         device = next(iter(tensors.values())).device
-        types = self._types(indexed, tensors, numbers)
+        types = types_of(indexed, tensors, numbers)
         kinds = [str(each) for each in indexed.value_types(types)][: indexed.folded]
         if indexed.finish is not None:
             given = dict(zip(indexed.finish.parameters, kinds, strict=False))
@@ -390,80 +379,9 @@ class IndexedDefinition(Definition):
         stored = {precision_of(each.dtype): each.dtype for each in reversed(list(tensors.values()))}
         return tuple(each._replace(dtype=stored.get(each.dtype, each.dtype)) for each in specs)
 
-    def _types(
-        self, indexed: IndexedFunction, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]
-    ) -> dict[str, str]:
-        """The types of numbers and of what is read."""
-        types = {each.name: precision_of(tensors[each.array].dtype).name for each in indexed.reads}
-        floating = self._floating(tensors).name
-        return {**{name: floating if _is_float(numbers.get(name)) else "int64" for name in indexed.numbers}, **types}
-
-    def _floating(self, tensors: Mapping[str, Tensor]) -> DType:
-        """The dtype that other numbers are computed in."""
-        kinds = [each.dtype for each in tensors.values() if each.dtype.category is Category.FLOAT]
-        return precision_of(kinds[0]) if kinds else to_dtype("float32")
-
     def _error(self, problem: str, remedy: str) -> KernelError:
         name = "" if self.meta is None else f" {self.meta.__name__}"
         return KernelError(f"{self.name}: the shape function{name} {problem}. {remedy}.")
-
-    def _require_inside(self, resolved: Resolved) -> None:
-        """That nothing is read outside of tensors that have no margin, and that there is what margins repeat.
-
-        Raises:
-            ShapeError: positions lead outside. PositionError: those in a tensor do.
-        """
-        from opdsl.scalar.indexed import MARGINS
-        from opdsl.scalar.intervals import Interval, intervals
-
-        indexed, ranges = resolved.function, resolved.ranges
-        sizes = (*resolved.leading, *ranges.values())
-        if any(size == 0 for size in sizes):
-            return
-        known = {name: Interval(0, size - 1) for name, size in ranges.items()}
-        known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
-        found = intervals(indexed.function, known, smallest, largest)
-        for each in indexed.reads:
-            tensor = resolved.tensors[each.array]
-            own = tensor.shape[tensor.ndim - len(each.positions) :]
-            for dimension, (node, size) in enumerate(zip(each.positions, own, strict=True)):
-                if each.margin in MARGINS:
-                    check(size > 0, f"a margin repeats elements of {each.array}, which has none: {tensor.shape}")
-                elif each.margin is None:
-                    self._require_position(resolved, each, node, found, dimension, size)
-
-    def _require_position(
-        self, resolved: Resolved, access: Access, node: int, found: Sequence[Any], dimension: int, size: int
-    ) -> None:
-        from opdsl.scalar.intervals import Interval, intervals
-
-        low, high = found[node]
-        if low is not None and high is not None and low >= 0 and high < size:
-            return
-        indexed = resolved.function
-        reads = {each.name: each for each in indexed.reads}
-        written = indexed.function.nodes[node]
-        source, index = indexed.function.places[node]
-        if written.op == "parameter" and written.value in reads:
-            _require_positions(resolved.tensors[reads[str(written.value)].array], size, access.array, dimension)
-            return
-        needed = _reads_of(indexed, node)
-        if needed and (low is None or high is None):
-            known = {name: Interval(0, end - 1) for name, end in resolved.ranges.items()}
-            known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
-            for name in needed:
-                tensor = resolved.tensors[reads[name].array]
-                if tensor.is_meta:
-                    return
-                if tensor.dtype.category < Category.FLOAT:
-                    known[name] = Interval(*_range_of(tensor))
-            low, high = intervals(indexed.function, known, smallest, largest)[node]
-        if low is not None and high is not None and low >= 0 and high < size:
-            return
-        where = f"from {low} to {high}" if low is not None and high is not None else "at places that nothing bounds"
-        problem = f"{access.array} is read {where} along its dimension {dimension} of size {size}"
-        advice = f"Say what lies outside: margin={{{access.array!r}: 0}}; or keep the position inside by min and max."
-        check(False, str(source.error(index, problem, advice)))
 
     # --------------------------------------------------------------------------------------------------- what is run
 
@@ -483,174 +401,19 @@ class IndexedDefinition(Definition):
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         resolved: Resolved = prepared.state
-        words, numbers = self._numbers(resolved)
-        loop = self._loop(resolved, outputs, words, numbers)
+        words, numbers = numbers_of(resolved)
+        loop = loop_of(resolved, outputs, words, numbers)
         adds = bool(loop.writes)
-        sums = tuple(map(_sums_of, outputs)) if adds else outputs
-        call = self._call(resolved, loop, sums, words, allocate=allocate and not adds)
+        sums = tuple(map(sums_of, outputs)) if adds else outputs
+        call = call_of(resolved, loop, sums, words, allocate=allocate and not adds)
         compiled = compiler_for(outputs[0].device.type).indexed(loop, call)
-        precision = self._floating(resolved.tensors)
+        precision = floating_of(resolved.tensors)
         values = [array_of(resolved.tensors[name]) for name in resolved.function.arrays]
         values += [convert(resolved.numbers[name], precision) for name in numbers]
         if not adds:
             return CompiledCall(compiled, tuple(values))
-        computed = _adding(compiled, outputs[0] if allocate else None, sums[0])
+        computed = adding(compiled, outputs[0] if allocate else None, sums[0])
         return CompiledCall(computed, tuple(values), handed=lambda each: each)
-
-    def _numbers(self, resolved: Resolved) -> tuple[list[str], list[str]]:
-        """The names of whole numbers, and of others."""
-        names = resolved.function.numbers
-        others = [name for name in names if _is_float(resolved.numbers[name])]
-        return [name for name in names if name not in others], others
-
-    def _loop(
-        self, resolved: Resolved, outputs: Sequence[TensorMeta], words: Sequence[str], numbers: Sequence[str]
-    ) -> IndexedLoop:
-        """The typed function of a call.
-
-        Raises:
-            UnsupportedDTypeError: an operation does not exist for these dtypes.
-        """
-        indexed = resolved.function
-        types = self._types(indexed, resolved.tensors, resolved.numbers)
-        wanted = [precision_of(each.dtype).name for each in outputs][: len(outputs) - indexed.with_place]
-        try:
-            places = ["int64"] * (len(indexed.function.results) - indexed.folded)
-            if indexed.finish is None:
-                values = [*wanted * (len(indexed.function.results) if indexed.writes else 1), *places]
-                kinds = {**types, **dict.fromkeys(indexed.indices, "int64")}
-                require_exact(indexed.values_only(kinds), kinds, values)
-                finish = None
-            else:
-                values = [*map(str, indexed.value_types(types)[: indexed.folded]), *places]
-                finish = _typed_finish(indexed, types, [*words, *numbers], values[: indexed.folded], wanted)
-            graph = indexed.typed(types, [*words, *numbers], values)
-        except ScalarFunctionError as error:
-            kind = next(iter(resolved.tensors.values())).dtype.scalar_type
-            raise UnsupportedDTypeError(f"not implemented for '{kind}': {error}") from error
-        reads: list[IndexedAccess] = []
-        first = 0
-        for each in (*indexed.reads, *indexed.writes):
-            array = indexed.arrays.index(each.array) if len(reads) < len(indexed.reads) else 0
-            reads.append(IndexedAccess(array, first, len(each.positions), each.leads, each.margin))
-            first += len(each.positions)
-        count = len(indexed.reads)
-        return IndexedLoop(
-            graph,
-            len(indexed.at),
-            len(indexed.over),
-            len(words),
-            len(numbers),
-            tuple(reads[:count]),
-            tuple(reads[count:]),
-            indexed.fold,
-            indexed.with_place,
-            finish,
-        )
-
-    def _call(
-        self,
-        resolved: Resolved,
-        loop: IndexedLoop,
-        outputs: Sequence[TensorMeta],
-        words: Sequence[str],
-        *,
-        allocate: bool,
-    ) -> IndexedCall:
-        """Where the operands of a call lie."""
-        indexed, leading = resolved.function, resolved.leading
-        own = {each.array: len(each.positions) if each.leads else None for each in indexed.reads}
-        arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
-        counts = [own[name] for name in indexed.arrays]
-        written = loop.writes[0].dims if loop.writes else len(indexed.at)
-        split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
-        made = [_split(form, written, leading) for form in outputs]
-        sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *made)])
-        specs = [
-            OperandSpec(form.dtype, (*steps_of, *each.own))
-            for form, steps_of, each in zip((*arrays, *outputs), stepping, (*split, *made), strict=True)
-        ]
-        precision = self._floating(resolved.tensors)
-        return IndexedCall(
-            sizes,
-            tuple(resolved.ranges[name] for name in indexed.indices),
-            tuple(int(each) if isinstance(each, bool) else each for each in (resolved.numbers[name] for name in words)),
-            (*specs[: len(arrays)], *[OperandSpec(precision, None)] * loop.numbers),
-            tuple(each.sizes for each in split),
-            tuple(specs[len(arrays) :]),
-            made[0].sizes if loop.writes else (),
-            tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
-        )
-
-
-class _Split(NamedTuple):
-    """How an operand lies: strides in bytes along leading and own dimensions, and the sizes of these."""
-
-    leading: tuple[int, ...]
-    own: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-
-def _split(form: TensorMeta, own: int | None, leading: tuple[int, ...]) -> _Split:
-    """``own``: how many dimensions an operand has behind the leading ones; None where it has no leading ones."""
-    first = 0 if own is None else form.ndim - own
-    strides = steps(form, form.shape)
-    if own is None:
-        return _Split((0,) * len(leading), strides, form.shape)
-    missing = len(leading) - first
-    led = [
-        0 if size == 1 and wanted != 1 else stride
-        for stride, size, wanted in zip(strides[:first], form.shape[:first], leading[missing:], strict=True)
-    ]
-    return _Split((*(0,) * missing, *led), strides[first:], form.shape[first:])
-
-
-def _typed_finish(
-    indexed: IndexedFunction,
-    types: Mapping[str, str],
-    numbers: Sequence[str],
-    values: Sequence[str],
-    wanted: Sequence[str],
-) -> Any:
-    """The function that finishes, typed: values, indices of the result, numbers."""
-    from opdsl.scalar.function import ScalarFunction
-
-    finish = indexed.finish
-    assert finish is not None, "there is one"
-    names = (*finish.parameters[: len(values)], *indexed.at, *numbers)
-    whole = ScalarFunction(finish.name, names, {}, finish.nodes, finish.places, finish.results, finish.source)
-    given = {**types, **dict.fromkeys(indexed.at, "int64"), **dict(zip(names, values, strict=False))}
-    require_exact(whole, given, wanted)
-    return whole.specialise(given, results=wanted)
-
-
-def _sums_of(form: TensorMeta) -> TensorMeta:
-    """Where what is added up for an output lies: in the output; of 16 bits in memory of its own, rounded once."""
-    precision = precision_of(form.dtype)
-    if precision is form.dtype:
-        return form
-    strides = form.strides if form.is_non_overlapping_and_dense() else None
-    return geometry(precision, form.device, form.shape, strides)
-
-
-def _adding(compiled: Compiled, form: TensorMeta | None, sums: TensorMeta) -> Compiled:
-    """What adds to an output that it sets to 0 before; one that it makes, where there is a form.
-
-    sums: of what the kernel adds to, see ``_sums_of``.
-    """
-    from opdsl.kernels.outputs import new_tensor
-    from opdsl.kernels.primitives.copying import copy_elements, fill_
-
-    def compute(*values: Any) -> Any:
-        *operands, target = (*values, new_tensor(form)) if form is not None else values
-        total = target if sums.dtype is target.dtype else new_tensor(sums)
-        fill_(total, 0)
-        compiled(*operands, array_of(total))
-        if total is not target:
-            copy_elements(target, total)
-        return array_of(target)
-
-    return compute
 
 
 def _bare(indexed: IndexedFunction) -> Iterator[tuple[str, Access, int]]:
@@ -660,48 +423,6 @@ def _bare(indexed: IndexedFunction) -> Iterator[tuple[str, Access, int]]:
             written = indexed.function.nodes[node]
             if written.op == "parameter" and written.value in indexed.indices:
                 yield str(written.value), access, dimension
-
-
-def _reads_of(indexed: IndexedFunction, node: int) -> list[str]:
-    """What a node depends on that is read."""
-    reads = {each.name for each in indexed.reads}
-    found: set[int] = set()
-    waiting = [node]
-    while waiting:
-        position = waiting.pop()
-        if position not in found:
-            found.add(position)
-            waiting.extend(indexed.function.nodes[position].arguments)
-    nodes = indexed.function.nodes
-    return [str(nodes[each].value) for each in found if nodes[each].op == "parameter" and nodes[each].value in reads]
-
-
-def _require_positions(index: Tensor, size: int, array: str, dimension: int) -> None:
-    """That every element of a tensor is a position."""
-    from opdsl.errors import PositionError
-    from opdsl.kernels.primitives.indirect import known_inside, range_of
-
-    if index.is_meta:
-        return
-    wide = _as_int64(index)
-    found = None if known_inside(wide, 0, size) else range_of(wide)
-    if found is not None and (found[0] < 0 or found[1] >= size):
-        wrong = found[0] if found[0] < 0 else found[1]
-        raise PositionError(
-            f"index {wrong} is out of bounds for dimension {dimension} of {array}, which has size {size}"
-        )
-
-
-def _range_of(index: Tensor) -> tuple[int | None, int | None]:
-    from opdsl.kernels.primitives.indirect import range_of
-
-    return range_of(_as_int64(index)) or (None, None)
-
-
-def _as_int64(index: Tensor) -> Tensor:
-    from opdsl.kernels.primitives.copying import cast
-
-    return index if index.dtype is int64 else cast(index, int64)
 
 
 def _kind(value: Any) -> tuple[str, Any]:
@@ -715,10 +436,6 @@ def _kind(value: Any) -> tuple[str, Any]:
     if isinstance(value, (tuple, list)) and all(isinstance(each, (int, float)) or is_symbol(each) for each in value):
         return "number", len(value)
     return "constant", tuple(value) if isinstance(value, list) else value
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, float)
 
 
 def number_of(name: str, values: Mapping[str, Any], tensors: Mapping[str, Any], ranges: Mapping[str, int]) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from opdsl.kernels.definitions.indexed import IndexedDefinition, Resolved, number_of
+from opdsl.kernels.definitions.indexed import IndexedDefinition, number_of
+from opdsl.kernels.definitions.indexed_calls import Resolved
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.structured import Arguments
 from opdsl.kernels.outputs import OutputSpec

@@ -1,0 +1,118 @@
+"""That positions of an indexed definition lie inside of what is read, before anything is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from opdsl.kernels.checks import check
+from opdsl.runtime.dtype import Category, int64
+from opdsl.runtime.symbol import largest, smallest
+from opdsl.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opdsl.scalar.indexed import Access, IndexedFunction
+
+from opdsl.kernels.definitions.indexed_calls import Resolved
+
+
+def require_inside(resolved: Resolved) -> None:
+    """That nothing is read outside of tensors that have no margin, and that there is what margins repeat.
+
+    Raises:
+        ShapeError: positions lead outside. PositionError: those in a tensor do.
+    """
+    from opdsl.scalar.indexed import MARGINS
+    from opdsl.scalar.intervals import Interval, intervals
+
+    indexed, ranges = resolved.function, resolved.ranges
+    sizes = (*resolved.leading, *ranges.values())
+    if any(size == 0 for size in sizes):
+        return
+    known = {name: Interval(0, size - 1) for name, size in ranges.items()}
+    known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
+    found = intervals(indexed.function, known, smallest, largest)
+    for each in indexed.reads:
+        tensor = resolved.tensors[each.array]
+        own = tensor.shape[tensor.ndim - len(each.positions) :]
+        for dimension, (node, size) in enumerate(zip(each.positions, own, strict=True)):
+            if each.margin in MARGINS:
+                check(size > 0, f"a margin repeats elements of {each.array}, which has none: {tensor.shape}")
+            elif each.margin is None:
+                _require_position(resolved, each, node, found, dimension, size)
+
+
+def _require_position(
+    resolved: Resolved, access: Access, node: int, found: Sequence[Any], dimension: int, size: int
+) -> None:
+    from opdsl.scalar.intervals import Interval, intervals
+
+    low, high = found[node]
+    if low is not None and high is not None and low >= 0 and high < size:
+        return
+    indexed = resolved.function
+    reads = {each.name: each for each in indexed.reads}
+    written = indexed.function.nodes[node]
+    source, index = indexed.function.places[node]
+    if written.op == "parameter" and written.value in reads:
+        _require_positions(resolved.tensors[reads[str(written.value)].array], size, access.array, dimension)
+        return
+    needed = _reads_of(indexed, node)
+    if needed and (low is None or high is None):
+        known = {name: Interval(0, end - 1) for name, end in resolved.ranges.items()}
+        known |= {name: Interval(each, each) for name, each in resolved.numbers.items()}
+        for name in needed:
+            tensor = resolved.tensors[reads[name].array]
+            if tensor.is_meta:
+                return
+            if tensor.dtype.category < Category.FLOAT:
+                known[name] = Interval(*_range_of(tensor))
+        low, high = intervals(indexed.function, known, smallest, largest)[node]
+    if low is not None and high is not None and low >= 0 and high < size:
+        return
+    where = f"from {low} to {high}" if low is not None and high is not None else "at places that nothing bounds"
+    problem = f"{access.array} is read {where} along its dimension {dimension} of size {size}"
+    advice = f"Say what lies outside: margin={{{access.array!r}: 0}}; or keep the position inside by min and max."
+    check(False, str(source.error(index, problem, advice)))
+
+
+def _reads_of(indexed: IndexedFunction, node: int) -> list[str]:
+    """What a node depends on that is read."""
+    reads = {each.name for each in indexed.reads}
+    found: set[int] = set()
+    waiting = [node]
+    while waiting:
+        position = waiting.pop()
+        if position not in found:
+            found.add(position)
+            waiting.extend(indexed.function.nodes[position].arguments)
+    nodes = indexed.function.nodes
+    return [str(nodes[each].value) for each in found if nodes[each].op == "parameter" and nodes[each].value in reads]
+
+
+def _require_positions(index: Tensor, size: int, array: str, dimension: int) -> None:
+    """That every element of a tensor is a position."""
+    from opdsl.errors import PositionError
+    from opdsl.kernels.primitives.indirect import known_inside, range_of
+
+    if index.is_meta:
+        return
+    wide = _as_int64(index)
+    found = None if known_inside(wide, 0, size) else range_of(wide)
+    if found is not None and (found[0] < 0 or found[1] >= size):
+        wrong = found[0] if found[0] < 0 else found[1]
+        raise PositionError(
+            f"index {wrong} is out of bounds for dimension {dimension} of {array}, which has size {size}"
+        )
+
+
+def _range_of(index: Tensor) -> tuple[int | None, int | None]:
+    from opdsl.kernels.primitives.indirect import range_of
+
+    return range_of(_as_int64(index)) or (None, None)
+
+
+def _as_int64(index: Tensor) -> Tensor:
+    from opdsl.kernels.primitives.copying import cast
+
+    return index if index.dtype is int64 else cast(index, int64)

@@ -1,0 +1,215 @@
+"""What a call of an indexed definition comes to: the typed loop, and where its operands lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.errors import ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.calls import IndexedAccess, IndexedCall, IndexedLoop, NewArray, OperandSpec
+from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.definitions.monoid import require_exact
+from opdsl.kernels.iteration.coalescing import coalesce
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.strides import steps
+from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.runtime.dtype import Category, DType, to_dtype
+from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opdsl.scalar.indexed import IndexedFunction
+
+
+class Resolved(NamedTuple):
+    """A call with all that follows from sizes and arguments.
+
+    function: what is computed.
+    tensors: what is read, by name.
+    numbers: by name.
+    ranges: of all indices.
+    leading: the sizes of the leading dimensions.
+    specs: of the outputs.
+    """
+
+    function: IndexedFunction
+    tensors: dict[str, Tensor]
+    numbers: dict[str, Any]
+    ranges: dict[str, int]
+    leading: tuple[int, ...]
+    specs: tuple[OutputSpec, ...]
+
+
+def types_of(indexed: IndexedFunction, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> dict[str, str]:
+    """The types of numbers and of what is read."""
+    types = {each.name: precision_of(tensors[each.array].dtype).name for each in indexed.reads}
+    floating = floating_of(tensors).name
+    return {**{name: floating if is_float(numbers.get(name)) else "int64" for name in indexed.numbers}, **types}
+
+
+def floating_of(tensors: Mapping[str, Tensor]) -> DType:
+    """The dtype that other numbers are computed in."""
+    kinds = [each.dtype for each in tensors.values() if each.dtype.category is Category.FLOAT]
+    return precision_of(kinds[0]) if kinds else to_dtype("float32")
+
+
+def is_float(value: Any) -> bool:
+    """Whether a number is no whole one."""
+    return isinstance(value, float)
+
+
+def numbers_of(resolved: Resolved) -> tuple[list[str], list[str]]:
+    """The names of whole numbers, and of others."""
+    names = resolved.function.numbers
+    others = [name for name in names if is_float(resolved.numbers[name])]
+    return [name for name in names if name not in others], others
+
+
+def loop_of(
+    resolved: Resolved, outputs: Sequence[TensorMeta], words: Sequence[str], numbers: Sequence[str]
+) -> IndexedLoop:
+    """The typed function of a call.
+
+    Raises:
+        UnsupportedDTypeError: an operation does not exist for these dtypes.
+    """
+    indexed = resolved.function
+    types = types_of(indexed, resolved.tensors, resolved.numbers)
+    wanted = [precision_of(each.dtype).name for each in outputs][: len(outputs) - indexed.with_place]
+    try:
+        places = ["int64"] * (len(indexed.function.results) - indexed.folded)
+        if indexed.finish is None:
+            values = [*wanted * (len(indexed.function.results) if indexed.writes else 1), *places]
+            kinds = {**types, **dict.fromkeys(indexed.indices, "int64")}
+            require_exact(indexed.values_only(kinds), kinds, values)
+            finish = None
+        else:
+            values = [*map(str, indexed.value_types(types)[: indexed.folded]), *places]
+            finish = _typed_finish(indexed, types, [*words, *numbers], values[: indexed.folded], wanted)
+        graph = indexed.typed(types, [*words, *numbers], values)
+    except ScalarFunctionError as error:
+        kind = next(iter(resolved.tensors.values())).dtype.scalar_type
+        raise UnsupportedDTypeError(f"not implemented for '{kind}': {error}") from error
+    reads: list[IndexedAccess] = []
+    first = 0
+    for each in (*indexed.reads, *indexed.writes):
+        array = indexed.arrays.index(each.array) if len(reads) < len(indexed.reads) else 0
+        reads.append(IndexedAccess(array, first, len(each.positions), each.leads, each.margin))
+        first += len(each.positions)
+    count = len(indexed.reads)
+    return IndexedLoop(
+        graph,
+        len(indexed.at),
+        len(indexed.over),
+        len(words),
+        len(numbers),
+        tuple(reads[:count]),
+        tuple(reads[count:]),
+        indexed.fold,
+        indexed.with_place,
+        finish,
+    )
+
+
+def call_of(
+    resolved: Resolved,
+    loop: IndexedLoop,
+    outputs: Sequence[TensorMeta],
+    words: Sequence[str],
+    *,
+    allocate: bool,
+) -> IndexedCall:
+    """Where the operands of a call lie."""
+    indexed, leading = resolved.function, resolved.leading
+    own = {each.array: len(each.positions) if each.leads else None for each in indexed.reads}
+    arrays = [resolved.tensors[name].geometry for name in indexed.arrays]
+    counts = [own[name] for name in indexed.arrays]
+    written = loop.writes[0].dims if loop.writes else len(indexed.at)
+    split = [_split(form, count, leading) for form, count in zip(arrays, counts, strict=True)]
+    made = [_split(form, written, leading) for form in outputs]
+    sizes, stepping = coalesce(leading[::-1], [each.leading[::-1] for each in (*split, *made)])
+    specs = [
+        OperandSpec(form.dtype, (*steps_of, *each.own))
+        for form, steps_of, each in zip((*arrays, *outputs), stepping, (*split, *made), strict=True)
+    ]
+    precision = floating_of(resolved.tensors)
+    return IndexedCall(
+        sizes,
+        tuple(resolved.ranges[name] for name in indexed.indices),
+        tuple(int(each) if isinstance(each, bool) else each for each in (resolved.numbers[name] for name in words)),
+        (*specs[: len(arrays)], *[OperandSpec(precision, None)] * loop.numbers),
+        tuple(each.sizes for each in split),
+        tuple(specs[len(arrays) :]),
+        made[0].sizes if loop.writes else (),
+        tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
+    )
+
+
+class _Split(NamedTuple):
+    """How an operand lies: strides in bytes along leading and own dimensions, and the sizes of these."""
+
+    leading: tuple[int, ...]
+    own: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def _split(form: TensorMeta, own: int | None, leading: tuple[int, ...]) -> _Split:
+    """``own``: how many dimensions an operand has behind the leading ones; None where it has no leading ones."""
+    first = 0 if own is None else form.ndim - own
+    strides = steps(form, form.shape)
+    if own is None:
+        return _Split((0,) * len(leading), strides, form.shape)
+    missing = len(leading) - first
+    led = [
+        0 if size == 1 and wanted != 1 else stride
+        for stride, size, wanted in zip(strides[:first], form.shape[:first], leading[missing:], strict=True)
+    ]
+    return _Split((*(0,) * missing, *led), strides[first:], form.shape[first:])
+
+
+def _typed_finish(
+    indexed: IndexedFunction,
+    types: Mapping[str, str],
+    numbers: Sequence[str],
+    values: Sequence[str],
+    wanted: Sequence[str],
+) -> Any:
+    """The function that finishes, typed: values, indices of the result, numbers."""
+    from opdsl.scalar.function import ScalarFunction
+
+    finish = indexed.finish
+    assert finish is not None, "there is one"
+    names = (*finish.parameters[: len(values)], *indexed.at, *numbers)
+    whole = ScalarFunction(finish.name, names, {}, finish.nodes, finish.places, finish.results, finish.source)
+    given = {**types, **dict.fromkeys(indexed.at, "int64"), **dict(zip(names, values, strict=False))}
+    require_exact(whole, given, wanted)
+    return whole.specialise(given, results=wanted)
+
+
+def sums_of(form: TensorMeta) -> TensorMeta:
+    """Where what is added up for an output lies: in the output; of 16 bits in memory of its own, rounded once."""
+    precision = precision_of(form.dtype)
+    if precision is form.dtype:
+        return form
+    strides = form.strides if form.is_non_overlapping_and_dense() else None
+    return geometry(precision, form.device, form.shape, strides)
+
+
+def adding(compiled: Compiled, form: TensorMeta | None, sums: TensorMeta) -> Compiled:
+    """What adds to an output that it sets to 0 before; one that it makes, where there is a form.
+
+    sums: of what the kernel adds to, see ``sums_of``.
+    """
+    from opdsl.kernels.outputs import new_tensor
+    from opdsl.kernels.primitives.copying import copy_elements, fill_
+
+    def compute(*values: Any) -> Any:
+        *operands, target = (*values, new_tensor(form)) if form is not None else values
+        total = target if sums.dtype is target.dtype else new_tensor(sums)
+        fill_(total, 0)
+        compiled(*operands, array_of(total))
+        if total is not target:
+            copy_elements(target, total)
+        return array_of(target)
+
+    return compute
