@@ -239,13 +239,16 @@ def opencl_devices() -> list[Finding]:
     """The devices that OpenCL's drivers offer."""
     if not _is_importable("pyopencl"):
         return []
-    from opdsl.backends.opencl.devices import device_names
+    from opdsl.backends.opencl.devices import device_names, problem
 
     found = device_names()
     if not found:
         remedy = 'Install a driver: that of the GPU, or pip install "opdsl[opencl]" for one that runs on any CPU'
         return [Finding("OpenCL driver", Mark.MISSING, "no device on this machine", remedy)]
-    return [Finding(f"opencl:{index}", Mark.OK, name) for index, name in enumerate(found)]
+    return [
+        Finding(f"opencl:{index}", Mark.OFF if problem(index) else Mark.OK, name, problem(index))
+        for index, name in enumerate(found)
+    ]
 
 
 # -------------------------------------------------------------------------------------------- backends and native DSLs

@@ -21,6 +21,7 @@ from opdsl.backends.cpu import memory, pool
 from opdsl.cli import probes
 from opdsl.cli.probes import Mark
 from opdsl.runtime.device import BackendEntry, BackendTable
+from tests import pocl
 
 Run = Callable[..., Result]
 
@@ -30,6 +31,13 @@ def row(result: Result, subject: str) -> str:
     lines = [line.split(maxsplit=1) for line in result.stdout.splitlines() if line.startswith("    ")]
     found = next((mark, rest) for mark, rest in lines if f"{rest} ".startswith(f"{subject} "))
     return f"{found[0]} {found[1].removeprefix(subject).strip()}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def processor() -> None:
+    """PoCL looks at its processor once in a process."""
+    if pocl.INSTALLED:
+        pocl.name_processor()
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from opdsl.backends.cuda.monoid import monoid_members
 from opdsl.backends.cuda.pointwise import parameters
 from opdsl.backends.cuda.program import Launch, Program, Source, Variant, operand_arguments, packed
 from opdsl.backends.cuda.storage import VALUE_TYPES, loaded_type, stored_type
+from opdsl.kernels.loops.making import pairwise, used_parameters
+from opdsl.kernels.loops.rows import OPERATIONS, nothing
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import OperandSpec, RowCall
@@ -233,7 +235,9 @@ class _Kernel:
         """What is done for each element: loads of what a graph uses, statements, stores of outputs."""
         form = self.form
         left = "left" if form.tiled else "count"
-        given = [k for k in sorted(_used(graph)) if k < self.inputs and k in self.arrays and k not in self.loaded]
+        given = [
+            k for k in sorted(used_parameters(graph)) if k < self.inputs and k in self.arrays and k not in self.loaded
+        ]
         if not form.tiled:
             self.loaded.update(given)
         lines = []
@@ -261,7 +265,7 @@ class _Kernel:
 
     def _arguments(self, graph: TypedGraph) -> list[str]:
         """The arguments of a printed function; zeros stand for what it does not use."""
-        used = _used(graph)
+        used = used_parameters(graph)
         given = [f"load(loaded{k}[item])" if k in self.arrays else f"operand{k}" for k in range(self.inputs)]
         given = [
             f"convert<{VALUE_TYPES[kind]}>({value})" if k in used else f"nothing<{VALUE_TYPES[kind]}>()"
@@ -291,30 +295,13 @@ class _Kernel:
         return [self.inputs + at for at, is_element in enumerate(self.program.is_element) if is_element is of_elements]
 
 
-def _used(graph: TypedGraph) -> set[int]:
-    """The places of the parameters that a graph's results depend on."""
-    reached = set(graph.results)
-    for position in range(len(graph.nodes) - 1, -1, -1):
-        if position in reached:
-            reached.update(graph.nodes[position].arguments)
-    return {position for position in reached if graph.nodes[position].op == "parameter"}
-
-
 def _monoid(place: int, stage: Stage) -> str:
     """The structure of what a stage folds."""
     from opdsl.backends.cuda.printer import function_source
-    from opdsl.scalar.builder import GraphBuilder
 
     kinds = stage.graph.result_types[: len(stage.folds)]
-    builder = GraphBuilder()
-    first = [builder.parameter(f"a{at}", kind) for at, kind in enumerate(kinds)]
-    later = [builder.parameter(f"b{at}", kind) for at, kind in enumerate(kinds)]
-    folded = [
-        builder.node(_OPERATIONS[op], pair, kind)
-        for op, pair, kind in zip(stage.folds, zip(first, later, strict=True), kinds, strict=True)
-    ]
-    combine = builder.finish("combine", folded)
-    init = [_nothing(op, kind) for op, kind in zip(stage.folds, kinds, strict=True)]
+    combine = pairwise(tuple(OPERATIONS[op] for op in stage.folds), kinds)
+    init = [nothing(op, kind) for op, kind in zip(stage.folds, kinds, strict=True)]
     function = f"combine{place}_function"
     return "\n".join(
         [
@@ -324,17 +311,3 @@ def _monoid(place: int, stage: Stage) -> str:
             "};",
         ]
     )
-
-
-_OPERATIONS = {"row_sum": "add", "row_max": "maximum", "row_min": "minimum"}
-
-
-def _nothing(op: str, kind: ScalarType) -> int | float:
-    """What a fold of no elements is."""
-    from opdsl.scalar.types import FLOAT
-
-    if op == "row_sum":
-        return 0
-    if kind.category == FLOAT:
-        return -math.inf if op == "row_max" else math.inf
-    return kind.bounds[0 if op == "row_max" else 1]

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opdsl.backends.opencl.arrays import BufferArray, new_array
 from opdsl.backends.opencl.launcher import runner
 from opdsl.errors import MissingKernelError
-from opdsl.kernels.calls import ProductCall
+from opdsl.kernels.calls import OperandSpec, Ordering, ProductCall, RowCall
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.loops import elementwise, folding, rows
 from opdsl.kernels.loops import indexed as over_places
 from opdsl.kernels.loops.making import Loops
+from opdsl.kernels.loops.ordering import sorting
+from opdsl.runtime.dtype import int64
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.types import ScalarType
 
 COUNTS = True
@@ -39,10 +43,26 @@ row = _compiling(rows.row)
 indexed = _compiling(over_places.indexed)
 
 
+def order(ordering: Ordering, call: RowCall) -> Compiled:
+    """A stable sort of rows, see ``Compiler.order``."""
+    kind = ScalarType(precision_of(call.inputs[0].dtype).name)
+    sorted_by = sorting(ordering, call, kind)
+    scratch, strides = sorted_by.scratch, contiguous_strides(sorted_by.scratch)
+    fill, *network = [runner(each, (), ()) for each in (sorted_by.fill, *sorted_by.network)]
+    finish = runner(sorted_by.finish, (), ())
+
+    def run(source: BufferArray, values: BufferArray, indices: BufferArray) -> None:
+        keys, places = (new_array(scratch, strides, int64, source.index) for _ in range(2))
+        fill(source, keys, places)
+        for exchange in network:
+            exchange(keys, places)
+        finish(source, places, values, indices)
+
+    return run
+
+
 def product(call: ProductCall) -> Compiled:
     """Matrix products, see ``Compiler.product``."""
-    from opdsl.kernels.calls import OperandSpec
-
     kind = ScalarType(precision_of(call.dtype).name)
     specs = [OperandSpec(call.dtype, ())]
     both = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ import attrs
 from opdsl.errors import DeviceError, MissingDependencyError
 from opdsl.runtime.device import Device
 
-__all__ = ["Opened", "available", "device_names", "index_of", "library", "opened"]
+__all__ = ["Opened", "available", "device_names", "index_of", "library", "opened", "problem"]
 
 
 @attrs.frozen(eq=False)
@@ -81,6 +82,14 @@ def device_names() -> tuple[str, ...]:
     return tuple(f"{each.name.strip()} ({each.platform.name})" for each in _devices())
 
 
+def problem(index: int) -> str:
+    """What keeps a device from compiling, and how to mend it; empty where nothing is known to."""
+    version = _devices()[index].version
+    if "PoCL" in version and version.endswith("x86_64-unknown-linux-gnu-generic"):
+        return "PoCL is older than this processor. Install a newer one, such as your system's pocl-opencl-icd"
+    return ""
+
+
 def index_of(device: Device) -> int:
     """The number of a device, 0 where it has none.
 
@@ -132,4 +141,12 @@ def _open(index: int) -> Opened:
         "cl_khr_int64_base_atomics" in extensions,
         bool(device.type & cl.device_type.CPU),
     )
+    atexit.register(_close, made)
     return _OPENED.setdefault(index, made)
+
+
+def _close(device: Opened) -> None:
+    """Wait for what is queued before the driver goes, and give back what no array has."""
+    if os.getpid() == _PROCESS:
+        device.queue.finish()
+        device.pool.stop_holding()

@@ -12,7 +12,7 @@ import numpy
 
 from opdsl.backends import cache as disk
 from opdsl.backends.opencl.arrays import BufferArray, new_array
-from opdsl.backends.opencl.devices import Opened, library, opened
+from opdsl.backends.opencl.devices import Opened, library, opened, problem
 from opdsl.backends.opencl.printer import argument_types, has_atomics, kernel_source
 from opdsl.errors import KernelCompileError, UnsupportedDTypeError
 from opdsl.kernels.calls import NewArray, OperandSpec
@@ -186,6 +186,8 @@ def _built(source: str, device: Opened) -> Any:
     try:
         program = cl.Program(device.context, source).build(options, cache_dir=False)
     except cl.Error as error:
-        raise KernelCompileError(f"opencl:{device.index} does not compile a kernel: {error}\n{source}") from error
+        known = problem(device.index)
+        why = f"{known}.\n{error}" if known else str(error)
+        raise KernelCompileError(f"opencl:{device.index} does not compile a kernel: {why}") from error
     disk.store(key, program.get_info(cl.program_info.BINARIES)[0])
     return program

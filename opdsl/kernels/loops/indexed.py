@@ -88,7 +88,7 @@ class _Places:
         self.turn()
         values = tuple(f"v{k}" for k in range(len(self.loop.values)))
         body: list[Statement] = [self.folded(values)] if self.loop.fold else self.body
-        found = tuple(f"acc{k}" for k in range(len(values))) if self.loop.fold else values
+        found = tuple(f"acc{k}" for k in range(len(self.loop.folded))) if self.loop.fold else values
         if self.loop.finish is not None:
             results = tuple(f"y{k}" for k in range(len(self.loop.finish.result_types)))
             given = (*found, *places(self.at), *self.words, *self.numbers)
@@ -156,16 +156,18 @@ class _Places:
 
     def folded(self, values: tuple[str, ...]) -> Statement:
         """The fold of all turns."""
-        kinds = tuple(ScalarType(each) for each in self.loop.values)
-        found = tuple(f"acc{k}" for k in range(len(values)))
+        kinds = tuple(ScalarType(each) for each in self.loop.folded)
+        found = tuple(f"acc{k}" for k in range(len(kinds)))
         where = self.all_inside()
         if self.loop.fold == "sum":
             operations = tuple("bitwise_or" if kind.category == BOOL else "add" for kind in kinds)
             neutral = tuple(initial(0.0, kind.value) for kind in kinds)
             return Fold(found, neutral, pairwise(operations, kinds), self.over, tuple(self.body), values, where)
         is_max = self.loop.fold == "max"
-        turns = [math.prod(self.call.sizes[self.loop.at + k + 1 :]) for k in range(self.loop.over)]
-        self.maker.linear("number", self.over, turns, None, ScalarType.INT64, self.body)
+        place = values[-1]
+        if len(values) == len(kinds):  # a turn gives no place, so that its own number is it
+            turns = [math.prod(self.call.sizes[self.loop.at + k + 1 :]) for k in range(self.loop.over)]
+            place = self.maker.linear("number", self.over, turns, None, ScalarType.INT64, self.body)
         neutral = (initial(-math.inf if is_max else math.inf, kinds[0].value), -1)
         return Fold(
             (found[0], "place"),
@@ -173,7 +175,7 @@ class _Places:
             _further(kinds[0], is_max),
             self.over,
             tuple(self.body),
-            (values[0], "number"),
+            (values[0], place),
             where,
             in_order=True,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opdsl.kernels.calls import Ordering
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.iteration.dtypes import precision_of
@@ -11,6 +13,10 @@ from opdsl.kernels.outputs import array_of
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import TypedGraph
+    from opdsl.scalar.types import ScalarType
 
 
 def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
@@ -53,11 +59,18 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
         keys: of the same shape.
         descending: whether the keys are in the opposite order.
     """
+    from opdsl.scalar.types import ScalarType
+
+    graph = key_graph(ScalarType(precision_of(source.dtype).name), descending)
+    return compiler_for(source.device.type).pointwise(graph, pointwise_call(keys.shape, [source], [keys]))
+
+
+def key_graph(kind: ScalarType, descending: bool) -> TypedGraph:
+    """An element -> its key, see ``key_loop``."""
     from opdsl.scalar.builder import GraphBuilder
     from opdsl.scalar.mathematics.expression import Expression, select
     from opdsl.scalar.types import FLOAT, ScalarType
 
-    kind = ScalarType(precision_of(source.dtype).name)
     builder = GraphBuilder()
     element = Expression(builder, builder.parameter("element", kind))
     if kind.category == FLOAT:
@@ -70,5 +83,4 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
         key = element.cast(ScalarType.INT64)
         if kind is ScalarType.UINT64:
             key = key ^ _SMALLEST
-    graph = builder.finish("key", [(~key if descending else key).position])
-    return compiler_for(source.device.type).pointwise(graph, pointwise_call(keys.shape, [source], [keys]))
+    return builder.finish("key", [(~key if descending else key).position])

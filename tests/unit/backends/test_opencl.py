@@ -38,7 +38,7 @@ def device() -> Iterator[Device]:
 # One of each kind of loop: what they compute is held against the CPU, by the oracle too, in test_loops.py.
 OPERATORS = (
     "add.Tensor", "exp", "angle", "arange.start", "uniform_", "_to_copy", "sum.dim_IntList", "argmax", "_softmax",
-    "native_layer_norm", "cumsum", "cummax", "gather", "index_add", "reflection_pad1d", "mm",
+    "native_layer_norm", "cumsum", "cummax", "gather", "index_add", "reflection_pad1d", "mm", "sort.stable",
 )  # fmt: skip
 
 

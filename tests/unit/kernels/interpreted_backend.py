@@ -8,14 +8,17 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+import numpy
+
 from opdsl.backends.siblings import serve
 from opdsl.dispatch import DispatchKey, registry
-from opdsl.kernels.calls import ProductCall
+from opdsl.kernels.calls import Ordering, ProductCall, RowCall
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.loops import elementwise, folding, indexed, rows
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Given, Loops
+from opdsl.kernels.loops.ordering import sorting
 from opdsl.kernels.loops.schedules import shared
 from opdsl.runtime import Device
 from opdsl.runtime.device import backends
@@ -75,6 +78,19 @@ def product(call: ProductCall) -> Callable[..., None]:
     return multiply
 
 
+def order(ordering: Ordering, call: RowCall) -> Callable[..., None]:
+    made = sorting(ordering, call, ScalarType(precision_of(call.inputs[0].dtype).name))
+
+    def run_all(source: Any, values: Any, indices: Any) -> None:
+        keys, places = (numpy.empty(made.scratch, numpy.int64) for _ in range(2))
+        run(made.fill, [source, keys, places])
+        for exchange in made.network:
+            run(exchange, [keys, places])
+        run(made.finish, [source, places, values, indices])
+
+    return run_all
+
+
 @contextmanager
 def installed() -> Iterator[Device]:
     """The device, while it is entered."""
@@ -83,7 +99,7 @@ def installed() -> Iterator[Device]:
         setattr(memory, part, getattr(host_backend, part))
     for name, made in LOOPS.items():
         setattr(compiler, name, compiling(made))
-    vars(compiler).update(product=product, multiplies=lambda call: True, COUNTS=True)
+    vars(compiler).update(product=product, order=order, multiplies=lambda call: True, COUNTS=True)
     vars(package).update(__path__=[], FUSED=True)
     parts = {each.__name__: each for each in (package, memory, compiler)}
     for name in (".memory", ".compiler"):

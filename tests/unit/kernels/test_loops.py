@@ -156,12 +156,25 @@ OPERATORS = (
     "cummax", "logcumsumexp", "gather", "index_add",
     "scatter_reduce.two", "index.Tensor", "masked_fill.Scalar", "reflection_pad1d", "replication_pad2d",
     "reflection_pad1d_backward", "mm", "baddbmm", "tril", "flip",
+    "max_pool2d_with_indices", "avg_pool1d", "sort.stable", "topk", "median.dim", "randperm.generator",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_loops_of_an_operator_give_what_the_cpu_gives(name: str, device: Device) -> None:
     assert problems(name, device, most=4) == []
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("length", [0, 1, 5, 8, 33])
+def test_a_network_sorts_and_keeps_ties_in_order(length: int, descending: bool, device: Device) -> None:
+    random = np.random.default_rng(length)
+    numbers = random.choice([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan], (3, length))
+    for kind in (opdsl.float32, opdsl.float64):
+        x = opdsl.from_numpy(numbers).to(kind)
+        one, other = (opdsl.sort(each, 1, descending, stable=True) for each in (x, x.to(device)))
+        np.testing.assert_array_equal(other[1].cpu().numpy(), one[1].numpy())
+        np.testing.assert_array_equal(other[0].cpu().numpy(), one[0].numpy())
 
 
 def test_gradients_are_loops_too(device: Device) -> None:
