@@ -77,6 +77,8 @@ class _Kernel:
 
     lines: statements so far. local: declarations of memory that a group shares. types: of values by name.
     is_team: whether the statements at hand are those of a whole group.
+
+    Names of its own end in an underscore, which those of programs do not.
     """
 
     def __init__(self, program: Program) -> None:
@@ -139,11 +141,11 @@ class _Kernel:
     def located(self, ranges: Sequence[Range]) -> None:
         """The indices of a work item, or of its group."""
         if self.is_team:
-            self.say(f"const long lane = get_local_id(0), lanes = {self.program.lanes};")
-        self.say(f"long point = {'get_group_id(0)' if self.is_team else 'get_global_id(0)'};")
+            self.say(f"const long lane_ = get_local_id(0), lanes_ = {self.program.lanes};")
+        self.say(f"long point_ = {'get_group_id(0)' if self.is_team else 'get_global_id(0)'};")
         count = " * ".join(str(size) for _, size in ranges) or "1"
-        self.say(f"if (point >= {count}) return;")
-        self.unravelled("point", ranges)
+        self.say(f"if (point_ >= {count}) return;")
+        self.unravelled("point_", ranges)
 
     def unravelled(self, position: str, ranges: Sequence[Range]) -> None:
         """The indices of a position, the last of which runs fastest."""
@@ -179,7 +181,7 @@ class _Kernel:
     def fresh(self, name: str) -> str:
         """A name that nobody else has."""
         self.names += 1
-        return f"{name}_{self.names}"
+        return f"{name}{self.names}_"
 
     def declared(self, name: str, kind: ScalarType, value: str, const: str = "const ") -> None:
         """A named value."""
@@ -227,7 +229,7 @@ class _Kernel:
         """An element that is written: of a group by its first work item."""
         place = self.place(each.array, each.index)
         line = store(each.array, place, self.arrays[each.array].dtype, each.value, self.types[each.value])
-        self.say(f"if (lane == 0) {{ {line} }}" if self.is_team else line)
+        self.say(f"if (lane_ == 0) {{ {line} }}" if self.is_team else line)
 
     def update(self, each: Update) -> None:
         """An element that is changed, by exchanging it until nobody else has."""
@@ -236,7 +238,7 @@ class _Kernel:
         target, there, made = self.fresh("target"), self.fresh("there"), self.fresh("made")
         given = [there if name is None else name for name in each.arguments]
         result = each.graph.result_types[0]
-        with self.braces("if (lane == 0)" if self.is_team else ""):
+        with self.braces("if (lane_ == 0)" if self.is_team else ""):
             self.say(f"__global {stored_type(dtype)}* {target} = {each.array} + {self.place(each.array, each.index)};")
             if self.program.is_serial:
                 self.declared(there, kind, load(target, "0", dtype, kind))
@@ -245,15 +247,15 @@ class _Kernel:
                 return
             word, own = _WORDS[dtype.name], stored_type(dtype)
             exchange = "atomic_cmpxchg" if word == "uint" else "atom_cmpxchg"
-            self.say(f"volatile __global {word}* word = (volatile __global {word}*){target};")
-            self.say(f"{word} seen = *word, assumed;")
+            self.say(f"volatile __global {word}* word_ = (volatile __global {word}*){target};")
+            self.say(f"{word} seen_ = *word_, assumed_;")
             with self.braces("do"):
-                self.say("assumed = seen;")
+                self.say("assumed_ = seen_;")
                 stored = ScalarType(dtype.name)
-                self.declared(there, kind, convert(f"as_{own}(assumed)", stored, kind))
+                self.declared(there, kind, convert(f"as_{own}(assumed_)", stored, kind))
                 self.made(each.graph, given, [made])
-                self.say(f"seen = {exchange}(word, assumed, as_{word}({convert(made, result, stored)}));")
-            self.lines[-1] += " while (seen != assumed);"
+                self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({convert(made, result, stored)}));")
+            self.lines[-1] += " while (seen_ != assumed_);"
 
     def compute(self, each: Compute) -> None:
         """Values of a graph."""
@@ -276,7 +278,7 @@ class _Kernel:
     def loop(self, each: For) -> None:
         """A loop; the work items of a group share it."""
         self.types[each.index] = ScalarType.INT64
-        first, step = ("lane", "lanes") if self.is_team else ("0", "1")
+        first, step = ("lane_", "lanes_") if self.is_team else ("0", "1")
         head = f"for (long {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
         with self.braces(head), self.alone():
             self.block(each.body)
@@ -294,24 +296,24 @@ class _Kernel:
         self.accumulators(each.names, each.neutral, kinds)
         with self.braces(""):
             total = " * ".join(str(size) for _, size in each.ranges) or "1"
-            self.say(f"const long total = {total};")
+            self.say(f"const long total_ = {total};")
             end, step = self.share(in_order=each.in_order)
             blocks = _BLOCKS if any(kind.category >= FLOAT for kind in kinds) else ()
-            self.blocks(each, each.names, "first", end, step, blocks)
+            self.blocks(each, each.names, "first_", end, step, blocks)
         if self.is_team:
             self.combined(each.combine, each.names)
 
     def share(self, *, in_order: bool) -> tuple[str, str]:
         """The turns of a work item, from ``first`` on: where they end, and how far apart they are."""
         if not self.is_team:
-            self.say("const long first = 0;")
-            return "total", "1"
+            self.say("const long first_ = 0;")
+            return "total_", "1"
         if not in_order:
-            self.say("const long first = lane;")
-            return "total", "lanes"
-        self.say("const long part = (total + lanes - 1) / lanes, first = lane * part;")
-        self.say("const long end = min(total, first + part);")
-        return "end", "1"
+            self.say("const long first_ = lane_;")
+            return "total_", "lanes_"
+        self.say("const long part_ = (total_ + lanes_ - 1) / lanes_, first_ = lane_ * part_;")
+        self.say("const long end_ = min(total_, first_ + part_);")
+        return "end_", "1"
 
     def blocks(self, each: Fold, found: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
         """Some turns of a fold, in blocks of these lengths within each other."""
@@ -327,10 +329,10 @@ class _Kernel:
 
     def turns(self, each: Fold, found: Sequence[str], first: str, end: str, step: str) -> None:
         """Some turns of a fold, into accumulators."""
-        with self.braces(f"for (long turn = {first}; turn < {end}; turn += {step})"), self.alone():
+        with self.braces(f"for (long turn_ = {first}; turn_ < {end}; turn_ += {step})"), self.alone():
             if len(each.ranges) > 1:
-                self.say("long rest = turn;")
-            self.unravelled("rest" if len(each.ranges) > 1 else "turn", each.ranges)
+                self.say("long rest_ = turn_;")
+            self.unravelled("rest_" if len(each.ranges) > 1 else "turn_", each.ranges)
             self.block(each.body)
             with self.braces("" if each.where is None else f"if ({each.where})"):
                 self.called(each.combine, [*found, *each.values], found)
@@ -342,7 +344,7 @@ class _Kernel:
             made.append(self.fresh("shared"))
             stored = "uchar" if kind.category == BOOL else VALUE_TYPES[kind]
             self.local.append(f"__local {stored} {made[-1]}[{self.program.lanes}];")
-            self.say(f"{made[-1]}[lane] = {name};")
+            self.say(f"{made[-1]}[lane_] = {name};")
         self.wait()
         return made
 
@@ -353,12 +355,12 @@ class _Kernel:
     def combined(self, graph: TypedGraph, names: Sequence[str]) -> None:
         """Combine what the work items of a group have, neighbours first, so that each has the whole."""
         memory = self.shared(names, graph.result_types)
-        with self.braces("for (long width = 1; width < lanes; width *= 2)"):
-            with self.braces("if (lane % (2 * width) == 0)"):
-                others = [f"{each}[lane + width]" for each in memory]
+        with self.braces("for (long width_ = 1; width_ < lanes_; width_ *= 2)"):
+            with self.braces("if (lane_ % (2 * width_) == 0)"):
+                others = [f"{each}[lane_ + width_]" for each in memory]
                 self.called(graph, [*names, *others], names)
                 for name, each in zip(names, memory, strict=True):
-                    self.say(f"{each}[lane] = {name};")
+                    self.say(f"{each}[lane_] = {name};")
             self.wait()
         for name, each in zip(names, memory, strict=True):
             self.say(f"{name} = {each}[0];")
@@ -370,20 +372,20 @@ class _Kernel:
         index, size = each.range
         self.types[index] = ScalarType.INT64
         if self.is_team and not each.is_associative:
-            with self.braces("if (lane == 0)"), self.alone():
+            with self.braces("if (lane_ == 0)"), self.alone():
                 self.scan(each)
             return
         with self.braces(""):
             self.accumulators(each.names, each.first, kinds)
-            self.say(f"const long total = {size};")
+            self.say(f"const long total_ = {size};")
             end, _ = self.share(in_order=True)
             if self.is_team:
-                with self.braces(f"for (long {index} = first; {index} < {end}; ++{index})"), self.alone():
+                with self.braces(f"for (long {index} = first_; {index} < {end}; ++{index})"), self.alone():
                     self.block(each.body)
                     self.called(each.step, [*each.names, *each.values], each.names)
                 self.before(each, kinds)
-            with self.braces(f"for (long turn = first; turn < {end}; ++turn)"), self.alone():
-                self.say(f"const long {index} = {'total - 1 - turn' if each.is_reverse else 'turn'};")
+            with self.braces(f"for (long turn_ = first_; turn_ < {end}; ++turn_)"), self.alone():
+                self.say(f"const long {index} = {'total_ - 1 - turn_' if each.is_reverse else 'turn_'};")
                 self.block(each.body)
                 for name, kind in zip(each.results, each.step.result_types[len(kinds) :], strict=True):
                     self.types[name] = kind
@@ -396,8 +398,8 @@ class _Kernel:
         memory = self.shared(each.names, kinds)
         for name, number, kind in zip(each.names, each.first, kinds, strict=True):
             self.say(f"{name} = {constant_text(OPENCL, number, kind)};")
-        with self.braces("for (long other = 0; other < lane; ++other)"):
-            self.called(each.step, [*each.names, *(f"{part}[other]" for part in memory)], each.names)
+        with self.braces("for (long other_ = 0; other_ < lane_; ++other_)"):
+            self.called(each.step, [*each.names, *(f"{part}[other_]" for part in memory)], each.names)
         self.wait()
 
 

@@ -33,9 +33,9 @@ __all__ = ["check_program"]
 def check_program(program: Program) -> None:
     """Hold a program against the rules.
 
-    Names are given once and before they are used, with the types that graphs take. Every element that is read or
-    written lies inside its array: each place is an index of a range as long as the dimension, was led inside, or is
-    guarded. Folds have a neutral number for each accumulator.
+    Names are given once and before they are used, with the types that graphs take; they do not end in an underscore.
+    Every element that is read or written lies inside its array: each place is an index of a range as long as the
+    dimension, was led inside, or is guarded. Folds have a neutral number for each accumulator.
 
     Raises:
         KernelError: a rule is broken.
@@ -76,6 +76,7 @@ class _Scope:
     def give(self, name: str, kind: ScalarType) -> None:
         """Take note of a value."""
         self.require(name not in self.types and name not in self.arrays, f"{name} is given once")
+        self.require(not name.endswith("_"), f"{name} does not end as the names of printers do")
         self.types[name] = kind
 
     def inner(self, ranges: Sequence[Range] = ()) -> _Scope:
