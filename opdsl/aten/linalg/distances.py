@@ -119,6 +119,12 @@ def euclidean_dist_x2_derivative(grad, x1, x2, result):
     return x2 * ratio.sum([-2]).unsqueeze(-1) - matmul(ratio.transpose(-2, -1), x1)
 
 
+def takes_products(p: float, compute_mode: int | None, rows: int, columns: int) -> bool:
+    """Whether distances are computed from scalar products."""
+    mode = compute_mode or 0
+    return p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS))
+
+
 @op("aten::_cdist_forward", tags="core", autogen="_cdist_forward.out")
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """``cdist`` without a derivative of its own for products of matrices."""
@@ -139,7 +145,7 @@ def cdist_forward_kernel(x1, x2, p, compute_mode):
     if length == 0:
         return x1.new_zeros(shape)
     first, second = (flattened(each, batch) for each in (x1, x2))
-    if p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS)):
+    if takes_products(p, compute_mode, rows, columns):
         return euclidean_dist_kernel(first, second).view(shape)
     return in_parts(first, second, lambda difference, _: linalg_vector_norm(difference, p, [-1])).view(shape)
 
@@ -195,7 +201,12 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
         (..., P, R).
     """
     require_pairs("cdist", x1, x2)
-    return _cdist_forward(x1, x2, p, compute_mode)
+    if not takes_products(p, compute_mode, x1.shape[-2], x2.shape[-2]):
+        return _cdist_forward(x1, x2, p, compute_mode)
+    # The gradient is made of products, too.
+    batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
+    found = _euclidean_dist(flattened(x1, batch), flattened(x2, batch))
+    return found.view((*batch, x1.shape[-2], x2.shape[-2]))
 
 
 # --------------------------------------------------------------------------------------------------------------- pdist

@@ -78,3 +78,16 @@ def test_different_dtypes_are_refused(name: str) -> None:
 def test_the_operator_of_python() -> None:
     x = positive(torch.float32, (3, 4))
     agree(lambda lib, a: a @ a.t(), x, tolerance=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((30, 5), (7, 5)), ((3, 1, 30, 5), (2, 26, 5)), ((0, 5), (40, 5)), ((30, 0), (4, 0))]
+)
+def test_gradients_of_distances_of_many_rows(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    def gradients(lib: Any, first: Any, second: Any) -> Any:
+        given_ = [each.detach().requires_grad_() for each in (first, second)]
+        lib.cdist(*given_).pow(3).sum().backward()
+        return given_[0].grad, given_[1].grad
+
+    x, y = (ordinary(torch.float64, shape, seed) for seed, shape in enumerate(shapes))
+    agree_or_fail(gradients, x, y, tolerance=1e-11)
