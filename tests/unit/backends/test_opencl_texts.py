@@ -1,0 +1,62 @@
+"""What loops are printed as in OpenCL C, for review: ``opencl_kernels.txt``. ``OPDSL_REFRESH=1`` writes it anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from opdsl.backends.opencl.printer import kernel_source
+from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, PointwiseCall, ReductionCall, RowCall, Scanning
+from opdsl.kernels.loops import elementwise, folding
+from opdsl.kernels.loops.checking import check_program
+from opdsl.kernels.loops.making import identity, pairwise
+from opdsl.kernels.loops.model import Program
+from opdsl.kernels.loops.schedules import serial, shared
+from opdsl.runtime.dtype import bool_, float16, float32, int64
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import ScalarType
+
+GOLDEN = Path(__file__).with_name("opencl_kernels.txt")
+
+F32 = ScalarType.FLOAT32
+ADD = pairwise(("add",), (F32,))
+SAME = identity((F32,))
+ROW, WHOLE = OperandSpec(float32, (80, 4)), OperandSpec(float32, (4,))
+
+
+def mean() -> TypedGraph:
+    builder = GraphBuilder()
+    total, count = builder.parameter("total", F32), builder.parameter("count", ScalarType.INT64)
+    return builder.finish("mean", [builder.node("divide", (total, builder.cast(count, F32)), F32)])
+
+
+def programs() -> dict[str, Program]:
+    """One for each kind of loop."""
+    halves = PointwiseCall((6, 5), (OperandSpec(float16, (2, 24)), OperandSpec(float32, None)), (ROW,), (None,))
+    positions = (OperandSpec(int64, (8,)),)
+    there, given = OperandSpec(float32, (0,)), OperandSpec(float32, (4,))
+    added = elementwise.indirect(ADD, IndirectCall((5,), (there, given), there, positions, 0, True)).program
+    sum_, means = Folding((0.0,), SAME, ADD, mean()), ReductionCall((6,), (5,), ROW, (WHOLE,), (None,))
+    truths = ReductionCall((), (5,), OperandSpec(bool_, (1,)), (OperandSpec(float32, ()),), (None,))
+    row = RowCall((6,), 5, (ROW,), (ROW,), (None,))
+    return {
+        "pointwise": elementwise.pointwise(ADD, halves).program,
+        "updated": added,
+        "updated serially": serial(added),
+        "folded": folding.reduction(sum_, means).program,
+        "folded by lanes": shared(folding.reduction(sum_, truths).program, 64),
+        "scanned by lanes": shared(folding.scan(Scanning((0.0,), SAME, ADD, SAME), row).program, 64),
+    }
+
+
+def test_kernels_are_printed_as_they_were_reviewed() -> None:
+    texts = []
+    for name, program in programs().items():
+        check_program(program)
+        kernel = kernel_source(program, doubles=True)
+        texts.append(f"// {name}\n{kernel[kernel.index('__kernel') :]}")
+    found = "\n".join(texts)
+    if "OPDSL_REFRESH" in os.environ:
+        GOLDEN.write_text(found)
+    assert found == GOLDEN.read_text()
