@@ -408,6 +408,7 @@ class Operator(Protocol, Generic[P, R_co]):
         alias_safe: bool = False,
         source: str | None = None,
         entry: str | None = None,
+        dtypes: str | Iterable[str] = (),
     ) -> Callable[[F], F]: ...
     def out_kernel(self, *given: Any, **options: Any) -> Any:
         """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set.
@@ -423,6 +424,8 @@ class Operator(Protocol, Generic[P, R_co]):
                 function says how it is launched: ``(tensors, scalars) -> grid, block, shared``, where tensors (with
                 ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are found by name.
             entry: the name of the kernel in the source; that of the decorated function by default.
+            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes of the first
+                tensor that it is meant for; others are refused before anything is computed. None for all.
 
         Returns:
             A decorator that gives the function as it is.

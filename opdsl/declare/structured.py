@@ -85,7 +85,7 @@ def attach_out_kernel(given: Attachment) -> None:
     for key in keys:
         declaration.require_free(f"out_kernel {key}", given.function)
     for key in keys:
-        definition.add_kernel(str(key), given.function, compiled=compiled)
+        definition.add_kernel(str(key), given.function, compiled=compiled, dtypes=options.get("dtypes", ()))
         declaration.claim(f"out_kernel {key}", given.function)
         definition.alias_safe |= bool(options.get("alias_safe", False))
         declaration.register_structured(key)

@@ -190,7 +190,7 @@ _KINDS = (
         "out_kernel",
         Function.OUTPUTS,
         Texts.KEYS_OR_ALL,
-        dict.fromkeys(("compiled", "alias_safe", "source", "entry"), ANY),
+        {**dict.fromkeys(("compiled", "alias_safe", "source", "entry"), ANY), "dtypes": NAMES},
         meta=Meta.SHAPE,
         is_way=True,
     ),

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple, cast
 from opdsl.dispatch.layers.checked import require_annotated
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.dispatch.state import current
-from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
+from opdsl.errors import (
+    DTypeError,
+    KernelError,
+    KernelSignatureError,
+    MissingKernelError,
+    OpdslError,
+    ShapeError,
+    UnsupportedDTypeError,
+)
 from opdsl.kernels.calls import ArraySpec, AuthorCall
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.definitions.meta import MetaContext
@@ -20,7 +28,7 @@ from opdsl.kernels.definitions.structured import (
     Definition,
     PreparedCall,
 )
-from opdsl.kernels.iteration.dtypes import OutputCast, c_name, check_output_dtype
+from opdsl.kernels.iteration.dtypes import OutputCast, c_name, check_output_dtype, dtypes_named
 from opdsl.kernels.outputs import OutputSpec, array_of, maker_for, tensor_over
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
@@ -38,10 +46,22 @@ class OutKernel(NamedTuple):
 
     function: takes the arguments, the precomputed values, the outputs.
     compiled: whether the backend compiles it for arrays and numbers; otherwise Python runs it on the tensors.
+    dtypes: of the first tensor, for which it is meant; None for all.
     """
 
     function: Callable[..., object]
     compiled: bool
+    dtypes: frozenset[DType] | None = None
+
+    def require_dtype(self, values: Arguments, outputs: Sequence[TensorMeta]) -> None:
+        """Refuse dtypes for which it is not meant.
+
+        Raises:
+            UnsupportedDTypeError: the first tensor has one.
+        """
+        first = next((each.dtype for each in tensors_in(values)), outputs[0].dtype if outputs else None)
+        if self.dtypes is not None and first is not None and first not in self.dtypes:
+            raise UnsupportedDTypeError(f"not implemented for '{first.scalar_type}'")
 
     def handed(self, value: Any) -> Any:
         """What the function gets for an argument or output."""
@@ -99,11 +119,20 @@ class StructuredDefinition(Definition):
         """What an out-kernel takes: arguments, precomputed values, outputs."""
         return (*self.precomputed.parameters(each.name for each in self.parameters), *outputs)
 
-    def add_kernel(self, key: str, function: FunctionType, *, compiled: bool = True) -> None:
+    def add_kernel(
+        self, key: str, function: FunctionType, *, compiled: bool = True, dtypes: Iterable[str] = ()
+    ) -> None:
         """Take the out-kernel of a backend.
 
+        Args:
+            key: of the backend.
+            function: the kernel.
+            compiled: whether the backend compiles it.
+            dtypes: the kinds of dtypes, and the dtypes, for which it is meant; none for all.
+
         Raises:
-            KernelSignatureError: it assigns to an output's name, so that the output would stay as it was.
+            KernelSignatureError: it assigns to an output's name, so that the output would stay as it was, or there is
+                no such kind or dtype.
         """
         code = function.__code__
         outputs = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount][-self.results :]
@@ -113,7 +142,11 @@ class StructuredDefinition(Definition):
                 f"{code.co_filename}:{code.co_firstlineno}: {self.name}: the out-kernel {function.__name__} assigns to "
                 f"the name {rebound!r}, which does not fill the output. Write {rebound}[...] = ... instead."
             )
-        self.kernels[key] = OutKernel(function, compiled)
+        try:
+            meant = dtypes_named(dtypes) or None
+        except ValueError as error:
+            raise KernelSignatureError(f"{self.name}: dtypes={tuple(dtypes)!r}: {error}.") from error
+        self.kernels[key] = OutKernel(function, compiled, meant)
 
     @property
     def kind(self) -> str:
@@ -180,6 +213,7 @@ class StructuredDefinition(Definition):
         """See ``Definition.compile_call``."""
         kernel = self._kernel(key)
         values = self._handed(arguments, prepared)
+        kernel.require_dtype(values, outputs)
         compute = _compute(kernel, values, outputs)
         if allocate:
             compute = _allocating(compute, outputs, compiled=kernel.compiled)

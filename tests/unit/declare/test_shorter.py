@@ -9,7 +9,14 @@ import pytest
 
 import opdsl
 from opdsl import Alias, Library, Out, Tensor
-from opdsl.errors import DeclarationError, DTypeError, KernelSignatureError, OverlapError, RequiresGradError
+from opdsl.errors import (
+    DeclarationError,
+    DTypeError,
+    KernelSignatureError,
+    OverlapError,
+    RequiresGradError,
+    UnsupportedDTypeError,
+)
 
 X = opdsl.tensor([1.0, 2.0, 3.0])
 
@@ -64,6 +71,35 @@ def test_a_compiled_out_kernel_names_its_backend(library: Library) -> None:
     f.meta(lambda ctx, self: ctx.set_output(0, self.shape, like=self))
     with pytest.raises(KernelSignatureError, match=r'compiled for one backend. Name it: @f.out_kernel\("CPU"\)'):
         f.out_kernel(compiled=True)(lambda self, out: None)
+
+
+def test_an_out_kernel_refuses_the_dtypes_that_it_is_not_meant_for(library: Library) -> None:
+    @library.op(out=True)
+    def f(self: Tensor) -> Tensor: ...
+
+    f.meta(lambda ctx, self: ctx.set_output(0, self.shape, like=self))
+
+    @f.out_kernel("CPU", compiled=False, dtypes=("floating", "int64"))
+    def f_kernel(self, out):
+        out.copy_(self)
+
+    assert f(X).tolist() == [1, 2, 3] and f(opdsl.tensor([1])).tolist() == [1]
+    out = opdsl.empty(0, dtype=opdsl.bool)
+    for _ in range(2):
+        with pytest.raises(UnsupportedDTypeError, match="shorter::f.out: not implemented for 'Bool'"):
+            f(opdsl.tensor([True]), out=out)
+    assert out.shape == (0,)
+    with pytest.raises(UnsupportedDTypeError, match="not implemented for 'ComplexFloat'"):
+        f(opdsl.tensor([1j]))
+
+
+def test_a_kind_of_dtype_that_is_none_is_told(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    f.meta(lambda ctx, self: ctx.set_output(0, self.shape, like=self))
+    with pytest.raises(KernelSignatureError, match="dtypes="):
+        f.out_kernel("CPU", dtypes="floats")(lambda self, out: None)
 
 
 def test_a_view_kernel_without_keys(library: Library) -> None:
