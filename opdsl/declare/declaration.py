@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import FunctionType
 
+from opdsl.declare.options import Out
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
@@ -21,7 +22,7 @@ class Declaration:
     function: the declared function.
     operators: by variant: ``functional``, ``inplace``, ``out``.
     structured: whether what is derived is exported as a structured group.
-    out_cast: which dtypes a derived ``out=`` may have that results are copied into: ``same``, ``safe`` or ``kind``.
+    out: how its ``out=`` variant departs from the rule.
     out_is_explicit: whether a derived ``out=`` is exported as an entry even where torchgen could generate it.
     untagged: the variants for which no tags are given; they get the one that fits what is attached.
     definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
@@ -39,7 +40,7 @@ class Declaration:
         "library",
         "meta_reads_numbers",
         "operators",
-        "out_cast",
+        "out",
         "out_is_explicit",
         "structured",
         "untagged",
@@ -52,7 +53,7 @@ class Declaration:
         operators: dict[str, Operator],
         *,
         structured: bool,
-        out_cast: str,
+        out: Out,
         out_is_explicit: bool,
         untagged: frozenset[str],
     ) -> None:
@@ -60,7 +61,7 @@ class Declaration:
         self.function = function
         self.operators = operators
         self.structured = structured
-        self.out_cast = out_cast
+        self.out = out
         self.out_is_explicit = out_is_explicit
         self.untagged = untagged
         self.definition: Definition | None = None

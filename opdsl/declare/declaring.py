@@ -144,7 +144,7 @@ def declaration_of(
         function,
         operators,
         structured=structured,
-        out_cast=out.cast if isinstance(out, Out) else "same",
+        out=out if isinstance(out, Out) else Out(),
         out_is_explicit=isinstance(out, Out) and out.explicit,
         untagged=frozenset(variant for variant, each in entries.items() if "tags" not in each.properties),
     )

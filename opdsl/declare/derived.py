@@ -8,9 +8,10 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from opdsl.declare.options import Out
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import DTypeError, RequiresGradError
-from opdsl.kernels import cast, check_inplace, copy_
+from opdsl.kernels import cast, check_inplace, copy_, resize_output
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.primitives.copying import write_outs
 from opdsl.runtime import Tensor, bump_version
@@ -26,16 +27,16 @@ class DerivedKernel(Kernel):
         source: the functional schema.
         schema: the variant's schema.
         operator: the variant's qualified name, for messages.
-        cast: which dtypes an output may have, as ``Out`` has it.
+        out: which dtypes and strides an output may have.
     """
 
-    __slots__ = ("cast", "functional", "operator", "schema", "source")
+    __slots__ = ("functional", "operator", "out", "schema", "source")
 
     def __init__(
-        self, functional: PythonKernel, source: FunctionSchema, schema: FunctionSchema, operator: str, cast: str
+        self, functional: PythonKernel, source: FunctionSchema, schema: FunctionSchema, operator: str, out: Out
     ) -> None:
-        self.cast = cast
         self.functional = functional
+        self.out = out
         self.source = source
         self.schema = schema
         self.operator = operator
@@ -73,6 +74,9 @@ class DerivedKernel(Kernel):
                 "of the arguments requires grad."
             )
         values = [self._cast(out, value) for out, value in zip(outs, results, strict=True)]
+        if self.out.contiguous:
+            for out, value in zip(outs, values, strict=True):
+                resize_output(out, value.shape)
         write_outs(self.operator, outs, values)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
@@ -83,9 +87,9 @@ class DerivedKernel(Kernel):
             DTypeError: it cannot be cast to that.
         """
         assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
-        if self.cast == "same" or out.dtype is value.dtype:
+        if self.out.cast == "same" or out.dtype is value.dtype:
             return value
-        if self.cast == "kind":
+        if self.out.cast == "kind":
             fits = out.dtype.category is value.dtype.category
         else:
             fits = can_cast(value.dtype, out.dtype)

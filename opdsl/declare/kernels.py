@@ -113,7 +113,7 @@ def _register_plain(declaration: Declaration, function: FunctionType, key: Dispa
             filling = _python_kernel(for_variant(function, operator.schema), operator, key)
             declaration.library.register(operator, key, filling)
         else:
-            derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name, declaration.out_cast)
+            derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name, declaration.out)
             is_explicit = variant == "out" and declaration.out_is_explicit
             generated = EXPLICIT_KEY if key is COMPOSITE_KEY and not is_explicit else key
             declaration.library.register(operator, generated, derived)

@@ -98,6 +98,7 @@ class Out:
     named: whether its returns have the names that the functional's have.
     cast: which dtypes it may have where a result is computed first and then stored: ``same`` (that of the result),
         ``safe`` (those that the result can be cast to), ``kind`` (other precisions of the same kind of numbers).
+    contiguous: whether what is resized then lies contiguously; it gets the strides of the result otherwise.
     options: the entry's keys, as ``@op`` takes them.
 
     >>> Out("max.dim_max", args=("max", "max_values")).args
@@ -109,6 +110,7 @@ class Out:
     explicit: bool
     named: bool
     cast: str
+    contiguous: bool
     options: Mapping[str, object]
 
     def __init__(
@@ -119,12 +121,13 @@ class Out:
         explicit: bool = False,
         named: bool = True,
         cast: Literal["same", "safe", "kind"] = "same",
+        contiguous: bool = False,
         **options: object,
     ) -> None:
         _check_options("Out", options)
         if cast not in CASTS:
             raise DeclarationError(f"Out(cast={cast!r}): there are {', '.join(CASTS)}. Write one of them.")
-        self.__attrs_init__(name, None if args is None else tuple(args), explicit, named, cast, options)
+        self.__attrs_init__(name, None if args is None else tuple(args), explicit, named, cast, contiguous, options)
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:

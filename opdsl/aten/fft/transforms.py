@@ -13,7 +13,7 @@ from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DimensionError, DTypeError
-from opdsl.kernels import check
+from opdsl.kernels import check, resize_output, write_out
 from opdsl.runtime import Device, DType, Layout, Tensor, float32, float64, wrap_dimension
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
@@ -251,7 +251,7 @@ def entry(name: str) -> dict[str, Any]:
 
 def transformed(name: str) -> Out:
     """The ``out=`` variant of a transform, which may have another precision."""
-    return Out(explicit=True, cast="kind", **entry(name))
+    return Out(explicit=True, cast="kind", contiguous=True, **entry(name))
 
 
 Line = Callable[[str, Direction, Tensor, int | None, int, str | None], Tensor]
@@ -271,8 +271,21 @@ def declare_line(name: str, transform: Line, direction: Direction, text: str) ->
     def along(self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         return transform(name, direction, self, n, dim, norm)
 
-    along.__doc__ = f"{text} of ``n`` points along ``dim``."
-    return op(f"aten::fft_{name}", out=transformed(name), **entry(name))(along)
+    def placed(
+        self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        value = along(self, n, dim, norm)
+        if out is None:
+            return value
+        if not out.is_complex():
+            raise DTypeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_type}")
+        if self.is_complex():
+            resize_output(out, value.shape)  # PyTorch writes the conjugates of what is real by a TensorIterator
+        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype))
+
+    body = along if direction.forward or transform is real_line else placed
+    body.__doc__ = f"{text} of ``n`` points along ``dim``."
+    return op(f"aten::fft_{name}", out=transformed(name), **entry(name))(body)
 
 
 FORWARD, BACK = Direction(forward=True), Direction(forward=False)

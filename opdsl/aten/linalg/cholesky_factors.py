@@ -21,8 +21,10 @@ from opdsl.aten.linalg.decompositions import (
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular, require_system
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, copy_, resize, resize_output, step, write_out
 from opdsl.runtime import Tensor, contiguous_strides, int32
+from opdsl.runtime.promotion import can_cast
 
 
 class CheckedFactor(NamedTuple):
@@ -104,7 +106,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     return factor
 
 
-@op("aten::cholesky", variants="method, function", out=Out(explicit=True, cast="safe"))
+@op("aten::cholesky", variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The older name of ``linalg.cholesky``.
 
@@ -167,7 +169,7 @@ def _cholesky_solve_helper_meta(self, A, upper):
     return self.new_empty_strided(self.shape, by_column(self.shape))
 
 
-@op("aten::cholesky_solve", variants="method, function", out=Out(explicit=True, cast="safe"))
+@op("aten::cholesky_solve", variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution ``X`` of ``L @ L.mH @ X = self``.
 
@@ -197,20 +199,30 @@ def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
     return of_right, -matmul(input2, common) if upper else -matmul(common, input2)
 
 
-@op("aten::cholesky_inverse", variants="method, function", out=Out(explicit=True, cast="safe"))
+@op("aten::cholesky_inverse", variants="method, function", out=Out(explicit=True))
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
     ...
 
 
 @cholesky_inverse.kernel("CPU", "Meta")
-def cholesky_inverse_kernel(self, upper):
+def cholesky_inverse_kernel(self, upper, out):
     require_square("cholesky_inverse", self)
     require_numbers("cholesky_inverse", self)
     found = self.new_empty_strided(self.shape, by_column(self.shape))
     if self.device.type != "meta":
         invert_by_cholesky(self, upper, found)
-    return found
+    if out is None:
+        return found
+    if not can_cast(found.dtype, out.dtype):
+        raise DTypeError(
+            f"cholesky_inverse: Expected result to be safely castable from {found.dtype.scalar_type} dtype, but got "
+            f"result with dtype {out.dtype.scalar_type}"
+        )
+    if not out.numel() and out.dtype is found.dtype:
+        resize(out, found.shape, by_column(found.shape))
+    resize_output(out, found.shape)
+    return write_out("aten::cholesky_inverse.out", out, found.to(out.dtype))
 
 
 def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:

@@ -198,7 +198,12 @@ def inverse(self: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------- tensors in place of matrices
 
 
-@op("aten::linalg_tensorinv", variants="function", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@op(
+    "aten::linalg_tensorinv",
+    variants="function",
+    python_module="linalg",
+    out=Out(explicit=True, cast="safe", contiguous=True),
+)
 def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
     check(ind > 0, "Expected a strictly positive integer for 'ind'")
@@ -211,7 +216,12 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     return linalg_inv(self.reshape((math.prod(last), math.prod(first)))).reshape((*last, *first))
 
 
-@op("aten::linalg_tensorsolve", variants="function", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@op(
+    "aten::linalg_tensorsolve",
+    variants="function",
+    python_module="linalg",
+    out=Out(explicit=True, cast="safe", contiguous=True),
+)
 def linalg_tensorsolve(self: Tensor, other: Tensor, dims: list[int] | None = None) -> Tensor:
     """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
 

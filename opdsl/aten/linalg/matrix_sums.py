@@ -164,7 +164,7 @@ baddbmm.derivative(
 # -------------------------------------------------------------------------------------------------------------- addbmm
 
 
-@op("aten::addbmm", variants="function, method", out=Out(explicit=True))
+@op("aten::addbmm", variants="function, method")
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
     ...
@@ -235,6 +235,25 @@ def addbmm_batch1_inplace_derivative(grad, batch1, batch2, alpha):
 addbmm_.derivative(
     batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha),
 )
+
+
+@addbmm.out_variant()
+def addbmm_out(
+    self: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``addbmm`` into a given tensor."""
+    ...
+
+
+@addbmm_out.kernel
+def addbmm_out_kernel(self, batch1, batch2, beta, alpha, out):
+    return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
 # --------------------------------------------------------------------------------------------------------------- addmv

@@ -7,8 +7,9 @@ from opdsl.aten.linalg.matrix_sums import addmm
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check
+from opdsl.kernels import check, write_out
 from opdsl.runtime import Tensor, bool_
+from opdsl.schema import Alias
 
 # --------------------------------------------------------------------------------------------------------- dot and vdot
 
@@ -104,7 +105,7 @@ outer.sharding("i,j->ij")
 ger = outer.alias("aten::ger")
 
 
-@op("aten::inner", variants="function, method", out=Out(explicit=True, cast="safe"))
+@op("aten::inner", variants="function, method")
 @traceable
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
@@ -124,10 +125,18 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     return rows.mm(others.t()).reshape(kept)
 
 
+@inner.out_variant()
+def inner_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``inner`` into a given tensor."""
+    if self.ndim == 0 or other.ndim == 0:
+        return mul.variants["out"](self, other, out=out)
+    return write_out("aten::inner.out", out, inner(self, other))
+
+
 # -------------------------------------------------------------------------------------------------------------- linear
 
 
-@op("aten::linear", python_module="nn", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
+@op("aten::linear", python_module="nn")
 @traceable
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``."""
@@ -139,3 +148,20 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return addmm(bias, input, weight.t())
     product = matmul(input, weight.t())
     return product if bias is None else product + bias
+
+
+@linear.out_variant(python_module="nn")
+def linear_out(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linear`` into a given tensor."""
+    ...
+
+
+@linear_out.kernel("CompositeExplicitAutograd")
+def linear_out_kernel(input, weight, bias, out):
+    if input.ndim == 1 and weight.ndim == 2:
+        # PyTorch multiplies a matrix of one row, and gives the output its shape for the while.
+        write_out("aten::linear.out", out, linear(input.unsqueeze(0), weight, bias))
+        return out.squeeze_(0)
+    return write_out("aten::linear.out", out, linear(input, weight, bias))

@@ -271,7 +271,7 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
         text: what is said of NaN.
     """
 
-    @op(f"aten::{name}", variants="method, function", out=Out(f"{name}.out", explicit=True))
+    @op(f"aten::{name}", variants="method, function", out=Out(f"{name}.out", explicit=True, contiguous=True))
     def quantile(
         self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
     ) -> Tensor:
@@ -279,7 +279,9 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
 
     quantile.__doc__ = f"The elements below which shares ``q`` of all elements along a dimension lie; {text}."
 
-    @quantile.overload("scalar", variants="method, function", out=Out(f"{name}.scalar_out", explicit=True))
+    @quantile.overload(
+        "scalar", variants="method, function", out=Out(f"{name}.scalar_out", explicit=True, contiguous=True)
+    )
     def quantile_scalar(
         self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
     ) -> Tensor:

@@ -6,11 +6,13 @@ import math
 from typing import Annotated, Any
 
 from opdsl.aten.pointwise.comparison import eq
+from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, wrap_dimension
+from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
 
 
@@ -222,7 +224,7 @@ mean_all.derivative(self=lambda grad, self: grad.expand(self.shape) / self.numel
 # ------------------------------------------------------------------------------------------------------------ nanmean
 
 
-@op("aten::nanmean", variants="function, method", device_check="NoCheck", out=Out(explicit=True, cast="safe"))
+@op("aten::nanmean", variants="function, method", device_check="NoCheck")
 @traceable
 def nanmean(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -231,6 +233,22 @@ def nanmean(
     require_numbers(self)
     counted = sum_dim(eq(self, self), dim, keepdim)
     return nansum(self, dim, keepdim, dtype=dtype) / counted
+
+
+@nanmean.out_variant("nanmean.out", device_check="NoCheck")
+def nanmean_out(
+    self: Tensor,
+    dim: Annotated[IntList, Size(1)] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """The mean of all elements but NaN into a given tensor."""
+    require_numbers(self)
+    counted = sum_dim(eq(self, self), dim, keepdim)
+    nansum.variants["out"](self, dim, keepdim, dtype=dtype, out=out)
+    return div.variants["out"](out, counted, out=out)
 
 
 def require_numbers(self: Tensor) -> None:
