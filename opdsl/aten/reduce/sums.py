@@ -9,9 +9,10 @@ from opdsl.aten.pointwise.comparison import eq
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op, traceable
-from opdsl.errors import UnsupportedDTypeError
+from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, wrap_dimension
+from opdsl.runtime.promotion import can_cast
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
 
@@ -215,6 +216,8 @@ def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 @mean_all.kernel("CompositeExplicitAutograd")
 @traceable
 def mean_all_kernel(self, dtype, out):
+    if out is not None and not can_cast(self.dtype, out.dtype):
+        raise DTypeError(f"input types can't be cast to the desired output type {out.dtype.scalar_type}")
     return mean_dim(self, None, dtype=dtype, out=out)
 
 
