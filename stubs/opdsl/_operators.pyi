@@ -5183,7 +5183,7 @@ class _packet_addbmm(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor
     ) -> Tensor:
-        """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+        """``addbmm`` into a given tensor."""
 
 class _packet_addbmm_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -11532,7 +11532,7 @@ class _packet_inner(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+        """``inner`` into a given tensor."""
 
 class _packet_instance_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -12978,7 +12978,7 @@ class _packet_linear(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
-        """``input @ weight.T + bias``."""
+        """``linear`` into a given tensor."""
 
 class _packet_linspace(Operator[..., Tensor], Protocol):
     @overload
@@ -14794,7 +14794,7 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
         dtype: DType | None = None,
         out: Tensor,
     ) -> Tensor:
-        """The mean along dimensions of all elements but NaN."""
+        """The mean of all elements but NaN into a given tensor."""
 
 class _packet_nanmedian(Operator[..., Tensor | _results_nanmedian], Protocol):
     @overload
