@@ -160,8 +160,11 @@ class Operator(Protocol, Generic[P, R_co]):
         """Attach a scalar function, from which every kernel and variant is derived.
 
         Args:
-            function: takes the operator's arguments by place, as numbers; returns the element of the result.
-            promote: ``default``, ``int_to_float``, ``bool`` (of the result) or ``complex_to_real``.
+            function: takes the operator's arguments by place, as numbers; returns the element of the result. Names from
+                outside are read once, when it is declared.
+            promote: which dtype it is computed in, and gives. ``default``: that to which the operands promote, as
+                PyTorch's; ``int_to_float``: the same, integers as the default dtype; ``bool``: truth values come out;
+                ``complex_to_real``: of complex numbers real ones come out.
             keep: names of arguments that take no part in promotion and keep their dtype.
             wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do.
             promoting: names of number arguments that take part in promotion and have to fit the dtype.
@@ -169,7 +172,8 @@ class Operator(Protocol, Generic[P, R_co]):
             nonzero: names of arguments that divide: an integer 0 among them raises.
             dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the
                 function is meant for, after promotion; none for all.
-            when: values of other arguments for which the function is meant.
+            when: values of other arguments for which the function is meant, ``{"rounding_mode": "floor"}``; further
+                functions are attached for others. These arguments are no parameters of it.
             cast: which dtypes outputs that are given may have: ``same``, ``safe`` or ``any``; None for PyTorch's rule.
             args, kwargs: the function alone, or the options.
 
@@ -216,10 +220,17 @@ class Operator(Protocol, Generic[P, R_co]):
             init: the accumulators of no elements.
             lift: makes accumulators of an element; the element is the accumulator where it is None.
             finish: makes results of accumulators; they are the results where it is None.
-            promote: as of ``pointwise``.
-            accumulators: what each of them is: a ``value``, or an ``index``.
-            results: what each result is; what the accumulators are for None.
-            when: values of other arguments for which the functions are meant.
+            promote: which dtype is folded. ``default``: that of the elements, or of the argument ``dtype`` if
+                it has one, as with all others; ``sum``: integers as int64; ``int_to_float``: integers as the default
+                dtype; ``floating``: dtypes that are neither floating-point nor complex are refused; ``float``: the
+                same, and an ``out=`` may say another; ``floating_input``: elements of such dtypes are refused, whatever
+                ``dtype`` says.
+            accumulators: what each of them is: a ``value`` (in the precision of what is folded), a ``real`` part of
+                one, ``double`` or ``real_double`` (in double precision), an ``index`` (int64) or a ``truth`` value.
+            results: what each result is: a ``value``, a ``real`` part, ``cast`` or ``cast_real`` (the same in any dtype
+                of ``out=`` that it can be cast to), ``floating``, an ``index`` or a ``truth`` value; what the
+                accumulators are for None.
+            when: values of other arguments for which the functions are meant, as of ``pointwise``.
             in_order: whether combining depends on the order; found out where it is None.
             needs_elements: whether a row without elements is refused.
             empty_is_all: whether no dimensions (``dim=[]``) mean all.

@@ -139,7 +139,7 @@ def _name(evaluation: Evaluation, node: ast.Name) -> Any:
         raise evaluation.source.error(
             node,
             f"there is no {node.id!r} here",
-            "A name is a parameter, a local name, or known when this is declared.",
+            "A name is a parameter, a local name, or known when this is declared: it keeps the value that it has then.",
         )
     if isinstance(value, Unusable):
         raise evaluation.source.error(

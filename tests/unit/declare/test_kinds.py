@@ -42,6 +42,20 @@ def test_type_checkers_see_the_options_of_a_record(name: str) -> None:
     assert set().union(*map(options_of, typed)) == set(KINDS[name].options)
 
 
+def test_help_tells_every_value_that_options_take() -> None:
+    from opdsl.kernels.definitions import reduction_dtypes, scan
+    from opdsl.kernels.iteration.dtypes import PROMOTIONS
+
+    rules = (reduction_dtypes.DTYPE_RULES, reduction_dtypes.ACCUMULATOR_RULES, reduction_dtypes.RESULT_RULES)
+    for function, values in (
+        (Operator.pointwise, PROMOTIONS),
+        (Operator.reduction, {each for one in rules for each in one}),
+    ):
+        assert [each for each in values if f"``{each}``" not in str(function.__doc__)] == []
+    told = str(Operator.scan.__doc__)
+    assert [each for each in ("wide", *scan.RESULTS) if f"``{each}``" not in told] == []
+
+
 @pytest.mark.parametrize("name", WITH_DEFINITION)
 def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
     kind = KINDS[name]

@@ -86,7 +86,7 @@ def test_an_out_kernel_refuses_the_dtypes_that_it_is_not_meant_for(library: Libr
     assert f(X).tolist() == [1, 2, 3] and f(opdsl.tensor([1])).tolist() == [1]
     out = opdsl.empty(0, dtype=opdsl.bool)
     for _ in range(2):
-        with pytest.raises(UnsupportedDTypeError, match="shorter::f.out: not implemented for 'Bool'"):
+        with pytest.raises(UnsupportedDTypeError, match=r"shorter::f\.out: not implemented for 'Bool'"):
             f(opdsl.tensor([True]), out=out)
     assert out.shape == (0,)
     with pytest.raises(UnsupportedDTypeError, match="not implemented for 'ComplexFloat'"):
