@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, bool_, float32, int32, uint8
+from opdsl.runtime import Tensor, bool_, float32, float64, int8, int32, uint8
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -191,7 +191,89 @@ def _form(make: Maker) -> Iterator[Sample]:
     yield Sample(make.transposed(3, 4), (3, 4), (1, 3), make.dtype)
 
 
+# ------------------------------------------------------------------------------------------------ parts of layers
+
+
+def _sums(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(4))
+    yield Sample(make.transposed(3, 4), make(3, 4), alpha=2)
+
+
+def _sums_with_numbers(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 1, 2)
+
+
+def _weights(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 1), 0)
+    yield Sample(make(2, 3, 4), make(1, 1, 4), 2)
+
+
+def _weight_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4), make(3, 1), _positive(make, 3, 1), 0)
+
+
+def _affine(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 2, 3), (2, 1, 3, 4), True)
+    yield Sample(make(2, 3, 4), (2, 1, 2, 3, 1), False)
+
+
+def _affine_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 4, 2), (2, 1, 3, 4), False)
+
+
+def _sequences(make: Maker) -> Iterator[Sample]:
+    yield Sample([make(3, 2), make(1, 2)])
+    yield Sample([make(2), make(4)], True, 1.0, "left")
+
+
+def _chunked(make: Maker) -> Iterator[Sample]:
+    yield Sample([make(5, 2), make(3)], 0, 2)
+    yield Sample([make(2, 3, 4), make(2, 5)], 1, 3)
+
+
+def _three(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3), make(3, 4), make(2, 4), (2,), (0,), (1,), (1,))
+
+
+def _diagonal(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 2)
+    yield Sample(make(7, 2), 1, True)
+    yield Sample(make(3, 3, 3), 1)
+
+
+def _int8_products(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(17, 16, dtype=int8), make(16, 8, dtype=int8))
+
+
+def _wide_products(*shapes: tuple[int, ...]) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(*(make(*shape) for shape in shapes), float64 if make.dtype is float32 else make.dtype)
+
+    return samples
+
+
 TABLE: dict[str, Samples] = {
+    "aten::_add_relu.Tensor": _sums,
+    "aten::_add_relu.Scalar": _sums_with_numbers,
+    "aten::native_channel_shuffle": lambda make: iter([Sample(make(2, 6, 3), 3)]),
+    **{f"aten::_weight_norm{end}": _weights for end in ("", "_interface")},
+    **{f"aten::_weight_norm_{each}_backward": _weight_gradients for each in ("interface", "differentiable")},
+    "aten::affine_grid_generator": _affine,
+    "aten::affine_grid_generator_backward": _affine_gradients,
+    "aten::pad_sequence": _sequences,
+    "aten::flatten_dense_tensors": lambda make: iter([Sample([make(3, 2), make.transposed(3, 4)])]),
+    "aten::_trilinear": _three,
+    "aten::_transform_bias_rescale_qkv": lambda make: iter([Sample(make(2, 3, 12), make(12), 2)]),
+    "aten::_chunk_cat": _chunked,
+    "aten::_stack": lambda make: iter([Sample([make(3, 2), make(3, 2)], 1)]),
+    "aten::fill_diagonal_": _diagonal,
+    "aten::_int_mm": _int8_products,
+    "aten::mm.dtype": _wide_products((2, 3), (3, 4)),
+    "aten::bmm.dtype": _wide_products((2, 2, 3), (2, 3, 4)),
+    "aten::addmm.dtype": _wide_products((4,), (2, 3), (3, 4)),
+    "aten::baddbmm.dtype": _wide_products((4,), (2, 2, 3), (2, 3, 4)),
+    "aten::_aminmax": lambda make: iter([Sample(make(3, 4)), Sample(make.transposed(3, 4))]),
+    "aten::_aminmax.dim": lambda make: iter([Sample(make(3, 4), 1), Sample(make.transposed(3, 4), 0, True)]),
     **{f"aten::_is_{name}_true": _bools for name in ("all", "any")},
     "aten::_assert_async": lambda make: iter([Sample(_true(make))]),
     "aten::_assert_async.msg": lambda make: iter([Sample(_true(make), "not true")]),

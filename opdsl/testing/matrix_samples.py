@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from opdsl.runtime import Tensor, bool_, int32
@@ -109,6 +110,55 @@ def _chain(make: Maker) -> Iterator[Sample]:
     yield Sample([make(2, 3), make(3, 4), make(4, 2)])
 
 
+def _norms_of_matrices(make: Maker) -> Iterator[Sample]:
+    for order in (1, -1, 2, -2, math.inf, -math.inf):
+        yield Sample(make(3, 4), order)
+    yield Sample(make(2, 3, 4), 1, (0, 2), True)
+    yield Sample(make(2, 3, 4), -math.inf, (2, 0))
+
+
+def _named_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), "fro")
+    yield Sample(make(2, 3, 4), "nuc", (2, 0), True)
+
+
+def _any_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4))
+    yield Sample(make(5), 3)
+    yield Sample(make(2, 3, 4), 1, (1, 2))
+    yield Sample(make(2, 3, 4), 2, (1,), True)
+
+
+def _conditions(make: Maker) -> Iterator[Sample]:
+    for order in (None, 2, -2, 1, -math.inf):
+        yield Sample(_regular(make, 2, 3, 3), order)
+
+
+def _powers(make: Maker) -> Iterator[Sample]:
+    for power in (0, 1, 2, 5, -2):
+        yield Sample(_regular(make, 3, 3), power)
+    yield Sample(_regular(make, 2, 3, 3).transpose(-2, -1), 3)
+
+
+def _pseudo_inverses(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3))
+    yield Sample(make(2, 4, 3), rtol=1e-9)
+
+
+def _tolerances(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3))
+    yield Sample(make(2, 4, 3), rtol=make(2).abs() * 1e-9)
+
+
+def _tolerance(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3), 1e-6)
+    yield Sample(make(2, 3, 4), 1e-9, False)
+
+
+def _tolerance_of_each(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), make(2).abs() * 1e-9)
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::linalg_matmul": lambda make: iter([Sample(make(2, 3), make(3, 2))]),
     "aten::linalg_diagonal": lambda make: iter([Sample(make(3, 4)), Sample(make(2, 3, 4), offset=1)]),
@@ -136,6 +186,25 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     **dict.fromkeys(("aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"), _hermitian),
     **dict.fromkeys(("aten::_linalg_svd", "aten::linalg_svd", "aten::linalg_svdvals"), _oblong),
     **dict.fromkeys(("aten::linalg_qr", "aten::qr"), _oblong),
+    "aten::linalg_matrix_norm": _norms_of_matrices,
+    "aten::linalg_matrix_norm.str_ord": _named_norms,
+    "aten::linalg_norm": _any_norms,
+    "aten::linalg_norm.ord_str": lambda make: iter([Sample(make(3, 4), "nuc"), Sample(make(2, 3, 4), "fro", (2, 0))]),
+    "aten::linalg__powsum": lambda make: iter([Sample(make(3, 4)), Sample(make(3, 4), 3, (1,), True)]),
+    "aten::frobenius_norm.dim": lambda make: iter([Sample(make(3, 4), (1,)), Sample(make(3, 4), (0, 1), True)]),
+    "aten::nuclear_norm": lambda make: iter([Sample(make(3, 4)), Sample(make(2, 3, 4), True)]),
+    "aten::nuclear_norm.dim": lambda make: iter([Sample(make(2, 3, 4), (0, 2))]),
+    "aten::norm_except_dim": lambda make: iter([Sample(make(3, 4), 2, 0), Sample(make(2, 3, 4), 2, 2)]),
+    "aten::linalg_cond": _conditions,
+    "aten::linalg_cond.p_str": lambda make: iter([Sample(_regular(make, 3, 3), each) for each in ("fro", "nuc")]),
+    **dict.fromkeys(("aten::linalg_matrix_power", "aten::matrix_power"), _powers),
+    **dict.fromkeys(("aten::linalg_pinv.atol_rtol_tensor", "aten::linalg_matrix_rank.atol_rtol_tensor"), _tolerances),
+    **dict.fromkeys(
+        ("aten::linalg_pinv.atol_rtol_float", "aten::linalg_matrix_rank.atol_rtol_float"), _pseudo_inverses
+    ),
+    **dict.fromkeys(("aten::linalg_pinv", "aten::linalg_matrix_rank"), _tolerance),
+    "aten::pinverse": lambda make: iter([Sample(make(2, 4, 3)), Sample(_regular(make, 3, 3), 1e-9)]),
+    **dict.fromkeys(("aten::linalg_pinv.rcond_tensor", "aten::linalg_matrix_rank.tol_tensor"), _tolerance_of_each),
     "aten::linalg_tensorinv": _tensors,
     "aten::linalg_tensorsolve": _tensor_systems,
 }

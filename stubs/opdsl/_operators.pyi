@@ -454,6 +454,69 @@ class _packet__adaptive_avg_pool3d_backward(Operator[..., Tensor], Protocol):
     def out(grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
         """The gradient of what was averaged: of each element, its share of the windows that it is in."""
 
+class _packet__add_relu(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1, out: _Tensor | None = None) -> _Tensor:
+        """``relu(self + alpha * other)``."""
+    @overload
+    def __call__(cls, self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)`` with a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)``."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1, out: _Tensor) -> _Tensor:
+        """``relu(self + alpha * other)``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)`` with a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor: ...
+
+class _packet__add_relu_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)``."""
+    @overload
+    def __call__(cls, self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)`` with a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``relu(self + alpha * other)`` with a number."""
+
+class _packet__aminmax(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Tensor) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest element."""
+    @overload
+    def __call__(cls, self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest elements along a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest element."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest elements along a dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def dim_out(
+        self: Tensor, dim: int, keepdim: bool = False, *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
 class _packet__assert_async(Operator[..., None], Protocol):
     @overload
     def __call__(cls, self: Tensor) -> None:
@@ -729,6 +792,29 @@ class _packet__cholesky_solve_helper(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, A: Tensor, upper: bool, *, out: Tensor) -> Tensor: ...
+
+class _packet__chunk_cat(Operator[..., Tensor], Protocol):
+    def __call__(cls, tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
+        """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+        """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor) -> Tensor:
+        """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+
+class _packet__conj_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The conjugates, in memory of their own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The conjugates, in memory of their own."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet__conj_physical(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -3644,6 +3730,18 @@ class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
 
+class _packet__int_mm(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The product of matrices of int8, as int32."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat2: Tensor) -> Tensor:
+        """The product of matrices of int8, as int32."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
+        """The product of matrices of int8, as int32."""
+
 class _packet__is_all_true(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """Whether all elements are true."""
@@ -4045,6 +4143,17 @@ class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, T
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet__neg_view_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The negatives, in memory of their own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The negatives, in memory of their own."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet__nnpack_available(Operator[..., bool], Protocol):
     def __call__(cls) -> bool:
         """False: no kernel of this library is there."""
@@ -4369,6 +4478,18 @@ class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
     def out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, grad_input: Tensor) -> Tensor:
         """The gradient of ``softmax``'s input, from that of its output and the output."""
 
+class _packet__stack(Operator[..., Tensor], Protocol):
+    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """``stack``."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+        """``stack``."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+        """``stack``."""
+
 class _packet__thnn_differentiable_gru_cell_backward(
     Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
 ):
@@ -4581,6 +4702,60 @@ class _packet__to_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(
         self: Tensor, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: Tensor
+    ) -> Tensor: ...
+
+class _packet__transform_bias_rescale_qkv(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(cls, qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
+    @_operator
+    @staticmethod
+    def default(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
+    @_operator
+    @staticmethod
+    def out(
+        qkv: Tensor, qkv_bias: Tensor, num_heads: int, *, out0: Tensor, out1: Tensor, out2: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _packet__trilinear(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        i1: Tensor,
+        i2: Tensor,
+        i3: Tensor,
+        expand1: Sequence[int],
+        expand2: Sequence[int],
+        expand3: Sequence[int],
+        sumdim: Sequence[int],
+        unroll_dim: int = 1,
+    ) -> Tensor:
+        """The products of three tensors, each with new dimensions, summed over some."""
+    @_operator
+    @staticmethod
+    def default(
+        i1: Tensor,
+        i2: Tensor,
+        i3: Tensor,
+        expand1: Sequence[int],
+        expand2: Sequence[int],
+        expand3: Sequence[int],
+        sumdim: Sequence[int],
+        unroll_dim: int = 1,
+    ) -> Tensor:
+        """The products of three tensors, each with new dimensions, summed over some."""
+    @_operator
+    @staticmethod
+    def out(
+        i1: Tensor,
+        i2: Tensor,
+        i3: Tensor,
+        expand1: Sequence[int],
+        expand2: Sequence[int],
+        expand3: Sequence[int],
+        sumdim: Sequence[int],
+        unroll_dim: int = 1,
+        *,
+        out: Tensor,
     ) -> Tensor: ...
 
 class _packet__unique(Operator[..., tuple[Tensor, Tensor]], Protocol):
@@ -4934,6 +5109,54 @@ class _packet__version(Operator[..., int], Protocol):
     def default(self: Tensor) -> int:
         """How often the memory was written in place."""
 
+class _packet__weight_norm(Operator[..., Tensor], Protocol):
+    def __call__(cls, v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+        """Weights of the directions of ``v`` and the magnitudes ``g``, one for each position along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+        """Weights of the directions of ``v`` and the magnitudes ``g``, one for each position along ``dim``."""
+
+class _packet__weight_norm_differentiable_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
+
+class _packet__weight_norm_interface(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+        """``_weight_norm``, and the norms of ``v``."""
+    @_operator
+    @staticmethod
+    def default(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+        """``_weight_norm``, and the norms of ``v``."""
+    @_operator
+    @staticmethod
+    def out(v: Tensor, g: Tensor, dim: int = 0, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]: ...
+
+class _packet__weight_norm_interface_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        """``_weight_norm_differentiable_backward``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        """``_weight_norm_differentiable_backward``."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int, *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
 class _packet_abs(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
@@ -5238,10 +5461,24 @@ class _packet_addcmul_(Operator[..., Tensor], Protocol):
         """``self + value * tensor1 * tensor2``"""
 
 class _packet_addmm(Operator[..., Tensor], Protocol):
+    @overload
     def __call__(
         cls, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        mat1: Tensor,
+        mat2: Tensor,
+        out_dtype: DType,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``addmm``, computed and given in ``out_dtype``."""
     @_operator
     @staticmethod
     def default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -5250,6 +5487,18 @@ class _packet_addmm(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
         """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def dtype(
+        self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Tensor:
+        """``addmm``, computed and given in ``out_dtype``."""
+    @_operator
+    @staticmethod
+    def dtype_out(
+        self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor
+    ) -> Tensor:
+        """``addmm``, computed and given in ``out_dtype``."""
 
 class _packet_addmm_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -5288,6 +5537,25 @@ class _packet_adjoint(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """Every matrix of a batch transposed and conjugated."""
+
+class _packet_affine_grid_generator(Operator[..., Tensor], Protocol):
+    def __call__(cls, theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+        """The places that pixels of images of a size are taken from by affine maps, (batch, ..., dimensions)."""
+    @_operator
+    @staticmethod
+    def default(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+        """The places that pixels of images of a size are taken from by affine maps, (batch, ..., dimensions)."""
+    @_operator
+    @staticmethod
+    def out(theta: Tensor, size: Sequence[int], align_corners: bool, *, out: Tensor) -> Tensor: ...
+
+class _packet_affine_grid_generator_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+        """The gradient of ``affine_grid_generator``'s maps."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+        """The gradient of ``affine_grid_generator``'s maps."""
 
 class _packet_alias(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -6170,6 +6438,7 @@ class _packet_avg_pool3d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was averaged: of each element, its share of the windows that it is in."""
 
 class _packet_baddbmm(Operator[..., Tensor], Protocol):
+    @overload
     def __call__(
         cls,
         self: Tensor,
@@ -6181,6 +6450,19 @@ class _packet_baddbmm(Operator[..., Tensor], Protocol):
         out: Tensor | None = None,
     ) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        batch1: Tensor,
+        batch2: Tensor,
+        out_dtype: DType,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``baddbmm``, computed and given in ``out_dtype``."""
     @_operator
     @staticmethod
     def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -6191,6 +6473,25 @@ class _packet_baddbmm(Operator[..., Tensor], Protocol):
         self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor
     ) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    @_operator
+    @staticmethod
+    def dtype(
+        self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Tensor:
+        """``baddbmm``, computed and given in ``out_dtype``."""
+    @_operator
+    @staticmethod
+    def dtype_out(
+        self: Tensor,
+        batch1: Tensor,
+        batch2: Tensor,
+        out_dtype: DType,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        out: Tensor,
+    ) -> Tensor:
+        """``baddbmm``, computed and given in ``out_dtype``."""
 
 class _packet_baddbmm_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -6951,8 +7252,12 @@ class _packet_block_diag(Operator[..., Tensor], Protocol):
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor: ...
 
 class _packet_bmm(Operator[..., Tensor], Protocol):
+    @overload
     def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The products of two batches of matrices."""
+    @overload
+    def __call__(cls, self: Tensor, mat2: Tensor, out_dtype: DType, *, out: Tensor | None = None) -> Tensor:
+        """``bmm``, computed and given in ``out_dtype``."""
     @_operator
     @staticmethod
     def default(self: Tensor, mat2: Tensor) -> Tensor:
@@ -6961,6 +7266,14 @@ class _packet_bmm(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
         """The products of two batches of matrices."""
+    @_operator
+    @staticmethod
+    def dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
+        """``bmm``, computed and given in ``out_dtype``."""
+    @_operator
+    @staticmethod
+    def dtype_out(self: Tensor, mat2: Tensor, out_dtype: DType, *, out: Tensor) -> Tensor:
+        """``bmm``, computed and given in ``out_dtype``."""
 
 class _packet_broadcast_tensors(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -9976,6 +10289,14 @@ class _packet_fill_(Operator[..., Tensor], Protocol):
     def Tensor(self: _Tensor, value: _Tensor) -> _Tensor:
         """Writes the element of a zero-dim tensor into every element."""
 
+class _packet_fill_diagonal_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+        """Fills the diagonal of a matrix, or of a cube; of a tall matrix also those below, if they wrap."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+        """Fills the diagonal of a matrix, or of a cube; of a tall matrix also those below, if they wrap."""
+
 class _packet_fix(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``trunc``: Every element without its fraction."""
@@ -10003,6 +10324,14 @@ class _packet_flatten(Operator[..., Tensor], Protocol):
     @staticmethod
     def using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """The dimensions from one to another as one."""
+
+class _packet_flatten_dense_tensors(Operator[..., Tensor], Protocol):
+    def __call__(cls, tensors: Sequence[Tensor]) -> Tensor:
+        """The elements of several tensors in one vector."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The elements of several tensors in one vector."""
 
 class _packet_flip(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
@@ -10229,6 +10558,20 @@ class _packet_frexp(Operator[..., _results_frexp], Protocol):
     @staticmethod
     def Tensor_out(self: _Tensor, *, mantissa: _Tensor, exponent: _Tensor) -> _results_frexp:
         """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
+
+class _packet_frobenius_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The root of the sum of squares along dimensions."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The root of the sum of squares along dimensions."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The root of the sum of squares along dimensions."""
 
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
@@ -12342,6 +12685,29 @@ class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
+class _packet_linalg__powsum(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum of the magnitudes' ``ord``-th powers."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The sum of the magnitudes' ``ord``-th powers."""
+
 class _packet_linalg_cholesky(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
         """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
@@ -12413,6 +12779,28 @@ class _packet_linalg_cholesky_ex(Operator[..., _results_linalg_cholesky_ex], Pro
         Returns:
             The factors, and int32 (...), see ``CheckedFactor``.
         """
+
+class _packet_linalg_cond(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, p: Scalar | None = None, *, out: Tensor | None = None) -> Tensor:
+        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    @overload
+    def __call__(cls, self: Tensor, p: str, *, out: Tensor | None = None) -> Tensor:
+        """The condition numbers of matrices by the norm "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: Scalar | None = None) -> Tensor:
+        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    @_operator
+    @staticmethod
+    def p_str(self: Tensor, p: str) -> Tensor:
+        """The condition numbers of matrices by the norm "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor: ...
 
 class _packet_linalg_cross(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -12669,6 +13057,168 @@ class _packet_linalg_matrix_exp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
+class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names.
+
+        2 is the largest singular value, 1 the largest sum of magnitudes in a
+        column, ``inf`` in a row; negative ones are the smallest.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+        values.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, ord: Scalar, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names.
+
+        2 is the largest singular value, 1 the largest sum of magnitudes in a
+        column, ``inf`` in a row; negative ones are the smallest.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names.
+
+        2 is the largest singular value, 1 the largest sum of magnitudes in a
+        column, ``inf`` in a row; negative ones are the smallest.
+        """
+    @_operator
+    @staticmethod
+    def str_ord(
+        self: Tensor,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+        values.
+        """
+    @_operator
+    @staticmethod
+    def str_ord_out(
+        self: Tensor,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+        values.
+        """
+
+class _packet_linalg_matrix_power(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int) -> Tensor:
+        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor: ...
+
+class _packet_linalg_matrix_rank(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        *,
+        atol: Tensor | None = None,
+        rtol: Tensor | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The ranks of matrices, see ``linalg.pinv``."""
+    @overload
+    def __call__(cls, input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The ranks of matrices, with the same tolerances for all."""
+    @overload
+    def __call__(cls, self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor(
+        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The ranks of matrices, see ``linalg.pinv``."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The ranks of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    @_operator
+    @staticmethod
+    def tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor_out(
+        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def atol_rtol_float_out(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
+
 class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The product of several matrices, in the order that takes the fewest multiplications.
@@ -12692,6 +13242,168 @@ class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
         Args:
             tensors: matrices; the first one and the last one may be vectors.
         """
+
+class _packet_linalg_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: Scalar | None = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of vectors or of matrices.
+
+        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+        neither ``ord`` nor ``dim`` is given.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        ord: str,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        ord: Scalar | None = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The norm of vectors or of matrices.
+
+        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+        neither ``ord`` nor ``dim`` is given.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        ord: Scalar | None = None,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of vectors or of matrices.
+
+        ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+        neither ``ord`` nor ``dim`` is given.
+        """
+    @_operator
+    @staticmethod
+    def ord_str(
+        self: Tensor,
+        ord: str,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+    @_operator
+    @staticmethod
+    def ord_str_out(
+        self: Tensor,
+        ord: str,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+
+class _packet_linalg_pinv(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        atol: Tensor | None = None,
+        rtol: Tensor | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The pseudo-inverses of matrices (Moore and Penrose).
+
+        Args:
+            self: (..., m, n).
+            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+            hermitian: whether the matrices are, so that eigenvalues do.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The pseudo-inverses of matrices, with the same tolerances for all."""
+    @overload
+    def __call__(cls, self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
+    @overload
+    def __call__(cls, self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor(
+        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The pseudo-inverses of matrices (Moore and Penrose).
+
+        Args:
+            self: (..., m, n).
+            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+            hermitian: whether the matrices are, so that eigenvalues do.
+        """
+    @_operator
+    @staticmethod
+    def atol_rtol_float(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The pseudo-inverses of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    @_operator
+    @staticmethod
+    def rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float_out(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def atol_rtol_tensor_out(
+        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor: ...
 
 class _packet_linalg_qr(Operator[..., _results_linalg_qr], Protocol):
     def __call__(
@@ -13883,6 +14595,17 @@ class _packet_matrix_exp_backward(Operator[..., Tensor], Protocol):
     def default(self: Tensor, grad: Tensor) -> Tensor:
         """The gradient of ``matrix_exp``."""
 
+class _packet_matrix_power(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+        """``linalg.matrix_power``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int) -> Tensor:
+        """``linalg.matrix_power``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor: ...
+
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -14368,8 +15091,12 @@ class _packet_mish_backward(Operator[..., Tensor], Protocol):
         """The gradient of ``mish``."""
 
 class _packet_mm(Operator[..., Tensor], Protocol):
+    @overload
     def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two matrices."""
+    @overload
+    def __call__(cls, self: Tensor, mat2: Tensor, out_dtype: DType, *, out: Tensor | None = None) -> Tensor:
+        """``mm``, computed and given in ``out_dtype``."""
     @_operator
     @staticmethod
     def default(self: Tensor, mat2: Tensor) -> Tensor:
@@ -14378,6 +15105,14 @@ class _packet_mm(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
         """The product of two matrices."""
+    @_operator
+    @staticmethod
+    def dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
+        """``mm``, computed and given in ``out_dtype``."""
+    @_operator
+    @staticmethod
+    def dtype_out(self: Tensor, mat2: Tensor, out_dtype: DType, *, out: Tensor) -> Tensor:
+        """``mm``, computed and given in ``out_dtype``."""
 
 class _packet_mode(Operator[..., _results_mode], Protocol):
     def __call__(
@@ -15065,6 +15800,14 @@ class _packet_native_batch_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet_native_channel_shuffle(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, groups: int) -> Tensor:
+        """``channel_shuffle``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, groups: int) -> Tensor:
+        """``channel_shuffle``."""
+
 class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
         """``dropout`` and the mask of what stays."""
@@ -15524,6 +16267,8 @@ class _packet_nll_loss(Operator[..., Tensor], Protocol):
         weight: Tensor | None = None,
         reduction: int = Reduction.Mean,
         ignore_index: int = -100,
+        *,
+        out: Tensor | None = None,
     ) -> Tensor:
         """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
     @_operator
@@ -15534,6 +16279,18 @@ class _packet_nll_loss(Operator[..., Tensor], Protocol):
         weight: Tensor | None = None,
         reduction: int = Reduction.Mean,
         ignore_index: int = -100,
+    ) -> Tensor:
+        """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+        *,
+        out: Tensor,
     ) -> Tensor:
         """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
 
@@ -15545,6 +16302,8 @@ class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
         weight: Tensor | None = None,
         reduction: int = Reduction.Mean,
         ignore_index: int = -100,
+        *,
+        out: Tensor | None = None,
     ) -> Tensor:
         """``nll_loss`` of every place of images."""
     @_operator
@@ -15555,6 +16314,18 @@ class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
         weight: Tensor | None = None,
         reduction: int = Reduction.Mean,
         ignore_index: int = -100,
+    ) -> Tensor:
+        """``nll_loss`` of every place of images."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+        *,
+        out: Tensor,
     ) -> Tensor:
         """``nll_loss`` of every place of images."""
 
@@ -15822,6 +16593,14 @@ class _packet_norm(Operator[..., Tensor], Protocol):
     def ScalarOpt_dtype_out(self: Tensor, p: _Scalar | None, *, dtype: DType, out: Tensor) -> Tensor:
         """The norm of all elements, which become ``dtype`` first."""
 
+class _packet_norm_except_dim(Operator[..., Tensor], Protocol):
+    def __call__(cls, v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+        """The norms of all that belongs to each position along a dimension; of everything for -1."""
+    @_operator
+    @staticmethod
+    def default(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+        """The norms of all that belongs to each position along a dimension; of everything for -1."""
+
 class _packet_normal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -15959,6 +16738,32 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
+
+class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The sum of the singular values of matrices in two dimensions."""
+    @overload
+    def __call__(cls, self: Tensor, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The sum of the singular values of matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, keepdim: bool = False) -> Tensor:
+        """The sum of the singular values of matrices."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The sum of the singular values of matrices."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The sum of the singular values of matrices in two dimensions."""
+    @_operator
+    @staticmethod
+    def dim_out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The sum of the singular values of matrices in two dimensions."""
 
 class _packet_numel(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
@@ -16106,6 +16911,22 @@ class _packet_pad(Operator[..., Tensor], Protocol):
         tensor([[3, 2, 1, 2, 3, 2]])
         """
 
+class _packet_pad_sequence(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        sequences: Sequence[Tensor],
+        batch_first: bool = False,
+        padding_value: float = 0.0,
+        padding_side: str = "right",
+    ) -> Tensor:
+        """Sequences of several lengths as one tensor, padded to the longest."""
+    @_operator
+    @staticmethod
+    def default(
+        sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+    ) -> Tensor:
+        """Sequences of several lengths as one tensor, padded to the longest."""
+
 class _packet_pairwise_distance(Operator[..., Tensor], Protocol):
     def __call__(cls, x1: Tensor, x2: Tensor, p: float = 2, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
         """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
@@ -16146,6 +16967,14 @@ class _packet_pin_memory(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+
+class _packet_pinverse(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, rcond: float = 1e-15) -> Tensor:
+        """The pseudo-inverses of matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, rcond: float = 1e-15) -> Tensor:
+        """The pseudo-inverses of matrices."""
 
 class _packet_pixel_shuffle(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, upscale_factor: int) -> Tensor:
@@ -22489,6 +23318,9 @@ __rshift__: _packet___rshift__
 __xor__: _packet___xor__
 _adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
 _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
+_add_relu: _packet__add_relu
+_add_relu_: _packet__add_relu_
+_aminmax: _packet__aminmax
 _assert_async: _packet__assert_async
 _assert_scalar: _packet__assert_scalar
 _assert_tensor_metadata: _packet__assert_tensor_metadata
@@ -22501,6 +23333,8 @@ _cast_Half: _packet__cast_Half
 _cast_Int: _packet__cast_Int
 _cast_Long: _packet__cast_Long
 _cast_Short: _packet__cast_Short
+_chunk_cat: _packet__chunk_cat
+_conj_copy: _packet__conj_copy
 _conj_physical: _packet__conj_physical
 _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
@@ -22621,6 +23455,7 @@ _fused_rms_norm: _packet__fused_rms_norm
 _fused_sgd_: _packet__fused_sgd_
 _has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
 _index_put_impl_: _packet__index_put_impl_
+_int_mm: _packet__int_mm
 _is_all_true: _packet__is_all_true
 _is_any_true: _packet__is_any_true
 _is_zerotensor: _packet__is_zerotensor
@@ -22639,6 +23474,7 @@ _make_dep_token: _packet__make_dep_token
 _masked_scale: _packet__masked_scale
 _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
+_neg_view_copy: _packet__neg_view_copy
 _nnpack_available: _packet__nnpack_available
 _pin_memory: _packet__pin_memory
 _prelu_kernel: _packet__prelu_kernel
@@ -22648,6 +23484,9 @@ _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
 _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
+_stack: _packet__stack
+_transform_bias_rescale_qkv: _packet__transform_bias_rescale_qkv
+_trilinear: _packet__trilinear
 _unique: _packet__unique
 _unique2: _packet__unique2
 _unsafe_index: _packet__unsafe_index
@@ -22655,6 +23494,8 @@ _unsafe_index_put: _packet__unsafe_index_put
 _use_cudnn_ctc_loss: _packet__use_cudnn_ctc_loss
 _use_cudnn_rnn_flatten_weight: _packet__use_cudnn_rnn_flatten_weight
 _use_miopen_ctc_loss: _packet__use_miopen_ctc_loss
+_weight_norm: _packet__weight_norm
+_weight_norm_interface: _packet__weight_norm_interface
 abs: _packet_abs
 abs_: _packet_abs_
 absolute: _packet_absolute
@@ -22672,6 +23513,7 @@ addmm: _packet_addmm
 addmv: _packet_addmv
 addmv_: _packet_addmv_
 adjoint: _packet_adjoint
+affine_grid_generator: _packet_affine_grid_generator
 alias_copy: _packet_alias_copy
 all: _packet_all
 allclose: _packet_allclose
@@ -22866,6 +23708,7 @@ fmod: _packet_fmod
 frac: _packet_frac
 frac_: _packet_frac_
 frexp: _packet_frexp
+frobenius_norm: _packet_frobenius_norm
 full: _packet_full
 full_like: _packet_full_like
 gather: _packet_gather
@@ -22972,6 +23815,7 @@ masked_scatter: _packet_masked_scatter
 masked_select: _packet_masked_select
 matmul: _packet_matmul
 matrix_exp: _packet_matrix_exp
+matrix_power: _packet_matrix_power
 max: _packet_max
 max_pool1d: _packet_max_pool1d
 max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -23002,6 +23846,7 @@ nansum: _packet_nansum
 narrow: _packet_narrow
 narrow_copy: _packet_narrow_copy
 native_batch_norm: _packet_native_batch_norm
+native_channel_shuffle: _packet_native_channel_shuffle
 native_dropout: _packet_native_dropout
 native_group_norm: _packet_native_group_norm
 native_layer_norm: _packet_native_layer_norm
@@ -23013,8 +23858,10 @@ negative_: _packet_negative_
 nextafter: _packet_nextafter
 nonzero: _packet_nonzero
 norm: _packet_norm
+norm_except_dim: _packet_norm_except_dim
 normal: _packet_normal
 not_equal: _packet_not_equal
+nuclear_norm: _packet_nuclear_norm
 ones: _packet_ones
 ones_like: _packet_ones_like
 outer: _packet_outer
@@ -23022,6 +23869,7 @@ pairwise_distance: _packet_pairwise_distance
 pdist: _packet_pdist
 permute: _packet_permute
 permute_copy: _packet_permute_copy
+pinverse: _packet_pinverse
 pixel_shuffle: _packet_pixel_shuffle
 pixel_unshuffle: _packet_pixel_unshuffle
 poisson_nll_loss: _packet_poisson_nll_loss
@@ -23225,8 +24073,10 @@ class _module_fft:
 fft: _module_fft
 
 class _module_linalg:
+    _powsum: _packet_linalg__powsum
     cholesky: _packet_linalg_cholesky
     cholesky_ex: _packet_linalg_cholesky_ex
+    cond: _packet_linalg_cond
     cross: _packet_linalg_cross
     det: _packet_linalg_det
     diagonal: _packet_linalg_diagonal
@@ -23234,8 +24084,10 @@ class _module_linalg:
     eigvalsh: _packet_linalg_eigvalsh
     inv: _packet_linalg_inv
     inv_ex: _packet_linalg_inv_ex
+    linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
+    linalg_cond: _packet_linalg_cond
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
@@ -23249,7 +24101,12 @@ class _module_linalg:
     linalg_lu_solve: _packet_linalg_lu_solve
     linalg_matmul: _packet_linalg_matmul
     linalg_matrix_exp: _packet_linalg_matrix_exp
+    linalg_matrix_norm: _packet_linalg_matrix_norm
+    linalg_matrix_power: _packet_linalg_matrix_power
+    linalg_matrix_rank: _packet_linalg_matrix_rank
     linalg_multi_dot: _packet_linalg_multi_dot
+    linalg_norm: _packet_linalg_norm
+    linalg_pinv: _packet_linalg_pinv
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -23268,7 +24125,12 @@ class _module_linalg:
     lu_solve: _packet_linalg_lu_solve
     matmul: _packet_linalg_matmul
     matrix_exp: _packet_linalg_matrix_exp
+    matrix_norm: _packet_linalg_matrix_norm
+    matrix_power: _packet_linalg_matrix_power
+    matrix_rank: _packet_linalg_matrix_rank
     multi_dot: _packet_linalg_multi_dot
+    norm: _packet_linalg_norm
+    pinv: _packet_linalg_pinv
     qr: _packet_linalg_qr
     slogdet: _packet_linalg_slogdet
     solve: _packet_linalg_solve
@@ -23423,6 +24285,9 @@ class _namespace_aten:
     _adaptive_avg_pool2d_backward: _packet__adaptive_avg_pool2d_backward
     _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
     _adaptive_avg_pool3d_backward: _packet__adaptive_avg_pool3d_backward
+    _add_relu: _packet__add_relu
+    _add_relu_: _packet__add_relu_
+    _aminmax: _packet__aminmax
     _assert_async: _packet__assert_async
     _assert_scalar: _packet__assert_scalar
     _assert_tensor_metadata: _packet__assert_tensor_metadata
@@ -23441,6 +24306,8 @@ class _namespace_aten:
     _cdist_backward: _packet__cdist_backward
     _cdist_forward: _packet__cdist_forward
     _cholesky_solve_helper: _packet__cholesky_solve_helper
+    _chunk_cat: _packet__chunk_cat
+    _conj_copy: _packet__conj_copy
     _conj_physical: _packet__conj_physical
     _conv_depthwise2d: _packet__conv_depthwise2d
     _convolution: _packet__convolution
@@ -23575,6 +24442,7 @@ class _namespace_aten:
     _has_same_storage_numel: _packet__has_same_storage_numel
     _index_put_impl: _packet__index_put_impl
     _index_put_impl_: _packet__index_put_impl_
+    _int_mm: _packet__int_mm
     _is_all_true: _packet__is_all_true
     _is_any_true: _packet__is_any_true
     _is_zerotensor: _packet__is_zerotensor
@@ -23594,6 +24462,7 @@ class _namespace_aten:
     _masked_scale: _packet__masked_scale
     _native_batch_norm_legit: _packet__native_batch_norm_legit
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
+    _neg_view_copy: _packet__neg_view_copy
     _nnpack_available: _packet__nnpack_available
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
@@ -23612,6 +24481,7 @@ class _namespace_aten:
     _slow_conv2d_forward: _packet__slow_conv2d_forward
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
+    _stack: _packet__stack
     _thnn_differentiable_gru_cell_backward: _packet__thnn_differentiable_gru_cell_backward
     _thnn_differentiable_lstm_cell_backward: _packet__thnn_differentiable_lstm_cell_backward
     _thnn_fused_gru_cell: _packet__thnn_fused_gru_cell
@@ -23620,6 +24490,8 @@ class _namespace_aten:
     _thnn_fused_lstm_cell_backward: _packet__thnn_fused_lstm_cell_backward
     _thnn_fused_lstm_cell_backward_impl: _packet__thnn_fused_lstm_cell_backward_impl
     _to_copy: _packet__to_copy
+    _transform_bias_rescale_qkv: _packet__transform_bias_rescale_qkv
+    _trilinear: _packet__trilinear
     _unique: _packet__unique
     _unique2: _packet__unique2
     _unsafe_index: _packet__unsafe_index
@@ -23635,6 +24507,10 @@ class _namespace_aten:
     _use_cudnn_rnn_flatten_weight: _packet__use_cudnn_rnn_flatten_weight
     _use_miopen_ctc_loss: _packet__use_miopen_ctc_loss
     _version: _packet__version
+    _weight_norm: _packet__weight_norm
+    _weight_norm_differentiable_backward: _packet__weight_norm_differentiable_backward
+    _weight_norm_interface: _packet__weight_norm_interface
+    _weight_norm_interface_backward: _packet__weight_norm_interface_backward
     abs: _packet_abs
     abs_: _packet_abs_
     absolute: _packet_absolute
@@ -23664,6 +24540,8 @@ class _namespace_aten:
     addmv: _packet_addmv
     addmv_: _packet_addmv_
     adjoint: _packet_adjoint
+    affine_grid_generator: _packet_affine_grid_generator
+    affine_grid_generator_backward: _packet_affine_grid_generator_backward
     alias: _packet_alias
     alias_copy: _packet_alias_copy
     all: _packet_all
@@ -23915,9 +24793,11 @@ class _namespace_aten:
     fft_rfftn: _packet_fft_rfftn
     fill: _packet_fill
     fill_: _packet_fill_
+    fill_diagonal_: _packet_fill_diagonal_
     fix: _packet_fix
     fix_: _packet_fix_
     flatten: _packet_flatten
+    flatten_dense_tensors: _packet_flatten_dense_tensors
     flip: _packet_flip
     fliplr: _packet_fliplr
     flipud: _packet_flipud
@@ -23934,6 +24814,7 @@ class _namespace_aten:
     frac: _packet_frac
     frac_: _packet_frac_
     frexp: _packet_frexp
+    frobenius_norm: _packet_frobenius_norm
     full: _packet_full
     full_like: _packet_full_like
     gather: _packet_gather
@@ -24061,8 +24942,10 @@ class _namespace_aten:
     lift: _packet_lift
     lift_fresh: _packet_lift_fresh
     lift_fresh_copy: _packet_lift_fresh_copy
+    linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
+    linalg_cond: _packet_linalg_cond
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
@@ -24076,7 +24959,12 @@ class _namespace_aten:
     linalg_lu_solve: _packet_linalg_lu_solve
     linalg_matmul: _packet_linalg_matmul
     linalg_matrix_exp: _packet_linalg_matrix_exp
+    linalg_matrix_norm: _packet_linalg_matrix_norm
+    linalg_matrix_power: _packet_linalg_matrix_power
+    linalg_matrix_rank: _packet_linalg_matrix_rank
     linalg_multi_dot: _packet_linalg_multi_dot
+    linalg_norm: _packet_linalg_norm
+    linalg_pinv: _packet_linalg_pinv
     linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
@@ -24142,6 +25030,7 @@ class _namespace_aten:
     matrix_H: _packet_matrix_H
     matrix_exp: _packet_matrix_exp
     matrix_exp_backward: _packet_matrix_exp_backward
+    matrix_power: _packet_matrix_power
     max: _packet_max
     max_pool1d: _packet_max_pool1d
     max_pool1d_with_indices: _packet_max_pool1d_with_indices
@@ -24190,6 +25079,7 @@ class _namespace_aten:
     narrow_copy: _packet_narrow_copy
     native_batch_norm: _packet_native_batch_norm
     native_batch_norm_backward: _packet_native_batch_norm_backward
+    native_channel_shuffle: _packet_native_channel_shuffle
     native_dropout: _packet_native_dropout
     native_dropout_backward: _packet_native_dropout_backward
     native_group_norm: _packet_native_group_norm
@@ -24219,11 +25109,13 @@ class _namespace_aten:
     nonzero: _packet_nonzero
     nonzero_numpy: _packet_nonzero_numpy
     norm: _packet_norm
+    norm_except_dim: _packet_norm_except_dim
     normal: _packet_normal
     normal_: _packet_normal_
     normal_functional: _packet_normal_functional
     not_equal: _packet_not_equal
     not_equal_: _packet_not_equal_
+    nuclear_norm: _packet_nuclear_norm
     numel: _packet_numel
     numpy_T: _packet_numpy_T
     one_hot: _packet_one_hot
@@ -24232,11 +25124,13 @@ class _namespace_aten:
     outer: _packet_outer
     output_nr: _packet_output_nr
     pad: _packet_pad
+    pad_sequence: _packet_pad_sequence
     pairwise_distance: _packet_pairwise_distance
     pdist: _packet_pdist
     permute: _packet_permute
     permute_copy: _packet_permute_copy
     pin_memory: _packet_pin_memory
+    pinverse: _packet_pinverse
     pixel_shuffle: _packet_pixel_shuffle
     pixel_unshuffle: _packet_pixel_unshuffle
     poisson_nll_loss: _packet_poisson_nll_loss

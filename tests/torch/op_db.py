@@ -29,6 +29,7 @@ LEFT_OUT: dict[str, str] = {
     "nn.functional.unfold": "it is im2col; our unfold is a view",
     "norm.fro": "torch.norm itself, a Python function, knows the names of matrix norms",
     "norm.nuc": "as norm.fro",
+    "linalg.pinv.singular": "a function of two factors, of whose product it is the pseudo-inverse",
 }
 
 # Those that bring rows of the shape that is their second argument to mean 0.

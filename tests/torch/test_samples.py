@@ -59,11 +59,25 @@ NAMES = [
     "_cast_Half",
     "_cast_Float",
     "_cast_Double",
+    *("frobenius_norm.dim", "nuclear_norm", "nuclear_norm.dim", "norm_except_dim", "linalg__powsum"),
+    *("_add_relu.Tensor", "_add_relu.Scalar", "native_channel_shuffle", "_weight_norm", "_weight_norm_interface"),
+    *("_weight_norm_interface_backward", "_weight_norm_differentiable_backward", "pad_sequence", "_aminmax"),
+    *("affine_grid_generator", "affine_grid_generator_backward", "flatten_dense_tensors", "_trilinear", "_chunk_cat"),
+    *("_transform_bias_rescale_qkv", "_stack", "_int_mm", "fill_diagonal_", "_aminmax.dim"),
+    *("_neg_view_copy", "linalg_cond", "linalg_pinv.rcond_tensor", "linalg_matrix_rank.tol_tensor"),
     "_is_all_true",
     "_is_any_true",
     "_dim_arange",
     "_reshape_copy",
 ]
+
+
+# What PyTorch has no gradients of, or loses them; ours are those of what is called.
+WITHOUT = {
+    *("linalg__powsum", "_add_relu.Tensor", "_add_relu.Scalar", "native_channel_shuffle"),
+    *("_weight_norm_interface_backward", "_aminmax", "_aminmax.dim", "_chunk_cat", "_transform_bias_rescale_qkv"),
+    *("_stack", "linalg_cond", "linalg_pinv.rcond_tensor"),
+}
 
 
 def turned(value: Any) -> Any:
@@ -87,7 +101,7 @@ def operator_of(name: str) -> tuple[Any, Any, Any]:
 def require_gradients(name: str, given: Any) -> None:
     """Ask for gradients of all floats; of the first one alone where PyTorch has those, of none where it has none."""
     tensors = [each for each in tensors_in(given) if each.dtype.is_floating_point]
-    if name.endswith(("affine_backward", "index_backward")):
+    if name in WITHOUT or name.endswith(("affine_backward", "index_backward")):
         return
     for each in tensors[: 1 if name.startswith(("fake_quantize", "_fake_quantize_per", "_batch_norm")) else None]:
         each.requires_grad_().grad = None  # samples share tensors

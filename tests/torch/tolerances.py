@@ -70,6 +70,7 @@ SUMS = {
     *(f"linalg.{name}" for name in ("lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_triangular")),
     *(f"linalg.{name}" for name in ("solve", "solve_ex", "inv", "inv_ex", "tensorinv", "tensorsolve")),
     *("linalg.eigvalsh", "linalg.svdvals", "linalg.qr", "qr"),
+    *("linalg.matrix_norm", "linalg.norm"),
     *("linalg.det", "linalg.slogdet", "logdet", "lu_solve", "triangular_solve"),
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
     *("logsumexp", "mm", "bmm", "matmul", "__rmatmul__", "einsum", "tensordot", "nn.functional.bilinear"),
@@ -105,6 +106,9 @@ UNITS = {
     # Scores of a hundred, whose errors are those of weights; PyTorch rounds them to 16 bits.
     "nn.functional.scaled_dot_product_attention": Units(128, 2048, 2048),
     **dict.fromkeys(("linalg.multi_dot", "matrix_exp"), Units(8, 128, 128)),
+    # Of inverses of matrices whose condition is some hundreds.
+    **dict.fromkeys(("linalg.cond", "linalg.pinv", "pinverse"), Units(8, 512, 512)),
+    **dict.fromkeys(("linalg.matrix_power", "matrix_power"), Units(8, 512, 512)),
     "nn.functional.triplet_margin_loss": Units(3, 64, 2048),
     **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
     # PyTorch rounds places to 16 bits, so that it takes other elements; terms that cancel.

@@ -8,7 +8,7 @@ from opdsl.declare import Out, op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, multiply
 from opdsl.kernels.iteration.broadcasting import broadcast
-from opdsl.runtime import Tensor, bool_
+from opdsl.runtime import DType, Tensor, bool_, int8, int32
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
@@ -146,3 +146,34 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
     count = math.prod(batch)
     flat = [each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)]
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
+
+
+@mm.overload(
+    "dtype",
+    dispatch={"CUDA": "_mm_dtype_cuda", "XPU": "_mm_dtype_xpu"},
+    out=Out(explicit=True, dispatch={"CUDA": "_mm_dtype_out_cuda", "XPU": "_mm_dtype_out_xpu"}),
+)
+def mm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
+    """``mm``, computed and given in ``out_dtype``."""
+    return mm(self.to(out_dtype), mat2.to(out_dtype))
+
+
+@bmm.overload(
+    "dtype",
+    dispatch={"CUDA": "_bmm_dtype_cuda", "XPU": "_bmm_dtype_xpu"},
+    out=Out(explicit=True, dispatch={"CUDA": "_bmm_out_dtype_cuda", "XPU": "_bmm_out_dtype_xpu"}),
+)
+def bmm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
+    """``bmm``, computed and given in ``out_dtype``."""
+    return bmm(self.to(out_dtype), mat2.to(out_dtype))
+
+
+@op(
+    "aten::_int_mm",
+    dispatch={"CPU": "_int_mm_cpu", "CUDA": "_int_mm_cuda", "XPU": "_int_mm_xpu"},
+    out=Out(explicit=True, dispatch={"CPU": "_int_mm_out_cpu", "CUDA": "_int_mm_out_cuda", "XPU": "_int_mm_out_xpu"}),
+)
+def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
+    """The product of matrices of int8, as int32."""
+    check(self.dtype is int8 and mat2.dtype is int8, "expected matrices of int8")
+    return mm(self.to(int32), mat2.to(int32))

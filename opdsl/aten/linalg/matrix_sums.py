@@ -8,7 +8,7 @@ from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.runtime import Category, Tensor, bool_, view_of, views
+from opdsl.runtime import Category, DType, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
@@ -329,3 +329,27 @@ def mv_kernel(self, vec):
 
 
 mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))
+
+
+@addmm.overload(
+    "dtype",
+    dispatch={"CUDA": "_addmm_dtype_cuda", "XPU": "_addmm_dtype_xpu"},
+    out=Out(explicit=True, dispatch={"CUDA": "_addmm_dtype_out_cuda", "XPU": "_addmm_dtype_out_xpu"}),
+)
+def addmm_dtype(
+    self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Tensor:
+    """``addmm``, computed and given in ``out_dtype``."""
+    return addmm(self.to(out_dtype), mat1.to(out_dtype), mat2.to(out_dtype), beta=beta, alpha=alpha)
+
+
+@baddbmm.overload(
+    "dtype",
+    dispatch={"CUDA": "_baddbmm_dtype_cuda", "XPU": "_baddbmm_dtype_xpu"},
+    out=Out(explicit=True, dispatch={"CUDA": "_baddbmm_out_dtype_cuda", "XPU": "_baddbmm_out_dtype_xpu"}),
+)
+def baddbmm_dtype(
+    self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Tensor:
+    """``baddbmm``, computed and given in ``out_dtype``."""
+    return baddbmm(self.to(out_dtype), batch1.to(out_dtype), batch2.to(out_dtype), beta=beta, alpha=alpha)

@@ -290,7 +290,7 @@ def nll_loss_backward_derivative(grad, target, weight, reduction, ignore_index):
 nll_loss_backward.derivative(self=lambda grad: zeros_like(grad))
 
 
-@op("aten::nll_loss", python_module="nn")
+@op("aten::nll_loss", python_module="nn", out=Out(explicit=True))
 @traceable
 def nll_loss(
     self: Tensor,
@@ -373,7 +373,7 @@ def nll_loss2d_backward_derivative(grad, target, weight, reduction, ignore_index
 nll_loss2d_backward.derivative(self=lambda grad: zeros_like(grad))
 
 
-@op("aten::nll_loss2d", python_module="nn")
+@op("aten::nll_loss2d", python_module="nn", out=Out(explicit=True))
 @traceable
 def nll_loss2d(
     self: Tensor,

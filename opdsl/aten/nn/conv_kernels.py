@@ -58,7 +58,7 @@ def _slow_conv2d_forward(
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-@op("aten::thnn_conv2d", python_module="nn", out=Out(dispatch=None))
+@op("aten::thnn_conv2d", python_module="nn", out=Out(explicit=True))
 def thnn_conv2d(
     self: Tensor,
     weight: Tensor,
@@ -110,7 +110,7 @@ def slow_conv3d_forward(
     return convolve(self, weight, kernel_size, bias, stride, padding)
 
 
-@op("aten::slow_conv3d", python_module="nn", out=Out(dispatch=None))
+@op("aten::slow_conv3d", python_module="nn", out=Out(explicit=True))
 def slow_conv3d(
     self: Tensor,
     weight: Tensor,

@@ -332,3 +332,17 @@ def min_other(self: Tensor, other: Tensor) -> Tensor:
 
 
 min_other.forward(minimum)
+
+
+@op("aten::_aminmax", dispatch={"CPU, CUDA": "_aminmax_all"}, autogen="_aminmax.out")
+def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest element."""
+    found = aminmax(self)
+    return found[0], found[1]
+
+
+@_aminmax.overload("dim", dispatch={"CPU, CUDA": "_aminmax"}, autogen="_aminmax.dim_out")
+def _aminmax_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest elements along a dimension."""
+    found = aminmax(self, dim=dim, keepdim=keepdim)
+    return found[0], found[1]

@@ -28,6 +28,7 @@ conv_depthwise3d: _operators._packet_conv_depthwise3d
 cross_entropy_loss: _operators._packet_cross_entropy_loss
 elu: _operators._packet_elu
 elu_: _operators._packet_elu_
+flatten_dense_tensors: _operators._packet_flatten_dense_tensors
 gelu: _operators._packet_gelu
 gelu_: _operators._packet_gelu_
 glu: _operators._packet_glu
@@ -56,6 +57,7 @@ nll_loss2d: _operators._packet_nll_loss2d
 nll_loss_nd: _operators._packet_nll_loss_nd
 one_hot: _operators._packet_one_hot
 pad: _operators._packet_pad
+pad_sequence: _operators._packet_pad_sequence
 reflection_pad1d: _operators._packet_reflection_pad1d
 reflection_pad2d: _operators._packet_reflection_pad2d
 reflection_pad3d: _operators._packet_reflection_pad3d

@@ -1012,6 +1012,8 @@ class Tensor(Differentiable):
     @overload
     def fill_(self, value: Scalar) -> Tensor:
         """Writes a number into every element."""
+    def fill_diagonal_(self, fill_value: Scalar, wrap: _bool = False) -> Tensor:
+        """Fills the diagonal of a matrix, or of a cube; of a tall matrix also those below, if they wrap."""
     def fix(self) -> Tensor:
         """Another name of ``trunc``: Every element without its fraction."""
     def fix_(self) -> Tensor:
@@ -1450,6 +1452,8 @@ class Tensor(Differentiable):
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     def matrix_exp(self) -> Tensor:
         """``linalg.matrix_exp``."""
+    def matrix_power(self, n: _int) -> Tensor:
+        """``linalg.matrix_power``."""
     @overload
     def max(self) -> Tensor:
         """The largest of all elements."""
@@ -1709,6 +1713,8 @@ class Tensor(Differentiable):
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: Device | str | _int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """The derivative of ``digamma``, taken ``n`` times."""
     def polygamma_(self, n: _int) -> Tensor:

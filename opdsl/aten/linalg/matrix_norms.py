@@ -1,0 +1,254 @@
+"""Norms of matrices, and of vectors or matrices as the arguments say; condition numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.aten.linalg.decompositions import require_matrix, require_square
+from opdsl.aten.linalg.linear_equations import linalg_inv, linalg_inv_ex
+from opdsl.aten.linalg.spectral_factors import linalg_svdvals
+from opdsl.aten.reduce.norms import check_norm_dtype, linalg_vector_norm
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import DType, Tensor, wrap_dimension
+from opdsl.schema.spelling import spelled
+from opdsl.schema.vocabulary import Ints, Scalar
+
+
+def as_dims(dim: int | Sequence[int]) -> tuple[int, ...]:
+    """Dimensions, for which one may stand."""
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def require_norm(name: str, self: Tensor) -> None:
+    """That elements have norms.
+
+    Raises:
+        DTypeError: they are integers.
+    """
+    if not (self.dtype.is_floating_point or self.dtype.is_complex):
+        raise DTypeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}. Convert "
+            "first: x.to(float32)."
+        )
+
+
+def matrix_dims(name: str, self: Tensor, dim: Sequence[int], dtype: DType | None) -> tuple[int, int]:
+    """The two dimensions of matrices, counted from the front.
+
+    Raises:
+        ShapeError: they are not two different ones, or ``dtype`` does not hold the elements.
+        DTypeError: the elements have no norms.
+    """
+    require_matrix(name, self)
+    require_norm(name, self)
+    check(len(dim) == 2, f"{name}: dim must be a 2-tuple. Got {list(dim)}")
+    rows, columns = (wrap_dimension(each, self.ndim) for each in dim)
+    check(rows != columns, f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    check_norm_dtype(name, self.dtype, dtype)
+    return rows, columns
+
+
+def singular_values(self: Tensor, rows: int, columns: int, dtype: DType | None) -> Tensor:
+    """The singular values of matrices in two dimensions, in the last one."""
+    rest = [each for each in range(self.ndim) if each not in (rows, columns)]
+    given = self if dtype is None else self.to(dtype)
+    return linalg_svdvals(given.permute((*rest, rows, columns)))
+
+
+def in_place_of(norm: Tensor, rows: int, columns: int, keepdim: bool) -> Tensor:
+    """A norm of each matrix, (..., 1), with dimensions of size 1 in the places of two if these are kept."""
+    if not keepdim:
+        return norm.squeeze(-1)
+    order = [each for each in range(norm.ndim + 1) if each not in (rows, columns)] + [rows, columns]
+    return norm.unsqueeze(-1).permute([order.index(each) for each in range(norm.ndim + 1)])
+
+
+def largest(values: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The largest value along a dimension; 0 where there is none."""
+    if values.shape[dim]:
+        return values.amax(dim, keepdim)
+    return values.sum(dim, keepdim)
+
+
+@op("aten::linalg_matrix_norm", python_module="linalg", out=Out(explicit=True))
+def linalg_matrix_norm(
+    self: Tensor, ord: Scalar, dim: list[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The norm of matrices that ``ord`` names.
+
+    2 is the largest singular value, 1 the largest sum of magnitudes in a
+    column, ``inf`` in a row; negative ones are the smallest.
+    """
+    name = "linalg.matrix_norm"
+    number: Any = ord
+    order = abs(number)
+    check(order in (1, 2, math.inf), f"{name}: Order {ord} not supported.")
+    rows, columns = matrix_dims(name, self, dim, dtype)
+    if order == 2:
+        values = singular_values(self, rows, columns, dtype)
+        found = largest(values, -1, True) if number > 0 else values.amin(-1, True)
+        return in_place_of(found, rows, columns, keepdim)
+    if order == math.inf:
+        rows, columns = columns, rows
+    sums = linalg_vector_norm(self, 1, (rows,), keepdim, dtype=dtype)
+    columns -= not keepdim and rows < columns
+    return largest(sums, columns, keepdim) if number > 0 else sums.amin(columns, keepdim)
+
+
+@linalg_matrix_norm.overload("str_ord", python_module="linalg", out=Out(explicit=True))
+def linalg_matrix_norm_str_ord(
+    self: Tensor,
+    ord: str = spelled("fro", "'fro'"),
+    dim: list[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
+    values."""
+    name = "linalg.matrix_norm"
+    check(ord in ("fro", "nuc"), f"{name}: Order {ord} not supported.")
+    rows, columns = matrix_dims(name, self, dim, dtype)
+    if ord == "fro":
+        return linalg_vector_norm(self, 2, (rows, columns), keepdim, dtype=dtype)
+    return in_place_of(singular_values(self, rows, columns, dtype).sum(-1, True), rows, columns, keepdim)
+
+
+def dims_of_norm(name: str, self: Tensor, dim: int | Sequence[int] | None) -> Sequence[int] | None:
+    """The dimensions that a norm is of: those given, or all of a vector or a matrix.
+
+    Raises:
+        ShapeError: they are not one or two.
+    """
+    if dim is not None:
+        dim = as_dims(dim)
+        check(len(dim) in (1, 2), f"{name}: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+        return dim
+    check(
+        self.ndim in (1, 2),
+        f"{name}: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D.",
+    )
+    return None
+
+
+@op("aten::linalg_norm", python_module="linalg", out=Out(explicit=True))
+def linalg_norm(
+    self: Tensor,
+    ord: Scalar | None = None,
+    dim: Ints[1] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The norm of vectors or of matrices.
+
+    ``linalg.matrix_norm`` of two dimensions, ``linalg.vector_norm`` of one; the root of the sum of all squares if
+    neither ``ord`` nor ``dim`` is given.
+    """
+    if ord is None:
+        return linalg_vector_norm(self, 2, dim, keepdim, dtype=dtype)
+    dims = dims_of_norm("linalg.norm", self, dim)
+    if (self.ndim if dims is None else len(dims)) == 2:
+        return linalg_matrix_norm(self, ord, (0, 1) if dims is None else dims, keepdim, dtype=dtype)
+    return linalg_vector_norm(self, ord, dims, keepdim, dtype=dtype)
+
+
+@linalg_norm.overload("ord_str", python_module="linalg", out=Out(explicit=True))
+def linalg_norm_ord_str(
+    self: Tensor, ord: str, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
+    dims = dims_of_norm("linalg.norm", self, dim)
+    return linalg_matrix_norm_str_ord(self, ord, (0, 1) if dims is None else dims, keepdim, dtype=dtype)
+
+
+@op(
+    "aten::linalg__powsum",
+    tags=["reduction"],
+    python_module="linalg",
+    dispatch={"CompositeExplicitAutograd": "linalg__powsum_slow", "CPU, CUDA": "linalg__powsum"},
+)
+def linalg__powsum(
+    self: Tensor, ord: Scalar = 2, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The sum of the magnitudes' ``ord``-th powers."""
+    return self.abs().pow(ord).sum(dim, keepdim, dtype=dtype)
+
+
+@op("aten::frobenius_norm.dim", out=Out("frobenius_norm.out", dispatch=None))
+def frobenius_norm(self: Tensor, dim: Ints[1], keepdim: bool = False) -> Tensor:
+    """The root of the sum of squares along dimensions."""
+    return linalg_vector_norm(self, 2, dim, keepdim)
+
+
+@op("aten::nuclear_norm", out=Out(explicit=True))
+def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices."""
+    return linalg_matrix_norm_str_ord(self, "nuc", (-2, -1), keepdim)
+
+
+@nuclear_norm.overload("dim", out=Out(explicit=True))
+def nuclear_norm_dim(self: Tensor, dim: Ints[2], keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices in two dimensions."""
+    return linalg_matrix_norm_str_ord(self, "nuc", as_dims(dim), keepdim)
+
+
+@op("aten::norm_except_dim")
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of all that belongs to each position along a dimension; of everything for -1."""
+    if dim == -1:
+        return v.norm(pow)
+    rest = [each for each in range(v.ndim) if each != dim]
+    return v.norm(pow, rest, True) if rest else v.norm(pow, (1,), True) if v.ndim > 1 else v.view((-1, 1)).norm(pow, 1)
+
+
+# ---------------------------------------------------------------------------------------------------------- conditions
+
+
+def norm_of_inverse(self: Tensor, order: Any) -> Tensor:
+    """The norm of matrices times that of their inverses; infinite where there is none."""
+    inverse, info = linalg_inv_ex(self)
+    infinite = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return linalg_matrix_norm(self, order) * linalg_matrix_norm(infinite, order)
+
+
+def none(self: Tensor) -> Tensor:
+    """What the condition numbers of empty matrices are."""
+    return self.new_zeros(self.shape[:-2], dtype=self.dtype.to_real())
+
+
+@op("aten::linalg_cond", python_module="linalg", out=Out(explicit=True, cast="safe"))
+def linalg_cond(self: Tensor, p: Scalar | None = None) -> Tensor:
+    """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    require_matrix("linalg.cond", self)
+    require_norm("linalg.cond", self)
+    order: Any = 2 if p is None else p
+    check(abs(order) in (1, 2, math.inf), f"linalg.cond got an invalid norm type: {order}")
+    if abs(order) == 2:
+        if not self.numel():
+            return none(self)
+        values = linalg_svdvals(self)
+        largest, smallest = values.select(-1, 0), values.select(-1, -1)
+        return largest / smallest if order > 0 else smallest / largest
+    if not self.numel():
+        return none(self)
+    require_square(f"linalg.cond(ord={order})", self)
+    return norm_of_inverse(self, order)
+
+
+@linalg_cond.overload("p_str", python_module="linalg", out=Out(explicit=True, cast="safe"))
+def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
+    """The condition numbers of matrices by the norm "fro" or "nuc"."""
+    check(p in ("fro", "nuc"), f"linalg.cond got an invalid norm type: {p}")
+    require_square(f"linalg.cond(ord={p})", self)
+    if not self.numel():
+        return none(self)
+    if p == "nuc":
+        return linalg_matrix_norm_str_ord(self, p) * linalg_matrix_norm_str_ord(linalg_inv(self), p)
+    inverse, info = linalg_inv_ex(self)
+    infinite = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    return linalg_matrix_norm_str_ord(self, p) * linalg_matrix_norm_str_ord(infinite, p)

@@ -1,0 +1,262 @@
+"""Pseudo-inverses, ranks, powers and least squares of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.aten.create.identity import eye
+from opdsl.aten.linalg.decompositions import epsilon, require_matrix, require_numbers, require_square
+from opdsl.aten.linalg.linear_equations import linalg_inv
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.spectral_factors import linalg_eigh, linalg_eigvalsh, linalg_svd, linalg_svdvals
+from opdsl.aten.pointwise.clamping import maximum
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import Library, Out, op
+from opdsl.errors import DTypeError
+from opdsl.kernels import write_out
+from opdsl.native.generated import out_schema
+from opdsl.runtime import MemoryFormat, Tensor, float64, int64
+
+# --------------------------------------------------------------------------------------------------------------- powers
+
+
+def power(name: str, self: Tensor, n: int) -> Tensor:
+    """The power of matrices by squaring.
+
+    Raises:
+        ShapeError: they are not square.
+    """
+    require_square(name, self)
+    if n == 0:
+        return self.new_zeros(self.shape) + eye(self.shape[-1], dtype=self.dtype, device=self.device)
+    base = linalg_inv(self) if n < 0 else self
+    if n == 1:
+        return base.clone(memory_format=MemoryFormat.contiguous_format)
+    found, rest = None, abs(n)
+    while rest:
+        if rest % 2:
+            found = base if found is None else matmul(found, base)
+        rest //= 2
+        base = matmul(base, base) if rest else base
+    assert found is not None, "n is not 0"
+    return found
+
+
+@op("aten::linalg_matrix_power", python_module="linalg")
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+    """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
+    return power("linalg.matrix_power", self, n)
+
+
+@op("aten::matrix_power", variants="function, method")
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    """``linalg.matrix_power``."""
+    return power("linalg.matrix_power", self, n)
+
+
+# ----------------------------------------------------------------------------------------------------------- tolerances
+
+
+def require_real(name: str, **tolerances: Tensor | None) -> None:
+    """That tolerances are real.
+
+    Raises:
+        DTypeError: one is complex.
+    """
+    for each, value in tolerances.items():
+        if value is not None and value.dtype.is_complex:
+            raise DTypeError(f"{name}: {each} tensor of complex type is not supported. Got {value.dtype.scalar_type}")
+
+
+def tolerances_of(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """Below which value, and which part of the largest one, a singular value counts as 0 (``get_atol_rtol``)."""
+    default = epsilon(self) * max(self.shape[-2:])
+    if rtol is not None:
+        return 0.0 if atol is None else atol, rtol
+    if atol is None:
+        return 0.0, default
+    if isinstance(atol, Tensor):
+        return atol, where(atol > 0, 0.0, atol.new_full((), default, dtype=float64))
+    return atol, 0.0 if atol > 0 else default
+
+
+def bound(values: Tensor, largest: Tensor, atol: Any, rtol: Any) -> Tensor:
+    """Above which number a singular value is not 0, for each matrix."""
+    absolute, relative = (
+        each.unsqueeze(-1) if isinstance(each, Tensor) else values.new_full((), each, dtype=float64)
+        for each in (atol, rtol)
+    )
+    return maximum(absolute, relative * largest)
+
+
+# ------------------------------------------------------------------------------------------------------ pseudo-inverses
+
+
+def pseudo_inverse(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    """The pseudo-inverses of matrices: their singular values inverted where these are not 0.
+
+    Raises:
+        DTypeError: the elements are integers.
+        ShapeError: there are no matrices.
+    """
+    require_numbers("linalg.pinv", self)
+    require_matrix("linalg.pinv", self)
+    if not self.numel():
+        return self.new_empty((*self.shape[:-2], self.shape[-1], self.shape[-2]))
+    if hermitian:
+        values, vectors = linalg_eigh(self)
+        sizes = values.abs()
+        kept = sizes > bound(sizes, sizes.amax(-1, True), atol, rtol)
+        inverted = where(kept, values.reciprocal(), 0.0).to(self.dtype)
+        return matmul(vectors * inverted.unsqueeze(-2), vectors.adjoint())
+    left, values, right = linalg_svd(self, False)
+    kept = values > bound(values, values.narrow(-1, 0, 1), atol, rtol)
+    inverted = where(kept, values.reciprocal(), 0.0).to(self.dtype)
+    return matmul(right.adjoint() * inverted.unsqueeze(-2), left.adjoint())
+
+
+@op(
+    "aten::linalg_pinv.atol_rtol_tensor",
+    python_module="linalg",
+    out=Out(explicit=True, cast="safe", dispatch={"CompositeExplicitAutograd": "linalg_pinv_out"}),
+)
+def linalg_pinv(
+    self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Tensor:
+    """The pseudo-inverses of matrices (Moore and Penrose).
+
+    Args:
+        self: (..., m, n).
+        atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+        hermitian: whether the matrices are, so that eigenvalues do.
+    """
+    ...
+
+
+@linalg_pinv.kernel("CompositeExplicitAutogradNonFunctional")
+def linalg_pinv_kernel(self, atol, rtol, hermitian):
+    require_real("torch.linalg.pinv", atol=atol, rtol=rtol)
+    return pseudo_inverse(self, *tolerances_of(self, atol, rtol), hermitian)
+
+
+@linalg_pinv.derivative("self")
+def linalg_pinv_derivative(grad, self, result):
+    """``pinv_backward`` in FunctionsManual.cpp."""
+    adjoint, given = result.adjoint(), grad.adjoint()
+    if self.shape[-2] <= self.shape[-1]:
+        inner = matmul(given, result)
+        turned = matmul(inner, adjoint)
+        rest = matmul(matmul(adjoint, result), given - matmul(inner, self))
+        return turned - matmul(result, inner).adjoint() - matmul(matmul(self, result), turned) + rest
+    inner = matmul(result, given)
+    turned = matmul(adjoint, inner)
+    rest = matmul(matmul(given - matmul(self, inner), result), adjoint)
+    return rest - matmul(inner, result).adjoint() + turned - matmul(matmul(turned, result), self)
+
+
+@linalg_pinv.overload(
+    "atol_rtol_float",
+    python_module="linalg",
+    cpp_no_default_args=["atol", "rtol"],
+    out=Out(explicit=True, cast="safe", cpp_no_default_args=["atol", "rtol"]),
+)
+def linalg_pinv_atol_rtol_float(
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
+    """The pseudo-inverses of matrices, with the same tolerances for all."""
+    bounds = (None if each is None else self.new_full((), each, dtype=float64) for each in (atol, rtol))
+    absolute, relative = bounds
+    return linalg_pinv(self, atol=absolute, rtol=relative, hermitian=hermitian)
+
+
+@linalg_pinv.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
+def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+    """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    return linalg_pinv_atol_rtol_float(self, atol=0.0, rtol=rcond, hermitian=hermitian)
+
+
+@linalg_pinv.overload(
+    "rcond_tensor", python_module="linalg", out=Out("linalg_pinv.out_rcond_tensor", explicit=True, cast="safe")
+)
+def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+    """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
+    return linalg_pinv(self, atol=rcond.new_zeros((), dtype=float64), rtol=rcond, hermitian=hermitian)
+
+
+@op("aten::pinverse", variants="function, method")
+def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverses of matrices."""
+    return linalg_pinv_default(self, rcond, False)
+
+
+# ---------------------------------------------------------------------------------------------------------------- ranks
+
+
+def rank(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    """How many singular values are not 0, of each matrix.
+
+    Raises:
+        ShapeError: there are no matrices.
+    """
+    require_matrix("linalg.matrix_rank", self)
+    if not self.numel():
+        return self.new_zeros(self.shape[:-2], dtype=int64)
+    values = linalg_eigvalsh(self).abs() if hermitian else linalg_svdvals(self)
+    return (values > bound(values, values.amax(-1, True), atol, rtol)).sum(-1)
+
+
+@op("aten::linalg_matrix_rank.atol_rtol_tensor", python_module="linalg", out=Out(explicit=True, cast="safe"))
+def linalg_matrix_rank(
+    input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+) -> Tensor:
+    """The ranks of matrices, see ``linalg.pinv``."""
+    require_real("torch.linalg.matrix_rank", atol=atol, rtol=rtol)
+    return rank(input, *tolerances_of(input, atol, rtol), hermitian)
+
+
+@linalg_matrix_rank.overload(
+    "atol_rtol_float",
+    python_module="linalg",
+    cpp_no_default_args=["atol", "rtol"],
+    out=Out(explicit=True, cast="safe", cpp_no_default_args=["atol", "rtol"]),
+)
+def linalg_matrix_rank_atol_rtol_float(
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Tensor:
+    """The ranks of matrices, with the same tolerances for all."""
+    return rank(self, *tolerances_of(self, atol, rtol), hermitian)
+
+
+@linalg_matrix_rank.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
+def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+    """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    return rank(self, tol, 0.0, hermitian)
+
+
+@linalg_matrix_rank.overload(
+    "tol_tensor", python_module="linalg", out=Out("linalg_matrix_rank.out_tol_tensor", explicit=True, cast="safe")
+)
+def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+    """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
+    require_real("torch.linalg.matrix_rank", tol=tol)
+    return rank(input, tol, 0.0, hermitian)
+
+
+# -------------------------------------------------------------------------------------------------------- out variants
+
+lib = Library("aten")
+
+
+def power_into(name: str) -> Callable[..., Tensor]:
+    """The body of the ``out=`` variant, which leaves inverses row by row, as PyTorch does."""
+
+    def body(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+        found = power("linalg.matrix_power", self, n)
+        return write_out(name, out, found.contiguous() if n == -1 else found)
+
+    return body
+
+
+lib.define(out_schema(linalg_matrix_power.schema), power_into("aten::linalg_matrix_power.out"), python_module="linalg")
+lib.define(out_schema(matrix_power.schema), power_into("aten::matrix_power.out"))

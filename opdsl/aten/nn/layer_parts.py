@@ -1,0 +1,233 @@
+"""Parts of layers that PyTorch has operators for: weight normalisation, grids, projections, padded sequences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from opdsl.aten.create.ranges import linspace
+from opdsl.aten.linalg.matrix_norms import norm_except_dim
+from opdsl.aten.nn.shuffles import channel_shuffle
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.stacking import stack
+from opdsl.aten.shape.view_scatters import constant_pad_nd
+from opdsl.declare import Inplace, Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar, SymInt
+
+
+@op(
+    "aten::_add_relu.Tensor",
+    dispatch={"CPU": "add_relu"},
+    inplace=Inplace(dispatch={"CPU": "add_relu_"}),
+    out=Out("_add_relu.out", explicit=True, dispatch={"CPU": "add_relu_out"}),
+)
+def _add_relu(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``relu(self + alpha * other)``."""
+    return self.add(other, alpha=alpha).relu()
+
+
+@_add_relu.overload(
+    "Scalar",
+    dispatch={"CPU": "add_relu"},
+    inplace=Inplace(dispatch={"CPU": "add_relu_"}, autogen="_add_relu.Scalar_out"),
+)
+def _add_relu_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``relu(self + alpha * other)`` with a number."""
+    return self.add(other, alpha=alpha).relu()
+
+
+@op(
+    "aten::native_channel_shuffle",
+    dispatch={"CPU": "channel_shuffle_cpu", "CompositeImplicitAutograd": "math_channel_shuffle"},
+)
+def native_channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
+    """``channel_shuffle``."""
+    return channel_shuffle(self, groups)
+
+
+@op("aten::_weight_norm")
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """Weights of the directions of ``v`` and the magnitudes ``g``, one for each position along ``dim``."""
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+@op(
+    "aten::_weight_norm_interface",
+    dispatch={"CPU": "weight_norm_cpu", "CUDA": "weight_norm_cuda", "MPS": "weight_norm_mps"},
+    autogen="_weight_norm_interface.out",
+)
+def _weight_norm_interface(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+    """``_weight_norm``, and the norms of ``v``."""
+    norms = norm_except_dim(v, 2, dim)
+    return v * (g / norms), norms
+
+
+@op("aten::_weight_norm_differentiable_backward")
+def _weight_norm_differentiable_backward(
+    grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
+    rest = [each for each in range(saved_v.ndim) if each != dim]
+    along = (grad_w * saved_v).sum(rest, True)
+    return saved_g / saved_norms * (grad_w - saved_v * (along / saved_norms.square())), along / saved_norms
+
+
+@op(
+    "aten::_weight_norm_interface_backward",
+    dispatch={
+        "CPU": "weight_norm_backward_cpu",
+        "CUDA": "weight_norm_backward_cuda",
+        "MPS": "weight_norm_backward_mps",
+    },
+    autogen="_weight_norm_interface_backward.out",
+)
+def _weight_norm_interface_backward(
+    grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    """``_weight_norm_differentiable_backward``."""
+    return _weight_norm_differentiable_backward(grad_w, saved_v, saved_g, saved_norms, dim)
+
+
+def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
+    """Where the pixels of a line lie between -1 and 1: their corners, if these are aligned, or their centers."""
+    if count <= 1:
+        return like.new_zeros((count,))
+    places = linspace(-1, 1, count, dtype=like.dtype, device=like.device)
+    return places if align_corners else places * ((count - 1) / count)
+
+
+def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """The places of pixels as (batch, pixels, dimensions + 1), the first ones along the last dimension, then ones."""
+    sizes = tuple(size[2:])
+    lines = []
+    for dim in reversed(range(len(sizes))):
+        line = centers(like, sizes[dim], align_corners)
+        lines.append(line.view([-1 if each == dim else 1 for each in range(len(sizes))]).expand(sizes))
+    grid = stack([*lines, like.new_ones(sizes)], -1).view((1, -1, len(sizes) + 1))
+    return grid.expand((size[0], *grid.shape[1:]))
+
+
+@op(
+    "aten::affine_grid_generator",
+    dispatch={"CompositeExplicitAutograd": "affine_grid_generator"},
+    autogen="affine_grid_generator.out",
+)
+def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
+    """The places that pixels of images of a size are taken from by affine maps, (batch, ..., dimensions)."""
+    check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    grid = base_grid(theta, size, align_corners).bmm(theta.transpose(1, 2))
+    return grid.view((size[0], *size[2:], len(size) - 2))
+
+
+@op("aten::affine_grid_generator_backward")
+def affine_grid_generator_backward(grad: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
+    """The gradient of ``affine_grid_generator``'s maps."""
+    dims = len(size) - 2
+    given = grad.reshape((size[0], math.prod(size[2:]), dims))
+    return base_grid(grad, size, align_corners).transpose(1, 2).bmm(given).transpose(1, 2)
+
+
+@op("aten::pad_sequence", python_module="nn")
+def pad_sequence(
+    sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    """Sequences of several lengths as one tensor, padded to the longest."""
+    check(
+        padding_side in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}."
+    )
+    check(bool(sequences), "received an empty list of sequences")
+    longest = max(each.shape[0] for each in sequences)
+    padded = []
+    for each in sequences:
+        missing = longest - each.shape[0]
+        margins = (missing, 0) if padding_side == "left" else (0, missing)
+        padded.append(constant_pad_nd(each, (*(0, 0) * (each.ndim - 1), *margins), padding_value))
+    return stack(padded, 0 if batch_first else 1)
+
+
+@op("aten::flatten_dense_tensors", python_module="nn")
+def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
+    """The elements of several tensors in one vector."""
+    return cat([each.reshape((-1,)) for each in tensors])
+
+
+@op("aten::_trilinear", dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"}, autogen="_trilinear.out")
+def _trilinear(
+    i1: Tensor,
+    i2: Tensor,
+    i3: Tensor,
+    expand1: list[int],
+    expand2: list[int],
+    expand3: list[int],
+    sumdim: list[int],
+    unroll_dim: int = 1,
+) -> Tensor:
+    """The products of three tensors, each with new dimensions, summed over some."""
+    given = []
+    for tensor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        for dim in sorted(dims):
+            tensor = tensor.unsqueeze(dim)
+        given.append(tensor)
+    product = given[0] * given[1] * given[2]
+    return product.sum(sumdim) if sumdim else product
+
+
+@op(
+    "aten::_transform_bias_rescale_qkv",
+    dispatch={
+        "CPU, NestedTensorCPU": "transform_bias_rescale_qkv_cpu",
+        "CUDA, NestedTensorCUDA": "transform_bias_rescale_qkv_cuda",
+    },
+    autogen="_transform_bias_rescale_qkv.out",
+)
+def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
+    batch, length, features = qkv.shape
+    check(features % (3 * num_heads) == 0, f"expected a multiple of 3 * {num_heads} features, but got {features}")
+    size = features // 3 // num_heads
+    parts = (qkv + qkv_bias).view((batch, length, 3, num_heads, size)).permute((2, 0, 3, 1, 4)).contiguous().unbind(0)
+    return parts[0] / math.sqrt(size), parts[1].clone(), parts[2].clone()
+
+
+@op(
+    "aten::_chunk_cat",
+    dispatch={"CompositeExplicitAutograd": "_chunk_cat", "CUDA": "_chunk_cat_cuda"},
+    out=Out(explicit=True, dispatch={"CompositeExplicitAutograd": "_chunk_cat_out", "CUDA": "_chunk_cat_out_cuda"}),
+)
+def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+    """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+    pieces = []
+    for each in tensors:
+        size = -(-each.shape[dim] // num_chunks) * num_chunks
+        padded = constant_pad_nd(each, (*(0, 0) * (each.ndim - dim - 1), 0, size - each.shape[dim]))
+        pieces.append(padded.reshape((*each.shape[:dim], num_chunks, -1)))
+    return cat(pieces, dim + 1)
+
+
+@op(
+    "aten::_stack",
+    dispatch={"CPU": "_stack_cpu", "CompositeExplicitAutograd": "_stack"},
+    out=Out(explicit=True, dispatch={"CPU": "_stack_out_cpu", "CompositeExplicitAutograd": "_stack_out"}),
+)
+def _stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """``stack``."""
+    return stack(tensors, dim)
+
+
+@op("aten::fill_diagonal_", variants="method")
+def fill_diagonal_(
+    self: Tensor[Alias("a", write=True)], fill_value: Scalar, wrap: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the diagonal of a matrix, or of a cube; of a tall matrix also those below, if they wrap."""
+    check(self.ndim >= 2, "dimensions must larger than 1")
+    check(self.ndim == 2 or len(set(self.shape)) == 1, "all dimensions of input must be of equal length")
+    height, width, step, start = *self.shape[:2], sum(self.stride()), self.storage_offset()
+    count = min(height, width)
+    self.as_strided((count,), (step,), start).fill_(fill_value)
+    if wrap and self.ndim == 2 and height > width + 1:
+        rest = -(-self.numel() // (width + 1)) - count
+        self.as_strided((rest,), (step,), start + self.stride(0) * (width + 1)).fill_(fill_value)
+    return self
