@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, bool_, int32
+from opdsl.runtime import Tensor, bool_, float64, int32
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -147,7 +147,7 @@ def _pseudo_inverses(make: Maker) -> Iterator[Sample]:
 
 def _tolerances(make: Maker) -> Iterator[Sample]:
     yield Sample(_regular(make, 3, 3))
-    yield Sample(make(2, 4, 3), rtol=make(2).abs() * 1e-9)
+    yield Sample(make(2, 4, 3), rtol=make(2, dtype=float64).abs() * 1e-9)
 
 
 def _tolerance(make: Maker) -> Iterator[Sample]:
@@ -156,7 +156,7 @@ def _tolerance(make: Maker) -> Iterator[Sample]:
 
 
 def _tolerance_of_each(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(2, 4, 3), make(2).abs() * 1e-9)
+    yield Sample(make(2, 4, 3), make(2, dtype=float64).abs() * 1e-9)
 
 
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {

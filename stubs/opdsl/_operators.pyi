@@ -12793,14 +12793,16 @@ class _packet_linalg_cond(Operator[..., Tensor], Protocol):
         """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
     @_operator
     @staticmethod
+    def out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
+        """The condition numbers of matrices: a norm times that of the inverse, for 2 the quotient of singular values."""
+    @_operator
+    @staticmethod
     def p_str(self: Tensor, p: str) -> Tensor:
         """The condition numbers of matrices by the norm "fro" or "nuc"."""
     @_operator
     @staticmethod
-    def out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor: ...
+    def p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
+        """The condition numbers of matrices by the norm "fro" or "nuc"."""
 
 class _packet_linalg_cross(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -13190,8 +13192,20 @@ class _packet_linalg_matrix_rank(Operator[..., Tensor], Protocol):
         """The ranks of matrices, see ``linalg.pinv``."""
     @_operator
     @staticmethod
+    def atol_rtol_tensor_out(
+        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor:
+        """The ranks of matrices, see ``linalg.pinv``."""
+    @_operator
+    @staticmethod
     def atol_rtol_float(
         self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The ranks of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float_out(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
     ) -> Tensor:
         """The ranks of matrices, with the same tolerances for all."""
     @_operator
@@ -13200,24 +13214,16 @@ class _packet_linalg_matrix_rank(Operator[..., Tensor], Protocol):
         """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
     @_operator
     @staticmethod
+    def out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
+    @_operator
+    @staticmethod
     def tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
         """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
     @_operator
     @staticmethod
-    def atol_rtol_tensor_out(
-        input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def atol_rtol_float_out(
-        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
+    def out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
 
 class _packet_linalg_multi_dot(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -13376,8 +13382,26 @@ class _packet_linalg_pinv(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
+    def atol_rtol_tensor_out(
+        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
+    ) -> Tensor:
+        """The pseudo-inverses of matrices (Moore and Penrose).
+
+        Args:
+            self: (..., m, n).
+            atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
+            hermitian: whether the matrices are, so that eigenvalues do.
+        """
+    @_operator
+    @staticmethod
     def atol_rtol_float(
         self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        """The pseudo-inverses of matrices, with the same tolerances for all."""
+    @_operator
+    @staticmethod
+    def atol_rtol_float_out(
+        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
     ) -> Tensor:
         """The pseudo-inverses of matrices, with the same tolerances for all."""
     @_operator
@@ -13386,24 +13410,16 @@ class _packet_linalg_pinv(Operator[..., Tensor], Protocol):
         """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
     @_operator
     @staticmethod
+    def out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
+    @_operator
+    @staticmethod
     def rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
         """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
     @_operator
     @staticmethod
-    def atol_rtol_float_out(
-        self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor: ...
-    @_operator
-    @staticmethod
-    def atol_rtol_tensor_out(
-        self: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False, out: Tensor
-    ) -> Tensor: ...
+    def out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+        """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
 
 class _packet_linalg_qr(Operator[..., _results_linalg_qr], Protocol):
     def __call__(

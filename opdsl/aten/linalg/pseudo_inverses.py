@@ -29,7 +29,8 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
     """
     require_square(name, self)
     if n == 0:
-        return self.new_zeros(self.shape) + eye(self.shape[-1], dtype=self.dtype, device=self.device)
+        one = eye(self.shape[-1], dtype=self.dtype, device=self.device)
+        return self.clone(memory_format=MemoryFormat.contiguous_format).zero_() + one
     base = linalg_inv(self) if n < 0 else self
     if n == 1:
         return base.clone(memory_format=MemoryFormat.contiguous_format)
@@ -253,7 +254,7 @@ def power_into(name: str) -> Callable[..., Tensor]:
 
     def body(self: Tensor, n: int, *, out: Tensor) -> Tensor:
         found = power("linalg.matrix_power", self, n)
-        return write_out(name, out, found.contiguous() if n == -1 else found)
+        return write_out(name, out, found.clone(memory_format=MemoryFormat.contiguous_format) if n == -1 else found)
 
     return body
 
