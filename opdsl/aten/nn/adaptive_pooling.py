@@ -182,7 +182,7 @@ def adaptive_avg_pool2d_out(
     ...
 
 
-@adaptive_avg_pool2d_out.kernel("CPU", "CUDA", "Meta")
+@adaptive_avg_pool2d_out.kernel
 def adaptive_avg_pool2d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool2d.variants["out"](self, output_size, out=out)
 
@@ -201,7 +201,7 @@ def adaptive_avg_pool3d_out(
     ...
 
 
-@adaptive_avg_pool3d_out.kernel("CPU", "CUDA", "Meta")
+@adaptive_avg_pool3d_out.kernel
 def adaptive_avg_pool3d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool3d.variants["out"](self, output_size, out=out)
 
@@ -263,7 +263,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
 
     pool_backward.sharding(rows=dims)
 
-    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
+    @pool_backward.out_kernel
     def pool_backward_cpu(grad_output, self, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 

@@ -298,7 +298,7 @@ def im2col_meta(ctx, self, kernel_size, dilation, padding, stride):
     ctx.set_output(0, (*self.shape[:-3], self.shape[-3] * height * width, first * second), like=self)
 
 
-@im2col.out_kernel("CPU", "CUDA", compiled=False)
+@im2col.out_kernel
 def im2col_cpu(self, kernel_size, dilation, padding, stride, out):
     windows = columns_over("im2col", self.shape[-2:], kernel_size, dilation, padding, stride)
     whole = self if self.ndim == 4 else self.unsqueeze(0)
@@ -347,7 +347,7 @@ def col2im_meta(ctx, self, output_size, kernel_size, dilation, padding, stride):
     ctx.set_output(0, (*self.shape[:-2], rows // (height * width), *output_size), like=self)
 
 
-@col2im.out_kernel("CPU", "CUDA", compiled=False)
+@col2im.out_kernel
 def col2im_cpu(self, output_size, kernel_size, dilation, padding, stride, out):
     windows = columns_over("col2im", output_size, kernel_size, dilation, padding, stride)
     shape = (*out.shape[:-2], *lengths_of(windows), *counts_of(windows))

@@ -64,7 +64,7 @@ def fake_quantize_per_tensor_affine_cachemask(
     ...
 
 
-@fake_quantize_per_tensor_affine_cachemask.kernel("CPU", "CUDA", "Meta")
+@fake_quantize_per_tensor_affine_cachemask.kernel
 def fake_quantize_per_tensor_affine_cachemask_kernel(self, scale, zero_point, quant_min, quant_max):
     require_bounds(quant_min, quant_max, zero_point)
     integers = quantised(self, scale, zero_point)
@@ -101,7 +101,7 @@ def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
     ...
 
 
-@_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.kernel("CPU", "CUDA", "Meta")
+@_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.kernel
 def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_kernel(
     self, scale, zero_point, fake_quant_enabled, quant_min, quant_max
 ):
@@ -135,7 +135,7 @@ def fake_quantize_per_channel_affine_cachemask(
     ...
 
 
-@fake_quantize_per_channel_affine_cachemask.kernel("CPU", "CUDA", "Meta")
+@fake_quantize_per_channel_affine_cachemask.kernel
 def fake_quantize_per_channel_affine_cachemask_kernel(self, scale, zero_point, axis, quant_min, quant_max):
     require_bounds(quant_min, quant_max)
     step, zero = along(scale, self, axis), along(zero_point, self, axis)
@@ -199,7 +199,7 @@ def _fake_quantize_learnable_per_tensor_affine(
     ...
 
 
-@_fake_quantize_learnable_per_tensor_affine.kernel("CPU", "CUDA", "Meta")
+@_fake_quantize_learnable_per_tensor_affine.kernel
 def _fake_quantize_learnable_per_tensor_affine_kernel(self, scale, zero_point, quant_min, quant_max, grad_factor):
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
@@ -240,7 +240,7 @@ def _fake_quantize_learnable_per_channel_affine(
     ...
 
 
-@_fake_quantize_learnable_per_channel_affine.kernel("CPU", "CUDA", "Meta")
+@_fake_quantize_learnable_per_channel_affine.kernel
 def _fake_quantize_learnable_per_channel_affine_kernel(
     self, scale, zero_point, axis, quant_min, quant_max, grad_factor
 ):

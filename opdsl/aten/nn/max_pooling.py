@@ -170,7 +170,7 @@ def declare_max_pool(
 
     pool_backward.sharding(rows=dims)
 
-    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
+    @pool_backward.out_kernel
     def pool_backward_cpu(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 

@@ -40,7 +40,7 @@ def _assert_async(self: Tensor) -> None:
     ...
 
 
-@_assert_async.kernel("CPU", "CUDA", "Meta")
+@_assert_async.kernel
 def _assert_async_kernel(self):
     require_true(self, "Expected Tensor with single nonzero value, but got zero")
 
@@ -51,7 +51,7 @@ def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
     ...
 
 
-@_assert_async_msg.kernel("CPU", "CUDA", "Meta")
+@_assert_async_msg.kernel
 def _assert_async_msg_kernel(self, assert_msg):
     require_true(self, assert_msg)
 
