@@ -19,7 +19,7 @@ import pytest
 
 import opdsl
 from opdsl.declare.declaration import Declaration
-from opdsl.dispatch import Operator
+from opdsl.dispatch import DispatchKey, Operator
 from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES, DType
@@ -60,9 +60,9 @@ def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
     """The operators, and the dtypes in the order in which they are tried with each."""
     # Generated operators call what is here anyway.
     own = OPERATORS if IS_WHOLE else [each for each in OPERATORS if GENERATED not in each.tags]
-    if not IS_WHOLE:  # variants run the kernels of what they are variants of: every second
-        variants = [each for each in own if not is_declared(each)]
-        own = [each for each in own if is_declared(each) or variants.index(each) % 2]
+    if not IS_WHOLE:  # variants and composites run the kernels of other operators: every third
+        others = {each.name for each in [each for each in own if not has_own_kernels(each)][::3]}
+        own = [each for each in own if has_own_kernels(each) or each.name in others]
     turns = [index % len(ALL_DTYPES) for index in range(len(own))]
     return [(each, ALL_DTYPES[turn:] + ALL_DTYPES[:turn]) for each, turn in zip(own, turns, strict=True)]
 
@@ -79,6 +79,10 @@ def samples(operator: Operator, dtype: DType) -> list[Sample]:
 
 def is_declared(operator: Operator) -> bool:
     return isinstance(operator.declaration, Declaration) and operator.declaration.main is operator
+
+
+def has_own_kernels(operator: Operator) -> bool:
+    return is_declared(operator) and DispatchKey("CUDA") in operator.registrations
 
 
 CASES = cases()

@@ -14,6 +14,7 @@ import opdsl
 from opdsl.dispatch import Operator
 from opdsl.errors import OptionError
 from opdsl.runtime import ALL_DTYPES
+from opdsl.schema import SchemaKind
 from opdsl.testing import violations_of
 from opdsl.testing.laws import LAWS
 from opdsl.testing.samples import fitting, samples_of
@@ -79,7 +80,12 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
 
 
 def is_differentiated(operator: Operator, dtype: Any) -> bool:
-    """Whether gradients are held with samples of a dtype: of real or of complex numbers, in turn."""
+    """Whether gradients are held with samples of a dtype: of real or of complex numbers, in turn.
+
+    In place the formulas are those of the functional: every third is held.
+    """
+    if not FULL and operator.schema.kind is SchemaKind.inplace and TURNS[operator.name] % 3:
+        return False
     if FULL or (operator.name, str(opdsl.complex64)) in REFUSED:
         return True
     return takes_complex(operator.packet_name.partition("::")[2]) is dtype.is_complex

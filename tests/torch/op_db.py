@@ -41,9 +41,14 @@ UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
 # The dtypes that the variants of an operator are tried with; its function is with all but what turns leave out.
 VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
 
-# Of each group an operator is tried with one dtype, the next operator with the next one. Narrow signed integers are one
-# scalar graph at three widths; 16-bit floats are computed in float32, and differ in how they are read and written.
-OF_FUNCTIONS = ((torch.int8, torch.int16, torch.int32), (torch.float16, torch.bfloat16))
+# Of each group an operator is tried with one dtype, the next operator with the next one. Integers are one scalar graph
+# at several widths, complex numbers at two; 16-bit floats are computed in float32, and differ in how they are read and
+# written.
+OF_FUNCTIONS = (
+    (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    (torch.float16, torch.bfloat16),
+    (torch.complex64, torch.complex128),
+)
 # Methods and in-place variants hand their arguments to what the function calls, whatever the dtype; they are tried with
 # float32, too.
 OF_METHODS = ((torch.bool, torch.int64, torch.bfloat16, torch.complex64),)
