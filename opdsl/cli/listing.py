@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import click
 
+from opdsl.cli import missing
 from opdsl.cli.kernels import own_keys
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import close_names, load, namespace_of, require_namespaces
 from opdsl.cli.output import Row, is_decorated, print_rows
+from opdsl.declare.generated import declare_generated
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import UnknownOperatorError
 
@@ -23,14 +26,29 @@ _NOTHING = "-"
 @click.command("list", short_help="List operators.")
 @click.argument("pattern", default="")
 @click.option("--namespace", "namespaces", multiple=True, metavar="NS", help="Only operators of this namespace.")
+@click.option(
+    "--missing",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What this native_functions.yaml has and is not here.",
+)
 @module_option
-def list_operators(pattern: str, namespaces: tuple[str, ...], modules: tuple[str, ...]) -> None:
+def list_operators(pattern: str, namespaces: tuple[str, ...], file: Path | None, modules: tuple[str, ...]) -> None:
     """List operators: name, kind, dispatch keys that have kernels, tags.
 
     PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
     are listed; with --module, those of the namespaces in which the module declares some.
+
+    With --missing: name, category, and what stands for it: `wrap` where opdsl.interop.torch.wrap("aten::name") calls
+    PyTorch's, `-` where tensors of ours cannot be given.
     """
     loaded = load(modules)
+    declare_generated(registry, "aten")
+    if file is not None:
+        rows = missing.missing(file, {each.name for each in registry})
+        print_rows([each for each in rows if matches(each[0], pattern)], header=missing.HEADER, styles=missing.STYLES)
+        return
     require_namespaces(namespaces)
     wanted = namespaces or loaded
     found = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]

@@ -99,6 +99,32 @@ def test_with_a_module_another_namespace_can_be_asked_for(run: Run, my_ops: Path
     assert listed == ["aten::mul.Tensor"]
 
 
+FILE = """
+- func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+- func: nothing_like_it(Tensor self) -> Tensor
+  dispatch:
+    CompositeExplicitAutograd: nothing_like_it
+  autogen: nothing_like_it.out
+- func: sparse_nothing(Tensor self) -> Tensor
+- func: kept_by_layout(Tensor self) -> Tensor
+  dispatch:
+    SparseCPU: kept_sparse
+- func: cudnn_nothing(Tensor self) -> Tensor
+"""
+
+
+def test_what_a_file_has_and_is_not_here_is_told_with_what_stands_for_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "native_functions.yaml").write_text(FILE)
+    listed = run("list", "--missing", str(tmp_path / "native_functions.yaml"))
+    assert [line.split() for line in listed.stdout.splitlines()] == [
+        ["aten::nothing_like_it", "dense", "wrap"],
+        ["aten::sparse_nothing", "sparse", "-"],
+        ["aten::kept_by_layout", "sparse", "-"],
+        ["aten::cudnn_nothing", "vendor", "-"],
+        ["aten::nothing_like_it.out", "dense", "wrap"],
+    ]
+
+
 def test_what_is_empty_is_a_dash(run: Run, my_ops: Path) -> None:
     line = run("list", "affine", "--module", "my_ops.py").stdout
     assert line.split() == ["my_ops::affine", "functional", "CompositeImplicitAutograd", "-"]
