@@ -37,7 +37,7 @@ FEW, FEWEST = 4, 1
 
 # The kernels of so many operators are compiled together on the emulated device: for each compilation g++ is started,
 # reads what all kernels begin with, and links, which takes longer than the kernels of an operator do.
-TOGETHER = 1 if IS_WHOLE else 12
+TOGETHER = 1 if IS_WHOLE else 30
 
 # What has no kernels for CUDA, as docs/limits.md says, by how their names begin; operators that call it say so too.
 MISSING = (
