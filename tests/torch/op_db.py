@@ -45,7 +45,7 @@ VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex6
 # at several widths, complex numbers at two; 16-bit floats are computed in float32, and differ in how they are read and
 # written.
 OF_FUNCTIONS = (
-    (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     (torch.float16, torch.bfloat16),
     (torch.complex64, torch.complex128),
 )
