@@ -92,8 +92,10 @@ def machine() -> str:
 
 
 def versions() -> str:
-    """Python's and the packages' versions."""
-    return ", ".join([f"Python {platform.python_version()}", *(f"{each} {_version(each)}" for each in PACKAGES)])
+    """Python's and the packages' versions, and what the environment tells OpenBLAS (which PyTorch does not call)."""
+    told = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("OPENBLAS_"))
+    packages = [f"{each} {_version(each)}" for each in PACKAGES]
+    return ", ".join([f"Python {platform.python_version()}", *packages, *told])
 
 
 def _version(package: str) -> str:
