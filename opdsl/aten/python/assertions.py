@@ -62,7 +62,7 @@ def _functional_assert_async(self: Tensor, assert_msg: str, dep_token: Tensor) -
     ...
 
 
-@_functional_assert_async.kernel("CPU", "Meta")
+@_functional_assert_async.kernel
 def _functional_assert_async_kernel(self, assert_msg, dep_token):
     require_true(self, assert_msg)
     return dep_token.clone()
@@ -179,6 +179,6 @@ def _make_dep_token(*, options: TensorOptions, memory_format: MemoryFormat | Non
     ...
 
 
-@_make_dep_token.kernel("CPU", "Meta")
+@_make_dep_token.kernel
 def _make_dep_token_kernel(dtype, layout, device, pin_memory, memory_format):
     return zeros((), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)

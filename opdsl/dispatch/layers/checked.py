@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from opdsl.dispatch.binding.signature import Signature
     from opdsl.dispatch.model.operator import Operator, Reached
 
+# Arguments that say which results are asked for: of several, the others may be undefined, which Python has as None.
+_ASKING = frozenset((OUTPUT_MASK, "has_bias", "input_bias"))
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -110,14 +113,16 @@ class CheckedKernel(Around):
         schema = self.operator.schema
         returns = schema.returns
         results = result if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
-        masked = any(each.name == OUTPUT_MASK for each in schema.arguments)
+        undefined: tuple[object, ...] = ()
+        if len(returns) > 1 and any(each.name in _ASKING for each in schema.arguments):
+            undefined = tuple(index for index, each in enumerate(results) if each is None)
         for index, (declared, value) in enumerate(zip(returns, results, strict=False)):
-            undefined = masked and value is None
-            if not undefined and not _holds(value, python_type(declared.type, False)):
+            if index not in undefined and not _holds(value, python_type(declared.type, False)):
                 text = f"result {index} is {_described(value)}, but the schema has {declared.type}"
                 raise self._kernel_error(text, return_part(index), "Return that from it")
         # The result is that of the function where there is no more to the kernel.
-        text = annotation_fault(self.functions[0], result) if self.kind == "function" else ""
+        is_annotated = self.kind == "function" and not undefined
+        text = annotation_fault(self.functions[0], result) if is_annotated else ""
         if text:
             raise self._kernel_error(text, return_part(0), "Return that from it, or annotate it as it is")
 

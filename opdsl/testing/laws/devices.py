@@ -64,6 +64,9 @@ _HOST_ONLY = frozenset(
     )
 )
 
+# Operators that tell which device a tensor is on.
+_TELLING_DEVICE = frozenset(("get_device",))
+
 # Operators that the CPU has a fused kernel for, and CUDA a composite: their gradients lie in memory as each makes them,
 # and the fused kernel makes them of the rounded result, as PyTorch's does, in differences that cancel.
 _FUSED_ON_HOST = frozenset(("scaled_dot_product_attention",))
@@ -82,7 +85,7 @@ def check(subject: Subject) -> Iterator[str]:
 
 def disagreements(subject: Subject, device: Device) -> Iterator[str]:
     """How an operator differs between the CPU and a device, for each of its samples."""
-    if subject.operator.schema.name.base in _HOST_ONLY:
+    if subject.operator.schema.name.base in _HOST_ONLY | _TELLING_DEVICE:
         return
     for sample in subject.samples:
         yield from (f"{sample}: {each}" for each in _of_sample(sample, subject, device))
