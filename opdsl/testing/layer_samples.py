@@ -84,14 +84,17 @@ def _lstm_gradients(make: Maker) -> Iterator[Sample]:
 
 def _lstm_gradients_of_gates(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 3), make(2, 3), make(2, 12), make(2, 12), make(12), make(12), make(2, 3), make(2, 3))
+    yield Sample(make(2, 3), None, make(2, 12), make(2, 12), None, None, make(2, 3), make(2, 3))
 
 
 def _gru_gradients(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 3), make(2, 15), True)
+    yield Sample(make(2, 3), make(2, 15), False)
 
 
 def _gru_gradients_of_gates(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 3), make(2, 9), make(2, 9), make(2, 3), make(9), make(9))
+    yield Sample(make(2, 3), make(2, 9), make(2, 9), make(2, 3), None, None)
 
 
 # ----------------------------------------------------------------------------------------------- batch normalisation
