@@ -11,10 +11,10 @@ from typing import Any
 from opdsl.declare.options import Out
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import DTypeError, RequiresGradError
-from opdsl.kernels import cast, check_inplace, copy_, resize_output
+from opdsl.kernels import as_resized, cast, check_inplace, copy_, resize_output
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.primitives.copying import write_outs
-from opdsl.runtime import Tensor, bump_version
+from opdsl.runtime import Tensor, bump_version, require_no_overlap
 from opdsl.runtime.promotion import can_cast
 from opdsl.schema import FunctionSchema
 
@@ -55,7 +55,8 @@ class DerivedKernel(Kernel):
         if outs and isinstance(outs[0], Tensor):
             for name, attribute in options.items():
                 given.setdefault(name, getattr(outs[0], attribute))
-        result = self.functional(*[given.get(each.name) for each in self.source.arguments])
+        inputs = [given.get(each.name) for each in self.source.arguments]
+        result = self.functional(*inputs)
         results = result if isinstance(result, tuple) else (result,)
         if not outs:
             target = given["self"]
@@ -74,6 +75,8 @@ class DerivedKernel(Kernel):
                 "of the arguments requires grad."
             )
         values = [self._cast(out, value) for out, value in zip(outs, results, strict=True)]
+        if self.out.apart:
+            self._require_apart(outs, values, inputs)
         if self.out.contiguous:
             for out, value in zip(outs, values, strict=True):
                 resize_output(out, value.shape)
@@ -99,6 +102,18 @@ class DerivedKernel(Kernel):
                 f"{out.dtype.scalar_type}"
             )
         return cast(value, out.dtype)
+
+    def _require_apart(self, outs: list[Any], values: list[Tensor], inputs: list[object]) -> None:
+        """That outputs share no memory with inputs once they have the shapes of the results.
+
+        Raises:
+            OverlapError: one does.
+        """
+        for out, value in zip(outs, values, strict=True):
+            shown = as_resized(out, value.shape)
+            for each in inputs:
+                if isinstance(each, Tensor):
+                    require_no_overlap(shown, each, self.operator)
 
     def _write(self, target: Tensor, value: object) -> None:
         assert isinstance(value, Tensor), "checked by the functional kernel"

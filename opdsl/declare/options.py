@@ -99,6 +99,7 @@ class Out:
     cast: which dtypes it may have where a result is computed first and then stored: ``same`` (that of the result),
         ``safe`` (those that the result can be cast to), ``kind`` (other precisions of the same kind of numbers).
     contiguous: whether what is resized then lies contiguously; it gets the strides of the result otherwise.
+    apart: whether it must share no memory with the inputs, though the result is computed before it is stored.
     options: the entry's keys, as ``@op`` takes them.
 
     >>> Out("max.dim_max", args=("max", "max_values")).args
@@ -111,6 +112,7 @@ class Out:
     named: bool
     cast: str
     contiguous: bool
+    apart: bool
     options: Mapping[str, object]
 
     def __init__(
@@ -122,12 +124,14 @@ class Out:
         named: bool = True,
         cast: Literal["same", "safe", "kind"] = "same",
         contiguous: bool = False,
+        apart: bool = False,
         **options: object,
     ) -> None:
         _check_options("Out", options)
         if cast not in CASTS:
             raise DeclarationError(f"Out(cast={cast!r}): there are {', '.join(CASTS)}. Write one of them.")
-        self.__attrs_init__(name, None if args is None else tuple(args), explicit, named, cast, contiguous, options)
+        names = None if args is None else tuple(args)
+        self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:

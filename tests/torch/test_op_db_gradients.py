@@ -66,8 +66,8 @@ WITHOUT_TANGENTS = {
 }
 
 # Relative errors where PyTorch has fewer digits: its slope of hardsigmoid is a sixth in float32, sums of exponentials
-# of large numbers cancel.
-COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7}
+# of large numbers cancel. The weights of cov are float32 in all samples, and so are their sums.
+COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7, "cov": 1e-6}
 
 # Errors of PyTorch: second gradients of layer_norm without a weight, and some that it has not.
 BUGS = ("Expected a proper Tensor but got None", "flash_attention_for_cpu_backward is not implemented")

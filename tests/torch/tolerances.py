@@ -58,6 +58,7 @@ SUMS = {
     *("sum", "nansum", "mean", "nanmean", "prod", "var", "std", "var_mean", "std_mean", "norm", "linalg.vector_norm"),
     *(f"nn.functional.{kind}avg_pool{dims}d" for kind in ("", "adaptive_") for dims in (1, 2, 3)),
     *("native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "nn.functional.batch_norm"),
+    "_batch_norm_with_update",
     *("nn.functional.group_norm", "nn.functional.instance_norm"),
     *(f"nn.functional.conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)),
     *(f"nn.functional.{name}" for name in ("cosine_similarity", "nll_loss")),

@@ -32,7 +32,12 @@ from opdsl.schema.vocabulary import Scalar
 # ------------------------------------------------------------------------------------------------------------- nonzero
 
 
-@op("aten::nonzero", variants="method, function", tags=("dynamic_output_shape", "core"), out=Out(explicit=True))
+@op(
+    "aten::nonzero",
+    variants="method, function",
+    tags=("dynamic_output_shape", "core"),
+    out=Out(explicit=True, apart=True),
+)
 def nonzero_tensor(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one row for each."""
     ...
@@ -107,7 +112,7 @@ def argwhere(self: Tensor) -> Tensor:
 
 
 # PyTorch's kernel finds the size of its result.
-@op("aten::masked_select", variants="method, function", tags="dynamic_output_shape", out=Out(explicit=True))
+@op("aten::masked_select", variants="method, function", tags="dynamic_output_shape", out=Out(explicit=True, apart=True))
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements where a mask holds, in row-major order."""
     ...

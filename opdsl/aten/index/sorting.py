@@ -248,7 +248,7 @@ topk.derivative("self")(sort_stable_derivative)
 @op(
     "aten::kthvalue",
     variants="function, method",
-    out=Out("kthvalue.values", args=("values", "indices"), explicit=True, dispatch="CPU, CUDA"),
+    out=Out("kthvalue.values", args=("values", "indices"), explicit=True, apart=True, dispatch="CPU, CUDA"),
 )
 def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
     """The k-th smallest element along a dimension, counted from 1, and its index."""

@@ -13,7 +13,7 @@ from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
@@ -197,14 +197,26 @@ def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -
     dispatch={"CompositeExplicitAutograd": "_chunk_cat", "CUDA": "_chunk_cat_cuda"},
     out=Out(explicit=True, dispatch={"CompositeExplicitAutograd": "_chunk_cat_out", "CUDA": "_chunk_cat_out_cuda"}),
 )
-def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
     """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+    check(num_chunks >= 1, "_chunk_cat expects positive num_chunks")
+    check(bool(tensors), "_chunk_cat expects a non-empty input tensor list")
+    check(all(each.numel() for each in tensors), "_chunk_cat expects non-empty tensor")
+    check(len({each.dtype for each in tensors}) == 1, "_chunk_cat expects all input tensors with the same dtype")
+    if len({each.ndim for each in tensors}) == 1:
+        dim = wrap_dimension(dim, tensors[0].ndim)
+    check(dim >= 0, "_chunk_cat expects non-negative dim when input tensors have different ndims")
+    check(all(dim < each.ndim for each in tensors), "_chunk_cat expects dim < ndim for all input tensors")
+    check(
+        len({each.shape[:dim] for each in tensors}) == 1,
+        "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors",
+    )
     pieces = []
     for each in tensors:
         size = -(-each.shape[dim] // num_chunks) * num_chunks
         padded = constant_pad_nd(each, (*(0, 0) * (each.ndim - dim - 1), 0, size - each.shape[dim]))
         pieces.append(padded.reshape((*each.shape[:dim], num_chunks, -1)))
-    return cat(pieces, dim + 1)
+    return cat(pieces, dim + 1, out=out)
 
 
 @op(

@@ -9,14 +9,16 @@ from typing import Any
 
 from opdsl.aten._shared.checks import holds, real
 from opdsl.aten.linalg.matrix_products import mm
+from opdsl.aten.pointwise.arithmetic import sub
 from opdsl.aten.pointwise.complex_parts import complex_of
+from opdsl.aten.pointwise.logical import logical_xor
 from opdsl.aten.shape.complex_views import imag as imaginary_parts
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError
-from opdsl.kernels import check
+from opdsl.kernels import check, write_out
 from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
@@ -40,9 +42,15 @@ def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
         )
 
 
-@op("aten::diff", variants="function, method", out=Out(explicit=True, cast="safe"))
+@op("aten::diff", variants="function, method", out=Out(explicit=True))
 def diff(
-    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    self: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
 
@@ -54,14 +62,16 @@ def diff(
     check_beside(self, append, dimension)
     check(n >= 0, f"order must be non-negative but got {n}")
     if n == 0:
-        return self.clone()
+        return self.clone() if out is None else write_out("aten::diff.out", out, self)
     if prepend is not None or append is not None:
         self = cat([each for each in (prepend, self, append) if each is not None], dimension)
-    for _ in range(min(n, self.shape[dimension])):
+    difference: Any = logical_xor if self.dtype is bool_ else sub
+    times = min(n, self.shape[dimension])
+    for each in range(times):
         size = self.shape[dimension] - 1
         behind, before = self.narrow(dimension, 1, size), self.narrow(dimension, 0, size)
-        self = behind.logical_xor(before) if self.dtype is bool_ else behind - before
-    return self
+        self = difference(behind, before, out=out if each == times - 1 else None)
+    return self if times or out is None else write_out("aten::diff.out", out, self)
 
 
 # ---------------------------------------------------------------------------------------------------------- trapezoids
