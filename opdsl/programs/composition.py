@@ -17,6 +17,7 @@ from opdsl.kernels.iteration.dtypes import PRECISION
 from opdsl.programs.steps import Expression, Step
 from opdsl.runtime import Tensor, bool_
 from opdsl.scalar import ScalarFunction
+from opdsl.scalar.operations import ROW_FOLDS
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema import FunctionSchema, parse_schema
 
@@ -96,7 +97,8 @@ class Composition:
 
         def meta(ctx: Any, *arguments: Any) -> tuple[int, ...]:
             tensors = [each for each in arguments if isinstance(each, Tensor)]
-            like = max(tensors, key=lambda each: each.ndim)
+            # A condition has the shape of the results, too, but not their dtype.
+            like = max(tensors, key=lambda each: (each.dtype is not bool_, each.ndim))
             shape = broadcast_all(each.shape for each in tensors)
             row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
             for index, each in enumerate(is_row):
@@ -109,6 +111,16 @@ class Composition:
             return definition
 
         return self._operator(wanted, repr((dims, is_row)), define)
+
+    def varies(self, name: str) -> bool:
+        """Whether a result is computed from elements of tensors: not from numbers and folds alone, say a constant."""
+        waiting = [self._made[name]]
+        while waiting:
+            node = self._nodes[waiting.pop()]
+            if node.op == "parameter" and node.value in self.tensors:
+                return True
+            waiting += () if node.op in ROW_FOLDS else node.arguments
+        return False
 
     def _function(self, step: Step) -> list[int]:
         """Add the function of a step; the positions of its results."""

@@ -284,6 +284,8 @@ def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
         if not whole or not all(each.is_contiguous() for each in whole):
             return steps
         is_row = [each.shape == group.row and group.row != group.shape for each in wanted]
+        if not all(per_row or composition.varies(each.name) for per_row, each in zip(is_row, wanted, strict=True)):
+            return steps
         operator = composition.row([each.name for each in wanted], group.dims, is_row)
     return [Step(operator, composition.operands, {}, tuple(wanted), parts=tuple(steps))]
 

@@ -1,0 +1,18 @@
+"""Steps that are fused give what they give apart."""
+
+from __future__ import annotations
+
+import opdsl
+from opdsl import Tensor
+
+
+def test_rows_under_a_condition_keep_the_dtype_of_what_is_added() -> None:
+    def masked(condition: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        chosen = opdsl.where(condition, x, y)
+        return chosen.sum([0], True), chosen * 0.0
+
+    condition = opdsl.tensor([[True, False], [True, True]])
+    compiled = opdsl.compile(masked)
+    for _ in range(2):
+        total, nothing = compiled(condition, opdsl.full((2, 2), 2.5), opdsl.tensor(0.5))
+        assert (total.tolist(), nothing.tolist()) == ([[5.0, 3.0]], [[0.0, 0.0], [0.0, 0.0]])
