@@ -72,7 +72,7 @@ def require_real(name: str, **tolerances: Tensor | None) -> None:
 
 def tolerances_of(self: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Below which value, and which part of the largest one, a singular value counts as 0 (``get_atol_rtol``)."""
-    default = epsilon(self) * max(self.shape[-2:])
+    default = epsilon(self) * max(self.shape[-2:], default=0)  # what is no matrix is refused where it is decomposed
     if rtol is not None:
         return 0.0 if atol is None else atol, rtol
     if atol is None:

@@ -185,6 +185,7 @@ def _trilinear(
 )
 def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
+    check(qkv.ndim == 3, "expected a (batch, length, features) tensor", got=qkv.shape)
     batch, length, features = qkv.shape
     check(features % (3 * num_heads) == 0, f"expected a multiple of 3 * {num_heads} features, but got {features}")
     size = features // 3 // num_heads

@@ -24,16 +24,27 @@ Step = Callable[[Tensor, Tensor, State], State]
 # --------------------------------------------------------------------------------------------------------------- steps
 
 
+def parts_of(gates: Tensor, count: int) -> tuple[Tensor, ...]:
+    """The gates of a cell, which lie side by side.
+
+    Raises:
+        ShapeError: the last dimension does not have so many parts of the same size.
+    """
+    have = gates.ndim > 0 and gates.shape[-1] % count == 0
+    check(have, f"expected rows of {count} gates of the same size", got=gates.shape)
+    return tuple(gates.chunk(count, -1))
+
+
 def lstm_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
     """``c' = sigmoid(f) * c + sigmoid(i) * tanh(g)``, ``h' = sigmoid(o) * tanh(c')``."""
-    into, forget, new, out = (of_input + of_hidden).chunk(4, -1)
+    into, forget, new, out = parts_of(of_input + of_hidden, 4)
     memory = sigmoid(forget) * state[1] + sigmoid(into) * tanh(new)
     return sigmoid(out) * tanh(memory), memory
 
 
 def gru_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
     """``h' = n + z * (h - n)`` with ``n = tanh(n_x + r * n_h)``."""
-    x, h = of_input.chunk(3, -1), of_hidden.chunk(3, -1)
+    x, h = parts_of(of_input, 3), parts_of(of_hidden, 3)
     reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
     new = tanh(x[2] + reset * h[2])
     return (new + update * (state[0] - new),)
@@ -257,9 +268,9 @@ def _thnn_fused_lstm_cell(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``lstm_cell`` from its gates: the state, the memory, and what the gates came to."""
     gates = added(input_gates, input_bias) + added(hidden_gates, hidden_bias)
-    into, forget, new, out = gates.chunk(4, 1)
+    into, forget, new, out = parts_of(gates, 4)
     workspace = cat([sigmoid(into), sigmoid(forget), tanh(new), sigmoid(out)], 1)
-    into, forget, new, out = workspace.chunk(4, 1)
+    into, forget, new, out = parts_of(workspace, 4)
     memory = forget * cx + into * new
     return out * tanh(memory), memory, workspace
 
@@ -273,7 +284,7 @@ def _thnn_fused_lstm_cell_backward_impl(
     grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_thnn_fused_lstm_cell``: of the gates, the memory and, where there is one, a bias."""
-    into, forget, new, out = workspace.chunk(4, 1)
+    into, forget, new, out = parts_of(workspace, 4)
     of_hidden = cy.new_zeros(cy.shape) if grad_hy is None else grad_hy
     seen = tanh(cy)
     of_memory = added(of_hidden * out * (1 - seen * seen), grad_cy)
@@ -322,7 +333,7 @@ def _thnn_fused_gru_cell(
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """``gru_cell`` from its gates: the state, and what the gates came to."""
-    x, h = added(input_gates, input_bias).chunk(3, 1), added(hidden_gates, hidden_bias).chunk(3, 1)
+    x, h = parts_of(added(input_gates, input_bias), 3), parts_of(added(hidden_gates, hidden_bias), 3)
     reset, update = sigmoid(x[0] + h[0]), sigmoid(x[1] + h[1])
     new = tanh(x[2] + reset * h[2])
     return new + update * (hx - new), cat([reset, update, new, hx, h[2]], 1)
@@ -337,7 +348,7 @@ def _thnn_fused_gru_cell_backward(
     grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The gradients of ``_thnn_fused_gru_cell``: of both gates, the state and, where there are some, both biases."""
-    reset, update, new, hx, hidden = workspace.chunk(5, 1)
+    reset, update, new, hx, hidden = parts_of(workspace, 5)
     of_update = grad_hy * (hx - new) * (1 - update) * update
     of_new = grad_hy * (1 - update) * (1 - new * new)
     of_reset = of_new * hidden * (1 - reset) * reset

@@ -27,6 +27,7 @@ def require_between(size: Any, low: int | None, high: int | None) -> None:
     Raises:
         ShapeError: it does not.
     """
+    check(not isinstance(size, complex), f"expected a size, which is no complex number, got {size}")
     check(low is None or high is None or low <= high, f"Max must be greater than min, but got {high} < {low}")
     check(
         (low is None or size >= low) and (high is None or size <= high),
