@@ -122,6 +122,9 @@ def linalg_matrix_exp_kernel(self):
 
 def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:
     """The differential of the exponential: the exponential of ``[[A, G], [0, A]]`` has it in its corner."""
+    is_square = matrix.ndim > 1 and matrix.shape[-1] == matrix.shape[-2]
+    check(is_square, "expected square matrices", got=matrix.shape)
+    check(direction.shape == matrix.shape, f"expected a gradient of shape {list(matrix.shape)}", got=direction.shape)
     size = matrix.shape[-1]
     upper, lower = cat([matrix, direction], -1), cat([matrix.new_zeros(matrix.shape), matrix], -1)
     return linalg_matrix_exp(cat([upper, lower], -2)).narrow(-2, 0, size).narrow(-1, size, size)

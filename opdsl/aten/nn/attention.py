@@ -377,8 +377,15 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     """Keys and values, those of a group of heads repeated for each of them.
 
     Raises:
-        ShapeError: the heads of queries are no multiple of the others.
+        ShapeError: one has too few dimensions, or the heads of queries are no multiple of the others.
     """
+    least = 3 if enable_gqa else 2
+    for name, each in (("query", query), ("key", key), ("value", value)):
+        check(
+            each.ndim >= least,
+            f"scaled_dot_product_attention: expected at least {least} dimensions of {name}",
+            got=each.shape,
+        )
     if not enable_gqa:
         return key, value
     heads = query.shape[-3]

@@ -107,6 +107,7 @@ def table_gradient(
 ) -> Tensor:
     """The gradient of the table, by operators that can be differentiated again."""
     require_floating("embedding_bag_backward", grad)
+    check(grad.ndim == 2, "embedding_bag_backward: expected a (bags, features) gradient", got=grad.shape)
     whole = grad.new_zeros((num_weights, grad.shape[1]))
     if mode == MAX:
         return whole.scatter_add(0, maximum_indices.to(int64), where((bag_size > 0).unsqueeze(1), grad, 0.0))

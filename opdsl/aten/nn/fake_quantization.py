@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
@@ -20,7 +21,8 @@ class Quantised(NamedTuple):
 
 def quantised(self: Tensor, scale: float | Tensor, zero_point: float | Tensor) -> Tensor:
     """The integers that stand for numbers, as floats, before they are held within bounds."""
-    return (self * (1.0 / scale)).round() + zero_point
+    inverse = 1.0 / scale if isinstance(scale, Tensor) or scale else math.inf
+    return (self * inverse).round() + zero_point
 
 
 def restored(integers: Tensor, scale: float | Tensor, zero_point: float | Tensor, low: int, high: int) -> Tensor:

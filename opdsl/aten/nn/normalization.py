@@ -314,6 +314,7 @@ def native_layer_norm_backward(
 @native_layer_norm_backward.kernel
 def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
+    check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
     rows = list(range(dims.start))
     wide = precision_of(input.dtype)
     grads: list[Any] = [None, None, None]  # None for what is not asked for

@@ -12,7 +12,7 @@ from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import slice_tensor
 from opdsl.declare import op
-from opdsl.kernels import copy_
+from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import SymInt
 
@@ -84,6 +84,8 @@ def unfold_backward_kernel(grad_in, input_sizes, dim, size, step):
     whole = grad_in.new_zeros(input_sizes)
     if not whole.ndim:
         return grad_in.reshape(())
+    windows = whole.unfold(dim, size, step).shape
+    check(grad_in.shape == windows, f"expected a gradient of windows of shape {list(windows)}", got=grad_in.shape)
     count = grad_in.shape[dim]
     for at in range(size):  # the elements of windows at one place in them are apart
         part = slice_tensor(whole, dim, at, at + (count - 1) * step + 1, step)
