@@ -162,7 +162,7 @@ class _Cut:
         looked_at = self._taken_out(rest[0])
         if not (before or looked_at) or any(isinstance(each, _BOUND_TO_PLACE) for each in _within(before)):
             return None
-        if any(_is_mangled(each) for each in ast.walk(self.tree)):
+        if any(_is_mangled(each) or _is_ours(each) for each in ast.walk(self.tree)):
             return None
         names = self._kept(before, rest)
         if names is None:
@@ -271,6 +271,12 @@ def _is_mangled(node: ast.AST) -> bool:
     """Whether a name is one of a class's own, which outside of it is another one."""
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return name.startswith("__") and not name.endswith("__")
+
+
+def _is_ours(node: ast.AST) -> bool:
+    """Whether a name, or an argument's, is one that a part has besides."""
+    name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
+    return name in (_KEPT, _LOOKED_AT)
 
 
 def _computed(node: ast.AST) -> Iterator[ast.AST]:

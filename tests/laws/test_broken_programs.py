@@ -224,3 +224,15 @@ def test_gradients_may_be_asked_for_within() -> None:
             numpy.testing.assert_allclose(one, wanted, rtol=1e-12)
     assert compiled.explain().reasons == ()
     assert len(compiled.explain().programs) == 1
+
+
+def test_names_of_the_parts_may_be_the_functions_own() -> None:
+    def function(x: Any, kept_before: float) -> Any:
+        looked_at = x * 3
+        if x.sum() > 0:
+            return looked_at + kept_before
+        return looked_at - kept_before
+
+    compiled = opdsl.compile(function)
+    for value, wanted in ((1.0, 5.0), (-1.0, -5.0), (2.0, 8.0)):
+        assert compiled(opdsl.tensor([value]), 2.0).tolist() == [wanted]

@@ -219,6 +219,7 @@ def _conv_depthwise2d(
     dilation: SymInts[2],
 ) -> Tensor:
     """``conv2d`` of each channel for itself."""
+    check(self.ndim == 4, "expected a (N, C, H, W) tensor", got=self.shape)
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
 
 
@@ -238,7 +239,7 @@ def conv_depthwise3d(
     dilation: SymInts[3],
 ) -> Tensor:
     """``conv3d`` of each channel for itself."""
-    check(self.ndim in (4, 5), "expected a (N, C, D, H, W) or (C, D, H, W) tensor", got=self.shape)
+    check(self.ndim == 5, "expected a (N, C, D, H, W) tensor", got=self.shape)
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
 
 
