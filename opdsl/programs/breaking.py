@@ -156,13 +156,11 @@ class _Cut:
         """The parts; None where there are none."""
         line = self.instruction.line - self.shift
         place = next((at for at, each in enumerate(self.body) if each.lineno <= line <= (each.end_lineno or 0)), None)
-        if place is None:
+        if place is None or any(_is_mangled(each) or _is_ours(each) for each in ast.walk(self.tree)):
             return None
         before, rest = self.body[:place], self.body[place:]
         looked_at = self._taken_out(rest[0])
         if not (before or looked_at) or any(isinstance(each, _BOUND_TO_PLACE) for each in _within(before)):
-            return None
-        if any(_is_mangled(each) or _is_ours(each) for each in ast.walk(self.tree)):
             return None
         names = self._kept(before, rest)
         if names is None:
