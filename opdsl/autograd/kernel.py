@@ -144,6 +144,8 @@ class RecordingKernel(Kernel):
     def _lowered(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
         """Have the plan do the same around what is lowered beneath."""
         recorder = self.recorder
+        if noted.originals:  # of what plans ask when they run
+            check_written(self.operator, tuple([noted.originals.get(id(each)) for each in arguments]))
         if self.operator.schema.out or recorder.is_inplace_view:
             raise NotLoweredError("a call that is refused, or gives an argument another geometry")
         for name, value in zip(recorder.arguments, arguments, strict=True):

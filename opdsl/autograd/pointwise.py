@@ -107,6 +107,8 @@ class PointwiseDerivative:
         for formula in self.definition.formulas:
             if formula.dtypes is not None and all(dtype.category < Category.FLOAT for dtype in formula.dtypes):
                 continue  # integers have no gradients
+            if any(name in formula.when for name in wanted):
+                continue  # it is for calls where one of them is None
             names = [self.definition.parameters[at].name for at in formula.places]
             renamed = dict(zip(names, formula.function.parameters, strict=True))
             present = [renamed[name] for name in wanted if name in renamed]
@@ -206,7 +208,7 @@ class PointwiseDerivative:
         parameters = self.definition.parameters
         own = [parameters[at].name for at in formula.places]
         renamed = {RESULT: each.result, **dict(zip(own, formula.function.parameters, strict=True))}
-        taken = [name for name in names if name not in formula.when]
+        taken = [name for name in names if name in renamed]
         heads = function.parameters[: len(gradients)]
         widened = ScalarFunction(
             function.name,

@@ -25,8 +25,7 @@ from opdsl.autograd.passes import backward as backward_of
 from opdsl.dispatch import DispatchMode, current, is_inference_mode_enabled
 from opdsl.dispatch.layers.differentiation import record_with
 from opdsl.errors import ConversionError, DeviceError, GradientError, RequiresGradError
-from opdsl.runtime import Creation, Tensor, make_view, storage_root
-from opdsl.runtime.values import memory_of
+from opdsl.runtime import Creation, Tensor, make_view, take_memory
 
 record_with(record)
 
@@ -195,13 +194,7 @@ def set_data(tensor: Tensor, source: object) -> None:
         raise RequiresGradError(
             f"data set to a tensor that requires gradients must be floating point or complex dtype (got {given.dtype})"
         )
-    if given.device.type == "cpu" and tensor._base is None:
-        tensor._memory = memory_of(storage_root(source))
-    if hasattr(source, "array"):
-        tensor.array = source.array
-    tensor.geometry = given.replace(
-        requires_grad=form.requires_grad, is_view=form.is_view, creation=form.creation, is_inference=form.is_inference
-    )
+    take_memory(tensor, source)
     edge = getattr(tensor, "autograd", None)
     if isinstance(edge, Leaf):
         edge.recipe = edge.recipe._replace(results=(tensor.geometry,))

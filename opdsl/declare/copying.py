@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, clone, copy_, resize_output
+from opdsl.kernels import check, check_storable, clone, copy_, resize_output
 from opdsl.kernels.iteration.dtypes import c_name
-from opdsl.kernels.outputs import check_read_only
 from opdsl.runtime import Tensor
 from opdsl.schema import BaseType, FunctionSchema
 
@@ -71,6 +70,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
         # What was not asked for is None, and its output stays as it is.
         asked = [(out, value) for out, value in zip(outs, found, strict=True) if value is not None]
         stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
+        check_storable(stores)
         for out, value in stores:
             resize_output(out, value.shape)
             copy_(out, value)
@@ -92,5 +92,4 @@ def _pairs(operator: str, out: Any, value: Any) -> list[tuple[Tensor, Tensor]]:
     if out.dtype is not value.dtype:
         wanted, given = c_name(value.dtype), c_name(out.dtype)
         raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {given} instead")
-    check_read_only(out)
     return [(out, value)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import FunctionType
+from typing import Any
 
 from opdsl.declare.options import Out
 from opdsl.declare.scope import Scope
@@ -28,12 +29,14 @@ class Declaration:
     definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
     kind: what the definition was made by; None for a shape function.
     attached: the functions by what they are, ``kernel CPU`` or ``pointwise {'mode': 'a'}``.
+    formulas: the scalar functions that are attached, with their options.
     functions: what calls each variant, hand-written ones among them.
     """
 
     __slots__ = (
         "attached",
         "definition",
+        "formulas",
         "function",
         "functions",
         "kind",
@@ -68,6 +71,7 @@ class Declaration:
         self.kind: Kind | None = None
         self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
+        self.formulas: list[tuple[FunctionType, Mapping[str, Any]]] = []
         self.functions: dict[str, FunctionType] = {}
 
     @property

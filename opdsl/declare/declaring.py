@@ -18,9 +18,10 @@ from opdsl.declare.scope import Scope
 from opdsl.declare.signature import is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
 from opdsl.dispatch import Operator
-from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
-from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
+from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError, SchemaError
+from opdsl.schema import BaseType, FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
 from opdsl.schema.invariants import check_relations
+from opdsl.schema.vocabulary import Scalar
 
 # What a derived variant takes over from the functional entry.
 _INHERITED = ("device_check", "device_guard", "python_module", "structured_inherits", "category_override")
@@ -111,8 +112,44 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
     }
     schema = attrs.evolve(main.schema, name=own_name)
     alias = declaration_of(declaration.library, function, schema, {**inherited, **derived, **options})
-    attach_forward(alias, declaration, {})
+    attach_forward(alias, declaration, (), {})
     return alias
+
+
+def declared_number_overload(
+    declaration: Declaration, argument: str, name: str, options: Mapping[str, Any]
+) -> Declaration:
+    """The declaration of an overload that takes a number in the place of a tensor.
+
+    Args:
+        declaration: of the operator that takes tensors.
+        argument: the tensor in whose place the number is.
+        name: of the overload.
+        options: as ``op`` takes them.
+
+    Raises:
+        KernelSignatureError: there is no such tensor.
+        DuplicateOperatorError: there is such an overload.
+    """
+    schema, function = declaration.main.schema, declaration.function
+    base = declaration.name.partition(".")[0]
+    given = {each.python_name: each for each in schema.arguments if each.type is BaseType.Tensor}
+    if argument not in given:
+        raise KernelSignatureError(
+            f"{location(function)}: {declaration.name}: {argument!r} is none of its tensors, {', '.join(given)}. Name "
+            "the one in whose place a number is."
+        )
+    number = attrs.evolve(given[argument], type=BaseType.Scalar)
+    positional, keyword_only = (
+        tuple(number if each is given[argument] else each for each in part)
+        for part in (schema.positional, schema.keyword_only)
+    )
+    own = renamed(function, f"{function.__name__}_{name}", function.__module__)
+    own.__annotations__ = {**function.__annotations__, argument: Scalar}
+    own.__doc__ = function.__doc__
+    own_name = _name(declaration.library, own, f"{base}.{name}" if name else base)
+    changed = attrs.evolve(schema, name=own_name, positional=positional, keyword_only=keyword_only)
+    return declaration_of(declaration.library, own, changed, options)
 
 
 def declaration_of(

@@ -42,6 +42,7 @@ def attach_definition(given: Attachment) -> None:
     definition: Any = declaration.definition if is_further else _made(given)
     definition.add(function, **shape, **options)
     declaration.claim(what, function)
+    declaration.formulas.append((function, options))
     if kind.derivative:
         _tell_underived(declaration, definition.latest())
     if is_further:

@@ -14,9 +14,10 @@ _COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 
 def derivative_source(operator: Operator) -> str:
     """The text of an operator's derivative, declared or derived, or why there is none."""
-    if operator.derivative is not None:
-        return "\n\n".join(_text(each) for each in operator.derivative.declared)
-    derivative = _derived(operator)
+    declared = getattr(operator.derivative, "declared", None)  # that of a view, found when it was asked for, has none
+    if declared:
+        return "\n\n".join(map(_text, declared))
+    derivative = None if declared is not None else _derived(operator)
     if derivative is not None:
         return str(derivative.source())
     if _COMPOSITE in operator.registrations:

@@ -11,6 +11,7 @@ from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
+from opdsl.schema.implementation import differentiable_names
 from opdsl.schema.kinds import Kind
 
 
@@ -67,7 +68,7 @@ def attach_formulas(
 
 
 def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> None:
-    """Take the formulas of another operator, whose arguments and results have the same names.
+    """Take the formulas of another operator, an overload or a variant, for the arguments that are tensors here, too.
 
     Args:
         declaration: of the operator that takes them.
@@ -83,10 +84,12 @@ def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> 
             f"{location(declaration.function)}: {declaration.name}: @{declaration.function.__name__}.{kind.name} takes "
             f"the formulas of {other.name}, which has none. Attach them there first."
         )
+    known = set(differentiable_names(declaration.main.schema))
     for names, formula, _ in found.declared:
-        attach_derivative(Attachment(declaration, kind, formula, names, {}))
+        if not known.isdisjoint(names):
+            attach_derivative(Attachment(declaration, kind, formula, names, {}))
     own = _derivative(declaration)
-    own.without |= found.without
+    own.without |= found.without & known
     own.results = found.results
     _keep(declaration, own)
 

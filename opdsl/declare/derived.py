@@ -11,7 +11,7 @@ from typing import Any
 from opdsl.declare.options import Out
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.errors import DTypeError, RequiresGradError
-from opdsl.kernels import as_resized, cast, check_inplace, copy_, resize_output
+from opdsl.kernels import as_resized, cast, check_inplace, check_storable, copy_
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.primitives.copying import write_outs
 from opdsl.runtime import Tensor, bump_version, require_no_overlap
@@ -61,11 +61,14 @@ class DerivedKernel(Kernel):
         if not outs:
             target = given["self"]
             if isinstance(target, Tensor):
+                self._check(target, results[0])
                 self._write(target, results[0])
                 return target
             assert isinstance(target, (list, tuple)), "self is a tensor or a list of them"
             # The results of a list are a list, as one result or, where the kernel gave a tuple, as all of them.
             values = results[0] if isinstance(results[0], (list, tuple)) else results
+            for each, value in zip(target, values, strict=True):
+                self._check(each, value)
             for each, value in zip(target, values, strict=True):
                 self._write(each, value)
             return None
@@ -77,10 +80,7 @@ class DerivedKernel(Kernel):
         values = [self._cast(out, value) for out, value in zip(outs, results, strict=True)]
         if self.out.apart:
             self._require_apart(outs, values, inputs)
-        if self.out.contiguous:
-            for out, value in zip(outs, values, strict=True):
-                resize_output(out, value.shape)
-        write_outs(self.operator, outs, values)
+        write_outs(self.operator, outs, values, contiguous=self.out.contiguous)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def _cast(self, out: object, value: object) -> Tensor:
@@ -115,9 +115,13 @@ class DerivedKernel(Kernel):
                 if isinstance(each, Tensor):
                     require_no_overlap(shown, each, self.operator)
 
-    def _write(self, target: Tensor, value: object) -> None:
+    def _check(self, target: Tensor, value: object) -> None:
         assert isinstance(value, Tensor), "checked by the functional kernel"
         check_inplace(self.operator, target, value)
+        check_storable([(target, value)])
+
+    def _write(self, target: Tensor, value: object) -> None:
+        assert isinstance(value, Tensor), "checked by the functional kernel"
         copy_(target, value)
         bump_version(target)
 

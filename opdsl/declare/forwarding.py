@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 
 from opdsl.declare.signature import location
@@ -13,32 +13,51 @@ from opdsl.schema.model import python_name
 
 
 def forwarding(
-    function: FunctionType, operator: Operator, packet: Packet, target: Operator, constants: Mapping[str, object]
+    function: FunctionType,
+    operator: Operator,
+    packet: Packet,
+    target: Operator,
+    order: Sequence[str],
+    constants: Mapping[str, object],
 ) -> FunctionType:
     """The composite kernel of an operator that calls another one.
 
     Args:
         function: the declared function, for its place in tracebacks.
-        operator: whose arguments the kernel takes; it hands them on by name.
+        operator: whose arguments the kernel takes.
         packet: of the target.
-        target: what is called.
+        target: what is called; what it is not given is its default.
+        order: arguments of the operator that the target takes in the places of its first ones; others are handed on by
+            name.
         constants: the target's other arguments.
 
     Returns:
         A Python function of the operator's arguments.
 
     Raises:
-        KernelSignatureError: the target has no argument of that name.
+        KernelSignatureError: there is no argument of that name, or one of the target's is given twice or not at all.
     """
-    taken = {each.python_name for each in target.schema.arguments}
+    taken = [each.python_name for each in target.schema.arguments]
     names = [each.python_name for each in operator.schema.arguments]
-    unknown = [each for each in (*names, *constants) if each not in taken]
-    if unknown:
+    placed = dict(zip(taken, order, strict=False))
+    by_name = [each for each in names if each not in order]
+    given = [*placed, *by_name, *constants]
+    needed = [each.python_name for each in target.schema.arguments if each.default is None]
+    faults = (
+        (order[len(taken) :], "it has fewer arguments than are in order, '{}' is too many"),
+        ([each for each in order if each not in names], f"{operator.schema} has no argument '{{}}'"),
+        ([each for each in given if each not in taken], "it has no argument '{}'"),
+        ([each for each in given if given.count(each) > 1], "its '{}' is given twice"),
+        ([each for each in needed if each not in given], "its '{}' is not given"),
+    )
+    fault = next((problem.format(found[0]) for found, problem in faults if found), "")
+    if fault:
         raise KernelSignatureError(
-            f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: it has no argument "
-            f"'{unknown[0]}'. Give both the same argument names, or write a body."
+            f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: {fault}. Name arguments of "
+            "both alike, give those of this one in the order of the other's, or write a body."
         )
-    passed = [f"{name}={name}" for name in names] + [f"{name}=forwarded_{name}" for name in constants]
+    passed = [f"{name}={own}" for name, own in (*placed.items(), *((each, each) for each in by_name))]
+    passed += [f"{name}=forwarded_{name}" for name in constants]
     namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in constants.items()}
     namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)

@@ -14,13 +14,20 @@ from opdsl.declare.attaching import Decorator
 from opdsl.declare.calling import Calling
 from opdsl.declare.copying import KEY, functional_body
 from opdsl.declare.declaration import Declaration
-from opdsl.declare.declaring import declaration_of, declared, declared_alias, declared_variant
+from opdsl.declare.declaring import (
+    declaration_of,
+    declared,
+    declared_alias,
+    declared_number_overload,
+    declared_variant,
+)
 from opdsl.declare.defining import function_of
 from opdsl.declare.definitions import attach_adjoint
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import exclude_from_derivative
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
+from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
@@ -66,14 +73,15 @@ class OperatorHandle(Calling):
         """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
         return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
-    def forward(self, target: Any, /, **constants: object) -> None:
+    def forward(self, target: Any, /, *order: str, **constants: object) -> None:
         """Let every variant call the same variant of another declared operator.
 
         Args:
             target: the other operator.
+            order: arguments of this one in the places of its first ones.
             constants: its arguments that this one does not have.
         """
-        attach_forward(self.declaration, target.operator.declaration, constants)
+        attach_forward(self.declaration, target.operator.declaration, order, constants)
 
     def adjoint(self, target: Any, wanted: str, /) -> None:
         """Compute the gradient of a tensor that another, indexed operator reads.
@@ -100,6 +108,14 @@ class OperatorHandle(Calling):
         base = self.operator.name.partition(".")[0]
         full, names = f"{base}.{name}" if name else base, caller_names(1)
         return lambda function: declare(self.declaration.library, function, full, options, names)
+
+    def number_overload(self, argument: str, name: str = "Scalar", **options: Any) -> FunctionType:
+        """Declare the overload that takes a number in the place of a tensor."""
+        with self.declaration.library.all_or_nothing():
+            own = declared_number_overload(self.declaration, argument, name, options)
+            function = with_attributes(own)
+            attach_to_number_overload(own, self.declaration, argument)
+        return function
 
     def inplace_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
         """Declare the in-place variant by hand."""

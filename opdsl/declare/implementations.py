@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 
+from opdsl.declare.adapting import adapted, handed_all, parameter_names
 from opdsl.declare.annotated import (
     as_compiled,
     number_fault,
@@ -17,7 +18,6 @@ from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
 from opdsl.dispatch.binding.signature import Parameter
 from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import DispatchKeyError, KernelSignatureError
-from opdsl.generated import function_from_source
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor, View
 from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, Return, Type
@@ -37,12 +37,6 @@ from opdsl.schema.vocabulary import TensorOptions
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
 _SUSPENDS = 0x20 | 0x80 | 0x200  # CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-
-
-def parameter_names(function: FunctionType) -> tuple[str, ...]:
-    """All named parameters of a function, positional ones first."""
-    code = function.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def require_function(candidate: object, decorator: str) -> FunctionType:
@@ -100,21 +94,23 @@ class Attached:
             f"{fault}. The schema is {self.schema}.{remedy}"
         )
 
-    def require_names(self, wanted: Iterable[str], *, by_place: bool = False) -> None:
+    def require_names(self, wanted: Iterable[str], *, first: int = 0, last: int = 0, by_place: bool = False) -> None:
         """Hold the parameters against those that the operator hands over, and their defaults against the schema's.
 
         Args:
-            wanted: the names, in order.
-            by_place: whether all of them are handed over by their places.
+            wanted: the names, in order; the function takes those that it needs.
+            first, last: how many at the beginning and at the end it has to take, in their places.
+            by_place: whether all that it takes is handed over by places.
 
         Raises:
-            KernelSignatureError: names, order, kinds or defaults differ.
+            KernelSignatureError: a name is none of these, or a kind or default differs.
         """
         names, expected = parameter_names(self.function), tuple(wanted)
         code = self.function.__code__
-        fault = "it takes *args or **kwargs" if code.co_flags & _VARIABLE else names_fault(names, expected)
-        self.require(fault, expected)
-        self.require(keyword_only_fault(self.schema, names[code.co_argcount :], by_place=by_place), expected)
+        fault = "it takes *args or **kwargs" if code.co_flags & _VARIABLE else ""
+        self.require(fault or names_fault(names, expected, first=first, last=last), expected)
+        placed = expected if by_place else (*expected[:first], *expected[len(expected) - last :])
+        self.require(keyword_only_fault(each for each in names[code.co_argcount :] if each in placed), expected)
         self.require(self._default_fault(), expected)
 
     def _default_fault(self) -> str:
@@ -231,15 +227,21 @@ def checked_kernel(
     """
     schema = operator.schema
     kernel = with_separate_options(function, schema)
-    wanted = [*(each.python_name for each in schema.arguments), *more]
-    if wants_key_set(kernel):
-        wanted.insert(0, parameter_names(kernel)[0])
+    wanted = [*_with_key_set(kernel, schema), *more]
     attached = Attached(kernel, operator.name, decorator, schema)
-    attached.require_names(wanted)
+    attached.require_names(wanted, first=wants_key_set(kernel))
     attached.require_result()
     for key in keys:
         attached.require_types(tensor_at(str(key)))
-    return kernel
+    return kernel if more else handed_all(kernel, wanted)
+
+
+def _with_key_set(function: FunctionType, schema: FunctionSchema) -> list[str]:
+    """What a kernel is handed: the key set of the call, if it asks for it, and the arguments."""
+    return [
+        *parameter_names(function)[: wants_key_set(function)],
+        *(each.python_name for each in schema.arguments),
+    ]
 
 
 def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str) -> None:
@@ -250,7 +252,7 @@ def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str
     """
     schema = operator.schema
     attached = Attached(kernel, operator.name, decorator, schema)
-    attached.require_names([each.python_name for each in schema.arguments], by_place=True)
+    attached.require_names([each.python_name for each in schema.arguments], first=1)
     attached.require_types(View)
     if not (schema.is_view or operator.may_alias) or schema.is_mutable:
         raise KernelSignatureError(
@@ -266,7 +268,7 @@ def require_meta(meta: FunctionType, operator: Operator, decorator: str) -> None
         KernelSignatureError: it does not fit the schema.
     """
     attached = Attached(meta, operator.name, decorator, operator.schema)
-    attached.require_names(meta_parameters(operator.schema, parameter_names(meta)), by_place=True)
+    attached.require_names(meta_parameters(operator.schema, parameter_names(meta)), first=1)
     attached.require_types(Tensor)
 
 
@@ -337,15 +339,13 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
         return function
     checked = with_separate_options(require_function(function, "impl"), operator.schema)
     schema, has_key_set = operator.schema, wants_key_set(checked)
-    wanted = [each.python_name for each in schema.arguments]
-    if has_key_set:
-        wanted.insert(0, parameter_names(checked)[0])
+    wanted = _with_key_set(checked, schema)
     attached = Attached(checked, operator.name, "impl", schema)
-    attached.require_names(wanted)
+    attached.require_names(wanted, first=has_key_set)
     attached.require_types(tensor_at(str(key)))
     attached.require_result()
-    bumps_version = key.name != "CompositeImplicitAutograd"
-    return PythonKernel(checked, schema, operator.name, bumps_version=bumps_version, wants_key_set=has_key_set)
+    kernel, bumps_version = handed_all(checked, wanted), key.name != "CompositeImplicitAutograd"
+    return PythonKernel(kernel, schema, operator.name, bumps_version=bumps_version, wants_key_set=has_key_set)
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:
@@ -362,15 +362,6 @@ def with_separate_options(function: FunctionType, schema: FunctionSchema) -> Fun
     separate = [each.name for each in schema.tensor_options]
     if len(taken) != 1 or not separate or not set(given).isdisjoint(separate):
         return function
-    positional = [each.python_name for each in schema.positional]
-    rest = [each.python_name for each in schema.keyword_only if each.name not in separate]
     options = ", ".join(f"{name}={name}" for name in separate)
-    passed = [*keys, *positional, *(f"{name}={name}" for name in rest), f"{taken[0]}=TensorOptions({options})"]
-    namespace: dict[str, object] = {"body": function, "TensorOptions": TensorOptions}
-    source = f"def adapted({', '.join([*keys, *wanted])}):\n    return body({', '.join(passed)})\n"
-    code = function.__code__
-    adapted = function_from_source("adapted", source, namespace, location=(code.co_filename, code.co_firstlineno))
-    adapted.__name__ = function.__name__
-    adapted.__dict__.update(function.__dict__)  # what was promised of the function holds for it
-    adapted.__annotations__ = {name: value for name, value in function.__annotations__.items() if name not in taken}
-    return adapted
+    expressions = {taken[0]: f"TensorOptions({options})"}
+    return adapted(function, [*keys, *wanted], expressions, {"TensorOptions": TensorOptions})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 
+from opdsl.declare.adapting import handed_all
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.derived import DerivedKernel
@@ -29,13 +30,16 @@ def attach_body(declaration: Declaration) -> None:
     _register_plain(declaration, declaration.function, COMPOSITE_KEY)
 
 
-def attach_forward(declaration: Declaration, target: Declaration, constants: Mapping[str, object]) -> None:
+def attach_forward(
+    declaration: Declaration, target: Declaration, order: Sequence[str], constants: Mapping[str, object]
+) -> None:
     """Register for every variant a composite kernel that calls the same variant of another operator.
 
     Args:
         declaration: of the operator that calls.
         target: the other operator.
-        constants: its arguments that this one does not have.
+        order: arguments of this one in the places of the other's first ones.
+        constants: the other's arguments that this one does not have.
 
     Raises:
         KernelSignatureError: it lacks a variant, or an argument.
@@ -49,7 +53,7 @@ def attach_forward(declaration: Declaration, target: Declaration, constants: Map
     packets = target.library.registry.packets
     for variant, operator in declaration.operators.items():
         other = target.operators[variant]
-        function = forwarding(declaration.function, operator, packets[other.packet_name], other, constants)
+        function = forwarding(declaration.function, operator, packets[other.packet_name], other, order, constants)
         if operator is declaration.main:
             declaration.claim("body", function)
         kernel = PythonKernel(function, operator.schema, operator.name, bumps_version=False)
@@ -88,8 +92,9 @@ def attach_view_kernel(given: Attachment) -> None:
     """
     declaration = given.declaration
     require_view_kernel(given.function, declaration.main, given.decorator)
+    function = handed_all(given.function, [each.python_name for each in declaration.main.schema.arguments])
     for key in _claimed(given, given.function, given.keys_or_all()):
-        kernel = ViewKernel(given.function, is_new=not declaration.main.schema.is_view)
+        kernel = ViewKernel(function, is_new=not declaration.main.schema.is_view)
         declaration.library.register(declaration.main, key, kernel)
 
 

@@ -160,8 +160,9 @@ class Operator(Protocol, Generic[P, R_co]):
         """Attach a scalar function, from which every kernel and variant is derived.
 
         Args:
-            function: takes the operator's arguments by place, as numbers; returns the element of the result. Names from
-                outside are read once, when it is declared.
+            function: takes the operator's arguments by place, as numbers; returns the element of the result. Texts it
+                compares with others, and what may be None with None: there is a scalar function for each case. Names
+                from outside are read once, when it is declared.
             promote: which dtype it is computed in, and gives. ``default``: that to which the operands promote, as
                 PyTorch's; ``int_to_float``: the same, integers as the default dtype; ``bool``: truth values come out;
                 ``complex_to_real``: of complex numbers real ones come out.
@@ -272,7 +273,9 @@ class Operator(Protocol, Generic[P, R_co]):
         Its gradients are derived, of every order, as row functions again.
 
         Args:
-            function: the row function.
+            function: the row function; takes tensors and numbers of the operator by name. ``row_count(x)`` is the
+                length of the row, ``row_index(x)`` the element's place, ``x[k]`` the row's element at a place: a
+                number, or a tensor of integers that has one for each row.
             promote: ``default``: tensors are taken as they are; a function that would round floating-point results of
                 integers is refused. ``int_to_float``: integers are computed as the default dtype, which outputs like
                 them have then. ``floating``: integers are refused.
@@ -495,7 +498,8 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Args:
             given: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
-                this one, too: an in-place variant, or an overload, whose arguments have the same names.
+                this one, too: an in-place variant, or an overload, whose arguments have the same names. Formulas of
+                what is a number here, or not there, are left out.
             options: formulas by the names of arguments; and ``output_differentiability``: for each result whether
                 gradients come through it; by default all, or the first where every formula reads only ``grad``.
 
@@ -526,15 +530,32 @@ class Operator(Protocol, Generic[P, R_co]):
             names: of the arguments.
         """
 
-    def forward(self, target: Callable[..., object], /, **constants: object) -> None:
-        """Let every variant call the same variant of another declared operator, its other arguments constant.
+    def forward(self, target: Callable[..., object], /, *order: str, **constants: object) -> None:
+        """Let every variant call the same variant of another declared operator.
+
+        Arguments are handed on by their names, outputs too. What the other takes beside these is constant, or its
+        default.
 
         Args:
             target: the other operator.
-            constants: its arguments that this one does not have.
+            order: names of arguments of this one, which the other takes in the places of its first ones.
+            constants: the other's arguments that this one does not have.
 
         Raises:
-            KernelSignatureError: it lacks a variant, or an argument.
+            KernelSignatureError: the other lacks a variant or an argument, or one of its arguments is not given.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def quotient(self: opdsl.Tensor, other: opdsl.Tensor, limit: float = 9.0) -> opdsl.Tensor: ...
+        ...     @quotient.pointwise
+        ...     def quotient_scalar(self, other, limit):
+        ...         return min(self / other, limit)
+        ...     @lib.op
+        ...     def divided_from(self: opdsl.Tensor, dividend: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     divided_from.forward(quotient, "dividend", "self", limit=3.0)
+        ...     divided_from(opdsl.tensor([4.0, 0.5]), opdsl.tensor([2.0, 2.0]))
+        tensor([0.5000, 3.0000])
         """
 
     def adjoint(self, target: Callable[..., object], wanted: str, /) -> None:
@@ -610,6 +631,35 @@ class Operator(Protocol, Generic[P, R_co]):
         ...         return self**exponent
         ...     power(opdsl.tensor([2.0, 3.0]), opdsl.tensor([3.0, 2.0]))
         tensor([8., 9.])
+        """
+
+    def number_overload(self, argument: str, name: str = "Scalar", **options: object) -> Operator[..., R_co]:
+        """Declare the overload that takes a number in the place of a tensor, computed as the operator itself is.
+
+        Its scalar functions, with ``wrapped=`` for the number, its checks and its formulas for gradients are those of
+        this operator: all that is attached so far.
+
+        Args:
+            argument: the tensor in whose place the number is.
+            name: of the overload.
+            options: as ``@op`` takes them.
+
+        Returns:
+            The new overload.
+
+        Raises:
+            KernelSignatureError: there is no such tensor, or nothing pointwise is attached.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def lower_of(self: opdsl.Tensor, other: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @lower_of.pointwise
+        ...     def lower_of_scalar(self, other):
+        ...         return min(self, other)
+        ...     lower_of_number = lower_of.number_overload("other")
+        ...     lower_of(opdsl.tensor([1, 5]), 3)
+        tensor([1, 3])
         """
 
     def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opdsl.declare.adapting import handed_all, parameter_names
 from opdsl.declare.annotated import tensor_at
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.bases import context_class, precomputed_names, precomputed_types
@@ -16,6 +17,7 @@ from opdsl.kernels import StructuredDefinition
 from opdsl.kernels.definitions.cuda_source import cuda_source
 from opdsl.runtime import Array
 from opdsl.schema import BaseType
+from opdsl.schema.implementation import meta_parameters
 from opdsl.schema.kinds import Meta
 
 META_KEY = DispatchKey("Meta")
@@ -33,6 +35,7 @@ def attach_meta(given: Attachment) -> None:
     declaration, reads_numbers = given.declaration, bool(given.options.get("reads_numbers", True))
     meta = given.function
     require_meta(meta, declaration.main, given.decorator)
+    meta = handed_all(meta, meta_parameters(declaration.main.schema, parameter_names(meta)))
     declaration.require_one_way(given.kind, meta, reads_numbers=reads_numbers)
     declaration.require_free("meta", meta)
     beside = declaration.kind
@@ -77,15 +80,18 @@ def attach_out_kernel(given: Attachment) -> None:
             f"{location(given.function)}: {declaration.name}: @{given.decorator} is compiled for one backend. Name it: "
             f'@{given.decorator}("{"CUDA" if is_source else "CPU"}").'
         )
+    taken = None
     if is_source:
         _require_launch(given, definition, keys)
     else:
         _require_filling(given, definition, keys, compiled=compiled)
+        taken = parameter_names(given.function)
     declaration.require_one_way(given.kind, given.function)
     for key in keys:
         declaration.require_free(f"out_kernel {key}", given.function)
     for key in keys:
-        definition.add_kernel(str(key), given.function, compiled=compiled, dtypes=options.get("dtypes", ()))
+        dtypes = options.get("dtypes", ())
+        definition.add_kernel(str(key), given.function, compiled=compiled, dtypes=dtypes, taken=taken)
         declaration.claim(f"out_kernel {key}", given.function)
         definition.alias_safe |= bool(options.get("alias_safe", False))
         declaration.register_structured(key)
@@ -108,7 +114,7 @@ def _require_filling(
     """Hold a kernel in Python against what it gets, outputs last."""
     declaration, outs = given.declaration, given.declaration.out_names()
     attached = given.checks()
-    attached.require_names(definition.kernel_parameters(outs), by_place=True)
+    attached.require_names(definition.kernel_parameters(outs), last=len(outs), by_place=True)
     attached.require_nothing()
     precomputed = precomputed_types(declaration.structured_option("precomputed"))
     more = {**precomputed, **dict.fromkeys(outs, BaseType.Tensor)}

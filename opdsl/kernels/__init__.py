@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from opdsl.kernels.iteration.dtypes import OutputCast
     from opdsl.kernels.outputs import as_resized, new_tensor, resize, resize_output
     from opdsl.kernels.primitives.convolutions import slide
-    from opdsl.kernels.primitives.copying import cast, check_inplace, clone, copied, copy_, fill_, write_out
+    from opdsl.kernels.primitives.copying import (
+        cast,
+        check_inplace,
+        check_storable,
+        clone,
+        copied,
+        copy_,
+        fill_,
+        write_out,
+    )
     from opdsl.kernels.primitives.indexed import fill_by_index
     from opdsl.kernels.primitives.indirect import Positions, gather, known_inside, range_of, scatter
     from opdsl.kernels.primitives.products import multiply
@@ -46,6 +55,7 @@ __all__ = [
     "cast",
     "check",
     "check_inplace",
+    "check_storable",
     "clone",
     "copied",
     "copy_",
@@ -82,6 +92,7 @@ _MODULES = {
     "cast": "primitives.copying",
     "check": "checks",
     "check_inplace": "primitives.copying",
+    "check_storable": "primitives.copying",
     "clone": "primitives.copying",
     "copied": "primitives.copying",
     "copy_": "primitives.copying",

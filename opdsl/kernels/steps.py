@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from opdsl.runtime import Tensor
 from opdsl.runtime.lowering import lowering
 
@@ -32,14 +34,17 @@ def step(function: Callable[..., None]) -> Callable[..., None]:
     tensor([1., 2., 3.])
     """
 
+    # What is infinite or NaN is a result like others, of which NumPy would warn.
+    quiet = numpy.errstate(all="ignore")(function)
+
     @functools.wraps(function)
     def run(*arguments: Any) -> None:
         values = tuple([_operand(each) for each in arguments])
         recorder = lowering.get()
         if recorder is None:
-            function(*values)
+            quiet(*values)
         else:
-            recorder.run(function, values, ())
+            recorder.run(quiet, values, ())
 
     return run
 

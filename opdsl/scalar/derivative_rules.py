@@ -197,6 +197,13 @@ def _row_extremum(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], re
     return (Guarded((Guard(taken, True),), b.divide(gradient, count)),)
 
 
+def _row_at(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    x, place = arguments
+    if x not in b.varies:
+        return (gradient, None)
+    return (Guarded((Guard(b.add("equal", b.add("row_index", x), place), True),), gradient), None)
+
+
 def _one_plus(b: GrowingGraph, value: int) -> int:
     return b.add("add", value, b.number(1))
 
@@ -236,6 +243,7 @@ RULES: Final[dict[str, Rule]] = {
     "row_mean": _row_mean,
     "row_max": _row_extremum,
     "row_min": _row_extremum,
+    "row_at": _row_at,
     "select": _choice,
     "absolute": _absolute,
     "power": _power,
@@ -276,4 +284,4 @@ WITHOUT_GRADIENT: Final = frozenset(
     name
     for name, operation in OPERATIONS.items()
     if operation.rule in ("comparison", "bitwise", "shift", "truth", "logical", "logical_not", "predicate", "rounding")
-) | {"floor_divide", "trunc_divide", "to_integer", "largest", "row_count"}
+) | {"floor_divide", "trunc_divide", "to_integer", "largest", "row_count", "row_index"}

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from opdsl.scalar.calls import bind, callee, plain_function
 from opdsl.scalar.functions import FUNCTIONS, STATIC, Fold
 from opdsl.scalar.source import FunctionSource
-from opdsl.scalar.symbols import Graph, Indexable, Sizes, Symbol, describe, is_value
+from opdsl.scalar.symbols import Choice, Graph, Indexable, Optional, Sizes, Symbol, describe, is_value
 from opdsl.scalar.untyped import Place
 
 __all__ = ["Evaluation", "Unusable"]
@@ -93,6 +93,8 @@ class Evaluation:
         value = self.evaluate(node)
         if isinstance(value, Symbol):
             return self.add("truth", (value,), node)
+        if isinstance(value, Choice):
+            raise self.source.error(node, f"{value!r} is neither true nor false", "Compare it with ==.")
         return bool(value)
 
     def sequence(self, node: ast.expr) -> tuple[Any, ...]:
@@ -119,7 +121,7 @@ class Evaluation:
 
     def operate(self, op: str, function: Callable[..., Any], operands: Sequence[Any], node: ast.AST) -> Any:
         """An operation: a node when an operand depends on a parameter, Python's result otherwise."""
-        if not any(isinstance(operand, (Symbol, Sizes)) for operand in operands):
+        if not any(isinstance(operand, (Symbol, Sizes, Choice)) for operand in operands):
             return self.compute(function, operands, node)
         for operand in operands:
             if not is_value(operand):
@@ -213,7 +215,13 @@ def _comparison(evaluation: Evaluation, node: ast.Compare) -> Any:
 def _compare(evaluation: Evaluation, kind: ast.cmpop, first: Any, second: Any, node: ast.Compare) -> Any:
     op, function = _COMPARE[type(kind)]
     symbolic = isinstance(first, Symbol) or isinstance(second, Symbol)
+    if isinstance(first, Choice) or isinstance(second, Choice):
+        decides = {ast.Is: operator.eq, ast.IsNot: operator.ne}.get(type(kind), function)
+        return evaluation.compute(decides, (first, second), node)
     if symbolic and (second is None or first is None):
+        for each in (first, second):
+            if isinstance(each, Optional):
+                each.choice.__eq__(None)
         return isinstance(kind, (ast.IsNot, ast.NotEq))  # a number is never None
     if symbolic and not op:
         raise evaluation.source.error(
@@ -246,6 +254,10 @@ def _subscript(evaluation: Evaluation, node: ast.Subscript) -> Any:
     value, index = evaluation.evaluate(node.value), evaluation.evaluate(node.slice)
     if isinstance(value, Sizes):
         return value.read(evaluation.graph, index, Place(evaluation.source, node))
+    if isinstance(value, Symbol) and evaluation.graph.has_rows:
+        if not is_value(index) or isinstance(index, (float, complex)):
+            raise evaluation.source.error(node, f"{describe(index)} is no place in a row", "Give an integer.")
+        return evaluation.add("row_at", (value, index), node)
     if isinstance(value, Symbol) or isinstance(index, Symbol):
         raise evaluation.source.error(node, "a scalar function sees one element, and cannot index")
     return _plain(evaluation.compute(operator.getitem, (value, index), node))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from opdsl.scalar import intrinsics
-from opdsl.scalar.operations import ROW_VALUES
+from opdsl.scalar.operations import OF_ROWS
 
 __all__ = ["FUNCTIONS", "STATIC", "Fold"]
 
@@ -119,7 +119,7 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     intrinsics.double: _direct("to_double", 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
-    **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(ROW_VALUES)},
+    **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(OF_ROWS - {"row_at"})},
     builtins.abs: _direct("absolute", 1),
     builtins.min: _reduced("minimum"),
     builtins.max: _reduced("maximum"),

@@ -106,6 +106,7 @@ def varying(function: ScalarFunction, elements: Collection[str] | None) -> froze
     found: set[int] = set()
     for at, node in enumerate(function.nodes):
         differs = node.value in elements if node.op == "parameter" else not found.isdisjoint(node.arguments)
+        differs |= node.op == "row_index"
         if differs and node.op not in ROW_VALUES:
             found.add(at)
     return frozenset(found)

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from opdsl.scalar.function import ScalarFunction
 
-__all__ = ["Interval", "intervals"]
+__all__ = ["COUNT", "Interval", "intervals"]
+
+COUNT = "row_count()"
+"""What the number of elements of a row is called among what is known."""
 
 
 class Interval(NamedTuple):
@@ -51,6 +54,8 @@ def intervals(
             found.append(Interval(node.value, node.value) if is_real else _UNKNOWN)
         elif node.op == "parameter":
             found.append(known.get(str(node.value), _UNKNOWN))
+        elif node.op == "row_count":
+            found.append(known.get(COUNT, _UNKNOWN))
         else:
             rule = rules.get(node.op)
             found.append(_UNKNOWN if rule is None else rule(*given))

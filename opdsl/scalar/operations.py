@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["LIBM", "OPERATIONS", "ROW_FOLDS", "ROW_VALUES", "Operation"]
+__all__ = ["LIBM", "OF_ROWS", "OPERATIONS", "ROW_FOLDS", "ROW_VALUES", "Operation"]
 
 
 class Operation(NamedTuple):
@@ -97,6 +97,8 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("row_max", 1, "row", "row_max"),
     ("row_min", 1, "row", "row_min"),
     ("row_count", 1, "row_count", "row_count"),
+    ("row_index", 1, "row_index", "row_index"),
+    ("row_at", 2, "row_at", "[]"),
     # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers, `rare` is a select
     # (condition, slow, fast) whose condition seldom holds
     ("rare", 3, "lowered", "rare"),
@@ -115,7 +117,10 @@ WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma", "loop"
 ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})
 
 # What a row has one of, whatever its elements are.
-ROW_VALUES: Final[frozenset[str]] = ROW_FOLDS | {"row_count"}
+ROW_VALUES: Final[frozenset[str]] = ROW_FOLDS | {"row_count", "row_at"}
+
+# What stands in row functions only.
+OF_ROWS: Final[frozenset[str]] = ROW_VALUES | {"row_index"}
 
 # What a math library calls each operation; the float32 function's name ends in "f".
 LIBM: Final[dict[str, str]] = {

@@ -12,10 +12,10 @@ from typing import Any
 
 from opdsl.scalar.calls import parameter_defaults, parameter_names, plain_function
 from opdsl.scalar.function import ScalarFunction
-from opdsl.scalar.operations import ROW_VALUES
+from opdsl.scalar.operations import OF_ROWS
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.statements import run_function
-from opdsl.scalar.symbols import Graph, describe, is_value
+from opdsl.scalar.symbols import Choice, Graph, Optional, describe, is_value
 from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
 __all__ = ["read"]
@@ -27,6 +27,7 @@ def read(
     parameters: Sequence[str] | None = None,
     constants: Mapping[str, object] | None = None,
     rows: bool = False,
+    optional: Mapping[str, Choice] | None = None,
 ) -> ScalarFunction:
     """Read a Python scalar function once.
 
@@ -34,6 +35,7 @@ def read(
     parameters: which parameters stay parameters; the others need a default, which becomes a constant. All by default.
     constants: values for parameters that are known when reading (a mode as a string, say); they stop being parameters.
     rows: whether it may fold rows with ``row_sum`` and the like.
+    optional: parameters that may be None, each with what is asked whether it is.
     Returns: the untyped graph; type it with ``specialise``.
     Raises: ScalarFunctionError, pointing at the text, for everything that a scalar graph cannot hold.
 
@@ -58,10 +60,11 @@ def read(
     _check_names(source, names, [*(parameters or ()), *known])
     defaults = parameter_defaults(source.function)
     kept = tuple(name for name in (parameters or names) if name not in known)
-    graph = Graph()
+    graph = Graph(has_rows=rows)
     values: dict[str, Any] = {}
     for name in kept:
-        values[name] = graph.parameter(name, Place(source, source.tree))
+        number = graph.parameter(name, Place(source, source.tree))
+        values[name] = Optional(number, optional[name]) if optional and name in optional else number
     for name in names:
         if name not in values:
             values[name] = known[name] if name in known else _default(source, defaults, name)
@@ -82,8 +85,8 @@ def _check_folds(nodes: Sequence[UntypedNode], places: Sequence[Place], advice: 
     for node, index in zip(nodes, places, strict=True):
         if isinstance(node.value, UntypedLoop):
             _check_folds(node.value.nodes, node.value.places, advice or "Fold before the loop.")
-        if node.op in ROW_VALUES and advice is not None:
-            problem = f"{node.op} folds a row, and this sees single elements"
+        if node.op in OF_ROWS and advice is not None:
+            problem = f"{node.op} is of a row, and this sees single elements"
             raise index.source.error(index.node, problem, advice)
 
 

@@ -21,8 +21,9 @@ __all__ = ["RowProgram", "Stage", "row_program"]
 class Stage(NamedTuple):
     """One loop over the row.
 
-    graph: parameters are those of the function, ``count`` (the number of elements, as int64), all folds of earlier
-        stages, and all kept values of earlier stages. Results are what is folded, then what is kept.
+    graph: parameters are those of the function, ``count`` (the number of elements) and ``index`` (the place of this
+        one, both as int64), all folds of earlier stages, and all kept values of earlier stages. Results are what is
+        folded, then what is kept.
     folds: how each is folded: ``row_sum``, ``row_max`` or ``row_min``.
     kept: how many values of each element are kept for later stages, which would cost much to compute again.
     """
@@ -84,12 +85,13 @@ class _Cutter:
         self.kept = self._kept(count) if keep else [[] for _ in range(count)]
 
     def _place(self, position: int, node: Node, elements: int) -> None:
-        if node.op == "row_count":  # which is known before the row is, whatever it is asked of
+        if node.op in ("row_count", "row_index"):  # which are known before the row is, whatever they are asked of
             node = node._replace(arguments=())
         folds = node.op in ROW_FOLDS
         stage = max((self.stage[at] for at in node.arguments), default=0)
         self.stage.append(stage + 1 if folds else stage)
-        self.varies.append(position < elements or (not folds and any(self.varies[at] for at in node.arguments)))
+        differs = position < elements or node.op == "row_index"
+        self.varies.append(differs or (not folds and any(self.varies[at] for at in node.arguments)))
         costly = node.op in _EXPENSIVE or any(self.costly[at] for at in node.arguments if self.stage[at] == stage)
         self.costly.append(self.varies[-1] and costly)
 
@@ -153,7 +155,7 @@ class _Cutter:
         for position, node in enumerate(self.graph.nodes):
             if node.op == "parameter":
                 places[position] = builder.add(node)
-        count = builder.parameter("count", ScalarType.INT64)
+        count, here = (builder.parameter(each, ScalarType.INT64) for each in ("count", "index"))
         folds = [each for earlier in self.folds[:stage] for each in earlier]
         kept = [each for earlier in self.kept[:stage] for each in earlier]
         for kind, positions in (("fold", folds), ("kept", kept)):
@@ -162,6 +164,8 @@ class _Cutter:
         for position, node in enumerate(self.graph.nodes):
             if node.op == "row_count":
                 places[position] = builder.cast(count, node.type)
+            elif node.op == "row_index":
+                places[position] = here
         for position in folds:
             node = self.graph.nodes[position]
             if node.op == "row_mean":

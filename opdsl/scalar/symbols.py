@@ -8,7 +8,7 @@ from typing import Any
 from opdsl.scalar.graph import Number, constant_key
 from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
 
-__all__ = ["Graph", "Indexable", "Sizes", "Symbol", "describe", "is_value"]
+__all__ = ["Choice", "Graph", "Indexable", "Optional", "Sizes", "Symbol", "describe", "is_value"]
 
 
 class Symbol:
@@ -19,6 +19,47 @@ class Symbol:
     def __init__(self, graph: Graph, position: int) -> None:
         self.graph = graph
         self.position = position
+
+
+class Choice:
+    """A parameter whose value decides what is read: equal to nothing that it is compared with.
+
+    name: of the parameter.
+    excluded: what it is known not to be.
+    met: what else it has been compared with.
+    """
+
+    __slots__ = ("excluded", "met", "name")
+
+    def __init__(self, name: str, excluded: Sequence[object] = ()) -> None:
+        self.name = name
+        self.excluded = excluded
+        self.met: list[object] = []
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Choice):
+            return other is self
+        if other not in self.excluded:
+            self.met.append(other)
+        return False
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"the value of {self.name!r}"
+
+
+class Optional(Symbol):
+    """A parameter that is a number or None.
+
+    choice: asked whether it is None.
+    """
+
+    __slots__ = ("choice",)
+
+    def __init__(self, number: Symbol, choice: Choice) -> None:
+        super().__init__(number.graph, number.position)
+        self.choice = choice
 
 
 class Sizes:
@@ -42,9 +83,11 @@ class Graph:
     """An untyped graph while it grows; equal nodes are shared.
 
     captured: symbols of the graph around this one, that of a loop's body, which became parameters here, with these.
+    has_rows: whether the function sees the rows of its elements.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_rows: bool = False) -> None:
+        self.has_rows = has_rows
         self.nodes: list[UntypedNode] = []
         self.places: list[Place] = []
         self.captured: list[tuple[Symbol, str]] = []

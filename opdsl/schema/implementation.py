@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opdsl.schema.model import Argument, FunctionSchema
 from opdsl.schema.parameters import NUMBERS, Parameter, Role, parameters_of
-from opdsl.schema.types import BaseType, ListType, OptionalType
+from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 
 OUTPUT_MASK = "output_mask"
 """What a derivative calls the tuple that says which of several gradients are asked for."""
@@ -46,19 +46,31 @@ def annotations_of(function: FunctionType) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------- kernels
 
 
-def names_fault(given: Sequence[str], expected: Sequence[str]) -> str:
-    """How the names of parameters differ from those that an operator hands over.
+def names_fault(given: Sequence[str], expected: Sequence[str], *, first: int = 0, last: int = 0) -> str:
+    """Why parameters are not some of those that an operator hands over, which are found by name.
+
+    Args:
+        given: the names that a function has.
+        expected: those that are handed over.
+        first, last: how many at the beginning and at the end are found by place: all of them, in this order.
 
     >>> names_fault(("self", "m"), ("self", "n"))
-    "'n' is missing"
+    "'m' is no parameter of the operator"
+    >>> names_fault(("n",), ("self", "n"))
+    ''
+    >>> names_fault(("out", "n"), ("n", "out"), last=1)
+    'the parameters stand in another order'
     """
-    missing = [each for each in expected if each not in given]
+    behind = len(expected) - last
+    needed = [*expected[:first], *expected[behind:]]
+    missing = [each for each in needed if each not in given]
     extra = [each for each in given if each not in expected]
     if missing:
         return f"'{missing[0]}' is missing"
     if extra:
         return f"'{extra[0]}' is no parameter of the operator"
-    return "" if tuple(given) == tuple(expected) else "the parameters stand in another order"
+    stands = [*given[:first], *given[len(given) - last :]]
+    return "" if stands == needed else "the parameters stand in another order"
 
 
 def meta_parameters(schema: FunctionSchema, given: Sequence[str]) -> list[str]:
@@ -72,16 +84,13 @@ def meta_parameters(schema: FunctionSchema, given: Sequence[str]) -> list[str]:
     return [given[0] if given and given[0] not in names else "ctx", *names]
 
 
-def keyword_only_fault(schema: FunctionSchema, keyword_only: Iterable[str], *, by_place: bool) -> str:
-    """Whether a parameter is keyword-only that is handed over by its place.
+def keyword_only_fault(keyword_only: Iterable[str]) -> str:
+    """That a parameter is keyword-only that is handed over by its place.
 
     Args:
-        schema: the operator's.
         keyword_only: the names of such parameters.
-        by_place: whether all arguments are handed over by their places, and not as the schema has them.
     """
-    named = set() if by_place else {each.python_name for each in (*schema.keyword_only, *schema.out)}
-    wrong = next((each for each in keyword_only if each not in named), None)
+    wrong = next(iter(keyword_only), None)
     return "" if wrong is None else f"'{wrong}' is keyword-only, but is handed over by its place"
 
 
@@ -135,11 +144,30 @@ def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> lis
     return [each for each in parameters_of(schema) if each.name not in condition]
 
 
-def unnumbered_fault(schema: FunctionSchema, condition: Collection[str]) -> Fault | None:
-    """Whether an argument is no number, and does not choose the function either."""
-    for each in scalar_parameters(schema, condition):
-        if each.role is not Role.TENSOR and each.role not in NUMBERS:
-            return Fault(f"{each.name!r} is no number", f"Choose functions by its value: when={{{each.name!r}: ...}}")
+def text_names(schema: FunctionSchema) -> frozenset[str]:
+    """The arguments that are texts: a scalar function compares them with others while it is read."""
+    return frozenset(each.python_name for each in schema.arguments if _of(each) is BaseType.str)
+
+
+def optional_names(schema: FunctionSchema) -> frozenset[str]:
+    """The arguments that may be None."""
+    return frozenset(each.python_name for each in schema.arguments if isinstance(each.type, OptionalType))
+
+
+def _of(argument: Argument) -> Type:
+    return argument.type.element if isinstance(argument.type, OptionalType) else argument.type
+
+
+def unnumbered_fault(
+    schema: FunctionSchema, condition: Collection[str], names: Sequence[str], *, is_derived: bool = False
+) -> Fault | None:
+    """Whether an argument is no number, and no text that the function looks at, and does not choose it either."""
+    parameters = scalar_parameters(schema, condition)
+    texts = text_names(schema) if is_derived or len(names) == len(parameters) else ()
+    for each in parameters:
+        if each.role is not Role.TENSOR and each.role not in NUMBERS and each.name not in texts:
+            remedy = f"Choose functions by its value: when={{{each.name!r}: ...}}"
+            return Fault(f"{each.name!r} is no number", remedy)
     return None
 
 
@@ -154,10 +182,11 @@ def scalar_fault(
         condition: the arguments whose values choose the function.
         is_derived: whether nobody wrote the function, so that its parameters' names say nothing.
     """
-    unnumbered = unnumbered_fault(schema, condition)
+    unnumbered = unnumbered_fault(schema, condition, names, is_derived=is_derived)
     if unnumbered is not None:
         return unnumbered
-    expected = [each.name for each in scalar_parameters(schema, condition)]
+    left_out = text_names(schema) if is_derived else ()
+    expected = [each.name for each in scalar_parameters(schema, condition) if each.name not in left_out]
     if len(names) != len(expected):
         problem = f"it takes ({', '.join(names)}) for ({', '.join(expected)})"
         return Fault(problem, "Give it one parameter for each argument")

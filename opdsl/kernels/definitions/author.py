@@ -47,11 +47,17 @@ class OutKernel(NamedTuple):
     function: takes the arguments, the precomputed values, the outputs.
     compiled: whether the backend compiles it for arrays and numbers; otherwise Python runs it on the tensors.
     dtypes: of the first tensor, for which it is meant; None for all.
+    places: where what it takes before the outputs stands in what it may take; None for all of it.
     """
 
     function: Callable[..., object]
     compiled: bool
     dtypes: frozenset[DType] | None = None
+    places: tuple[int, ...] | None = None
+
+    def taken(self, values: Arguments) -> Arguments:
+        """What the function takes of all that it may."""
+        return values if self.places is None else tuple([values[each] for each in self.places])
 
     def require_dtype(self, values: Arguments, outputs: Sequence[TensorMeta]) -> None:
         """Refuse dtypes for which it is not meant.
@@ -120,7 +126,13 @@ class StructuredDefinition(Definition):
         return (*self.precomputed.parameters(each.name for each in self.parameters), *outputs)
 
     def add_kernel(
-        self, key: str, function: FunctionType, *, compiled: bool = True, dtypes: Iterable[str] = ()
+        self,
+        key: str,
+        function: FunctionType,
+        *,
+        compiled: bool = True,
+        dtypes: Iterable[str] = (),
+        taken: Iterable[str] | None = None,
     ) -> None:
         """Take the out-kernel of a backend.
 
@@ -129,6 +141,7 @@ class StructuredDefinition(Definition):
             function: the kernel.
             compiled: whether the backend compiles it.
             dtypes: the kinds of dtypes, and the dtypes, for which it is meant; none for all.
+            taken: its parameters, some of ``kernel_parameters``; None for all.
 
         Raises:
             KernelSignatureError: it assigns to an output's name, so that the output would stay as it was, or there is
@@ -146,7 +159,10 @@ class StructuredDefinition(Definition):
             meant = dtypes_named(dtypes) or None
         except ValueError as error:
             raise KernelSignatureError(f"{self.name}: dtypes={tuple(dtypes)!r}: {error}.") from error
-        self.kernels[key] = OutKernel(function, compiled, meant)
+        offered = self.kernel_parameters(())
+        places = tuple(offered.index(each) for each in (taken or offered) if each in offered)
+        is_all = places == tuple(range(len(offered)))
+        self.kernels[key] = OutKernel(function, compiled, meant, None if is_all else places)
 
     @property
     def kind(self) -> str:
@@ -214,6 +230,7 @@ class StructuredDefinition(Definition):
         kernel = self._kernel(key)
         values = self._handed(arguments, prepared)
         kernel.require_dtype(values, outputs)
+        values = kernel.taken(values)
         compute = _compute(kernel, values, outputs)
         if allocate:
             compute = _allocating(compute, outputs, compiled=kernel.compiled)

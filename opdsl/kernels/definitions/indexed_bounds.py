@@ -55,7 +55,7 @@ def _require_position(
     written = indexed.function.nodes[node]
     source, index = indexed.function.places[node]
     if written.op == "parameter" and written.value in reads:
-        _require_positions(resolved.tensors[reads[str(written.value)].array], size, access.array, dimension)
+        require_positions(resolved.tensors[reads[str(written.value)].array], size, access.array, dimension)
         return
     needed = _reads_of(indexed, node)
     if needed and (low is None or high is None):
@@ -66,7 +66,7 @@ def _require_position(
             if tensor.is_meta:
                 return
             if tensor.dtype.category < Category.FLOAT:
-                known[name] = Interval(*_range_of(tensor))
+                known[name] = Interval(*range_of_positions(tensor))
         low, high = intervals(indexed.function, known, smallest, largest)[node]
     if low is not None and high is not None and low >= 0 and high < size:
         return
@@ -90,8 +90,17 @@ def _reads_of(indexed: IndexedFunction, node: int) -> list[str]:
     return [str(nodes[each].value) for each in found if nodes[each].op == "parameter" and nodes[each].value in reads]
 
 
-def _require_positions(index: Tensor, size: int, array: str, dimension: int) -> None:
-    """That every element of a tensor is a position."""
+def require_positions(index: Tensor, size: int, array: str, dimension: int) -> None:
+    """That every element of a tensor is a position.
+
+    Args:
+        index: the tensor.
+        size: how many positions there are.
+        array, dimension: what is read, for messages.
+
+    Raises:
+        PositionError: one is none.
+    """
     from opdsl.errors import PositionError
     from opdsl.kernels.primitives.indirect import known_inside, range_of
 
@@ -106,7 +115,8 @@ def _require_positions(index: Tensor, size: int, array: str, dimension: int) -> 
         )
 
 
-def _range_of(index: Tensor) -> tuple[int | None, int | None]:
+def range_of_positions(index: Tensor) -> tuple[int | None, int | None]:
+    """The smallest and the largest element of a tensor of integers; None where it has none."""
     from opdsl.kernels.primitives.indirect import range_of
 
     return range_of(_as_int64(index)) or (None, None)

@@ -45,7 +45,7 @@ from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
-from opdsl.schema.implementation import scalar_fault, unnumbered_fault
+from opdsl.schema.implementation import optional_names, scalar_fault, text_names
 from opdsl.schema.parameters import Role
 
 if TYPE_CHECKING:
@@ -103,17 +103,19 @@ class PointwiseDefinition(Definition):
         name: its name, for messages.
 
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
+    formulas: in the order in which they are asked for; those that are ``added`` last are of one function.
     check_reads_numbers: whether it looks at values of Scalar and float arguments, and not at their types alone; a plan
         then holds for the same values only.
     """
 
-    __slots__ = ("check", "check_reads_numbers", "formulas")
+    __slots__ = ("added", "check", "check_reads_numbers", "formulas")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
         self.check_reads_numbers = True
         self.formulas: list[Formula] = []
+        self.added = 0
 
     def add(
         self,
@@ -133,6 +135,7 @@ class PointwiseDefinition(Definition):
 
         Args:
             function: takes the operator's arguments by place; those in ``when`` it may take by name, or leave out.
+                Texts it compares with others, and what may be None with None: there is a formula for each case.
             promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.
             keep: names of arguments that take no part in promotion and keep their dtype.
             wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do, and
@@ -151,21 +154,55 @@ class PointwiseDefinition(Definition):
             ScalarFunctionError: the function holds what a scalar graph cannot.
             KernelSignatureError: it does not fit the schema, or an option is unknown.
         """
-        from opdsl.scalar import ScalarFunction, read
+        named = {*(when or {}), *keep, *wrapped, *promoting, *rounded, *nonzero}
+        options = (promote, keep, wrapped, promoting, rounded, nonzero, dtypes, cast)
+        cases = self._cases(function, dict(when or {}), promote, named)
+        self.formulas += [self._formula(scalar, condition, *options) for condition, scalar in cases]
+        self.added = len(cases)
 
-        condition = dict(when or {})
-        fault = unnumbered_fault(self.schema, condition)  # which a function that reads it could not hold, either
-        if fault is not None:
-            name = getattr(function, "__name__", getattr(function, "name", "function"))
-            raise KernelSignatureError(
-                f"{self.name}: the scalar function {name} does not fit: {fault.problem}. {fault.remedy}."
-            )
-        scalar = (
-            function if isinstance(function, ScalarFunction) else read(function, constants=_known(function, condition))
-        )
-        parameters = [(index, each) for index, each in enumerate(self.parameters) if each.name not in condition]
-        named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
-        self._check_function(scalar, condition, promote, named, is_derived=scalar is function)
+    def _cases(
+        self, function: FunctionType | ScalarFunction, condition: dict[str, object], promote: str, named: set[str]
+    ) -> list[tuple[dict[str, object], ScalarFunction]]:
+        """The scalar functions that a function stands for, each with the values that choose it."""
+        from opdsl.scalar import ScalarFunction
+        from opdsl.scalar.calls import parameter_names
+        from opdsl.scalar.cases import read_cases
+        from opdsl.scalar.source import function_source
+
+        if isinstance(function, ScalarFunction):
+            self._check_function(function.name, function.parameters, condition, promote, named, is_derived=True)
+            self._check_results(function)
+            return [(condition, function)]
+        names = parameter_names(function_source(function))
+        known = {name: value for name, value in condition.items() if name in names}
+        own = [each for each in names if each not in known]
+        self._check_function(function.__name__, own, condition, promote, named, is_derived=False)
+        given = [each.name for each in self.parameters if each.name not in condition]
+        renamed = dict(zip(own, given, strict=True))
+        texts = [name for name in own if renamed[name] in text_names(self.schema)]
+        optional = [name for name in own if renamed[name] in optional_names(self.schema) and name not in texts]
+        found = []
+        for values, scalar in read_cases(function, texts, optional, known):
+            self._check_results(scalar)
+            found.append(({**condition, **{renamed[name]: value for name, value in values.items()}}, scalar))
+        return found
+
+    def _formula(
+        self,
+        scalar: ScalarFunction,
+        condition: Mapping[str, object],
+        promote: str,
+        keep: Iterable[str],
+        wrapped: Iterable[str],
+        promoting: Iterable[str],
+        rounded: Iterable[str],
+        nonzero: Iterable[str],
+        dtypes: Iterable[str],
+        cast: str | None,
+    ) -> Formula:
+        """What is computed by one scalar function."""
+        left_out = {*condition, *text_names(self.schema)}
+        parameters = [(index, each) for index, each in enumerate(self.parameters) if each.name not in left_out]
 
         def places(names: Iterable[str]) -> tuple[int, ...]:
             chosen = set(names)
@@ -175,17 +212,15 @@ class PointwiseDefinition(Definition):
             return frozenset(parameters[index][0] for index in places(names))
 
         exempt, narrow = frozenset(places(keep)), frozenset(places(rounded))
-        self.formulas.append(
-            Formula(
-                scalar,
-                Configuration(PROMOTIONS[promote], exempt, narrow, self.results, self._cast_of(cast)),
-                condition,
-                tuple(index for index, _ in parameters),
-                operands(wrapped),
-                operands(promoting),
-                self._dtypes(dtypes),
-                places(nonzero),
-            )
+        return Formula(
+            scalar,
+            Configuration(PROMOTIONS[promote], exempt, narrow, self.results, self._cast_of(cast)),
+            condition,
+            tuple(index for index, _ in parameters),
+            operands(wrapped),
+            operands(promoting),
+            self._dtypes(dtypes),
+            places(nonzero),
         )
 
     def _cast_of(self, name: str | None) -> OutputCast | None:
@@ -200,30 +235,35 @@ class PointwiseDefinition(Definition):
         except ValueError as error:
             raise KernelSignatureError(f"{self.name}: dtypes={names!r}: {error}.") from error
 
+    def _check_results(self, scalar: ScalarFunction) -> None:
+        if len(scalar.results) != self.results:
+            count = len(scalar.results)
+            raise self._unfit(
+                scalar.name, f"it returns {count} values for {self.results} results", "Return one for each"
+            )
+
+    def _unfit(self, name: str, problem: str, remedy: str) -> KernelSignatureError:
+        return KernelSignatureError(f"{self.name}: the scalar function {name} does not fit: {problem}. {remedy}.")
+
     def _check_function(
         self,
-        scalar: ScalarFunction,
+        name: str,
+        parameters: Sequence[str],
         condition: Mapping[str, object],
         promote: str,
         named: set[str],
         *,
         is_derived: bool,
     ) -> None:
-        def refuse(problem: str, remedy: str) -> KernelSignatureError:
-            return KernelSignatureError(
-                f"{self.name}: the scalar function {scalar.name} does not fit: {problem}. {remedy}."
-            )
-
         if promote not in PROMOTIONS:
-            raise refuse(f"promote={promote!r} is unknown", f"Use one of {', '.join(PROMOTIONS)}")
+            raise self._unfit(name, f"promote={promote!r} is unknown", f"Use one of {', '.join(PROMOTIONS)}")
         unknown = named - {each.name for each in self.parameters}
         if unknown:
-            raise refuse(f"{sorted(unknown)[0]!r} is no argument of {self.schema}", "Name arguments of the schema")
-        fault = scalar_fault(self.schema, scalar.parameters, condition, is_derived=is_derived)
+            problem = f"{sorted(unknown)[0]!r} is no argument of {self.schema}"
+            raise self._unfit(name, problem, "Name arguments of the schema")
+        fault = scalar_fault(self.schema, parameters, condition, is_derived=is_derived)
         if fault is not None:
-            raise refuse(*fault)
-        if len(scalar.results) != self.results:
-            raise refuse(f"it returns {len(scalar.results)} values for {self.results} results", "Return one for each")
+            raise self._unfit(name, *fault)
 
     # ---------------------------------------------------------------------------------------------------- a call
 
@@ -239,9 +279,10 @@ class PointwiseDefinition(Definition):
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``; integers have no gradients."""
-        formula = self.formulas[-1]
-        is_discrete = bool(formula.dtypes) and all(each.category <= Category.INT for each in formula.dtypes or ())
-        return () if is_discrete else (formula.function,)
+        formulas = self.formulas[-self.added :]
+        dtypes = formulas[0].dtypes
+        is_discrete = bool(dtypes) and all(each.category <= Category.INT for each in dtypes or ())
+        return () if is_discrete else tuple(each.function for each in formulas)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
@@ -381,12 +422,6 @@ def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compi
 
 
 _MOST_NUMBERS = 64  # a stream of ever new numbers must not keep a plan of each
-
-
-def _known(function: FunctionType, condition: Mapping[str, object]) -> dict[str, object] | None:
-    """The values that choose a function, of the parameters that it takes."""
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return {name: value for name, value in condition.items() if name in names} or None
 
 
 def _same(value: object, wanted: object) -> bool:

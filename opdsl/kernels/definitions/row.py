@@ -25,6 +25,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import require_exact
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
+from opdsl.kernels.definitions.row_places import parameters_of_places, places_in, require_in_row
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -52,7 +53,7 @@ class RowDefinition(RowwiseDefinition):
         name: its name, for messages.
     """
 
-    __slots__ = ("function", "meta", "promote")
+    __slots__ = ("function", "meta", "places", "promote")
 
     def add(
         self, function: FunctionType | ScalarFunction, *, meta: Callable[..., object], promote: str = "default"
@@ -77,7 +78,9 @@ class RowDefinition(RowwiseDefinition):
         self.meta = meta
         self.function = function
         self.promote = promote
-        self._check(_read(function))
+        read = _read(function)
+        self.places = places_in(read)
+        self._check(read)
 
     def _check(self, function: ScalarFunction) -> None:
         if self.promote not in _PROMOTIONS:
@@ -90,6 +93,13 @@ class RowDefinition(RowwiseDefinition):
             raise KernelSignatureError(
                 f"{self.name}: the row function {function.name} does not fit: {fault.problem}. {fault.remedy}."
             )
+        roles = {each.name: each.role for each in self.parameters}
+        for name in parameters_of_places(function, self.places):
+            if roles[name] in (Role.FLOAT, Role.SCALAR):
+                raise KernelSignatureError(
+                    f"{self.name}: the row function {function.name} reads its row at {name!r}, which need be no "
+                    f"integer. Declare it so: {name}: int."
+                )
         if len(function.results) != self.results:
             raise KernelSignatureError(
                 f"{self.name}: the row function {function.name} returns {len(function.results)} values for "
@@ -139,6 +149,9 @@ class RowDefinition(RowwiseDefinition):
         dims = self._dims(returned, shape)
         specs = context.specs(self.meta.__name__)
         self._check_shapes(specs, shape, dims)
+        if self.places:
+            values = {self.parameters[index].name: arguments[index] for index in wanted}
+            require_in_row(_read(self.function), self.places, values, shape, dims)
         places = (*arrays, *(index for index in wanted if index not in arrays))
         value, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
         if cast is not None:

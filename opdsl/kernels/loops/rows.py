@@ -110,5 +110,8 @@ class _Rows:
                     else Compute((name,), zero(kind), ())
                 )
             arguments.append(name)
-        arguments += [self.along[1], *self.folds]
+        index = f"{prefix}index" if prefix == "r_" else self.along[0]
+        if prefix == "r_":  # the row as a whole is at no place
+            body.append(Compute((index,), zero(ScalarType.INT64), ()))
+        arguments += [self.along[1], index, *self.folds]
         return (*body, Compute(names, graph, tuple(arguments)))

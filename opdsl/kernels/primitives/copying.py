@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy
@@ -18,6 +18,7 @@ from opdsl.kernels.outputs import (
     OutputSpec,
     Target,
     array_of,
+    as_resized,
     check_device,
     check_read_only,
     check_written,
@@ -31,7 +32,7 @@ from opdsl.runtime.lowering import made_once
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.overlap import Overlap, is_copied_onto_itself, overlap
 from opdsl.runtime.storage import bump_version
-from opdsl.runtime.strides import strides_for
+from opdsl.runtime.strides import contiguous_strides, strides_for
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
@@ -109,28 +110,31 @@ def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_fo
     return copied(source, geometry(source.dtype, source.device, source.shape, strides))
 
 
-def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:
+def write_out(operator: str, out: Tensor, value: Tensor, *, contiguous: bool = False) -> Tensor:
     """Stores a result in an ``out=`` that the caller gave: resizes it if need be, and copies.
 
     Args:
         operator: its name, for messages.
         out: the tensor that was given.
         value: the result.
+        contiguous: whether an output that is resized is contiguous, and not laid out as the result is.
 
     Raises:
-        DTypeError, DeviceError, OverlapError: the output does not fit.
+        DTypeError, DeviceError, OverlapError: the output does not fit; it is as it was then.
     """
-    return write_outs(operator, (out,), (value,))[0]
+    return write_outs(operator, (out,), (value,), contiguous=contiguous)[0]
 
 
-def write_outs(operator: str, outs: Sequence[Tensor], values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def write_outs(
+    operator: str, outs: Sequence[Tensor], values: Sequence[Tensor], *, contiguous: bool = False
+) -> tuple[Tensor, ...]:
     """Stores several results as ``write_out`` does; none is stored unless all fit.
 
     Raises:
         DTypeError, DeviceError, OverlapError: an output does not fit.
     """
     targets = [
-        (_checked_target(operator, out, value), value)
+        (_checked_target(operator, out, value, contiguous=contiguous), value)
         for out, value in zip(outs, values, strict=True)
         if out is not value
     ]
@@ -140,13 +144,27 @@ def write_outs(operator: str, outs: Sequence[Tensor], values: Sequence[Tensor]) 
     return tuple(outs)
 
 
-def _checked_target(operator: str, out: Tensor, value: Tensor) -> Target:
+def check_storable(pairs: Iterable[tuple[Tensor, Tensor]]) -> None:
+    """Looks, before the first of several outputs is resized and written, whether all of them can be.
+
+    Args:
+        pairs: outputs, each with what will be copied into it.
+
+    Raises:
+        ReadOnlyError, OverlapError: one cannot.
+    """
+    for out, value in pairs:
+        check_written(as_resized(out, value.shape), [value], [])
+
+
+def _checked_target(operator: str, out: Tensor, value: Tensor, *, contiguous: bool) -> Target:
     check_written(out, [value], [])
     if out.dtype is not value.dtype:
         raise DTypeError(
             f"{operator}: Expected out tensor to have dtype {c_name(value.dtype)}, but got {c_name(out.dtype)} instead"
         )
-    spec = OutputSpec(value.dtype, value.device, value.shape, value.strides)
+    strides = contiguous_strides(value.shape) if contiguous else value.strides
+    spec = OutputSpec(value.dtype, value.device, value.shape, strides)
     check_device(out, spec)
     return Target(out, spec, False)
 

@@ -247,9 +247,7 @@ def test_an_unknown_option_of_a_variant_is_refused():
 
 
 KERNELS = {
-    "missing": ("def kernel(self): ...", "'n' is missing"),
     "unknown": ("def kernel(self, n, m): ...", "'m' is no parameter"),
-    "order": ("def kernel(n, self): ...", "another order"),
     "variable": ("def kernel(*given): ...", "*args or **kwargs"),
 }
 

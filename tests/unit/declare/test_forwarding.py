@@ -89,6 +89,33 @@ def test_an_argument_that_the_target_lacks_is_refused(lib: Library) -> None:
         shifted.forward(target(lib), factor=2)  # type: ignore[arg-type]
 
 
+ORDERS = {
+    ("x", "factor"): "",
+    ("x",): "",
+    ("x", "factor", "x", "x"): "'x' is too many",
+    ("x", "other"): "has no argument 'other'",
+    (): "has no argument 'x'",
+    ("factor",): "has no argument 'x'",
+    ("x", "x"): "its 'factor' is given twice",
+}
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_the_order_of_arguments(lib: Library, order: tuple[str, ...]) -> None:
+    @lib.op(out=True)
+    def linear(factor: Scalar, x: Tensor) -> Tensor: ...
+
+    if ORDERS[order]:
+        with pytest.raises(KernelSignatureError, match=ORDERS[order]):
+            linear.forward(target(lib), *order)  # type: ignore[arg-type]
+        return
+    linear.forward(target(lib), *order, offset=1)  # type: ignore[arg-type]
+    x, out = opdsl.tensor([1.0, 2.0]), opdsl.empty(0)
+    assert [linear(3, x).tolist() for _ in range(3)] == [[4.0, 7.0]] * 3
+    assert linear(3, x, out=out) is out  # type: ignore[call-arg]
+    assert out.tolist() == [4.0, 7.0]
+
+
 def test_a_variant_that_the_target_lacks_is_refused(lib: Library) -> None:
     @lib.op
     def plain(self: Tensor) -> Tensor: ...

@@ -259,3 +259,8 @@ def test_gradients_do_not_go_through_outputs(library: Library) -> None:
     with pytest.raises(RequiresGradError, match="don't support automatic differentiation"):
         f(X.clone().requires_grad_(), out=out)
     assert out.tolist() == [0, 0, 0]
+
+
+def test_of_what_gives_gradients_to_nothing_the_derivative_says_so() -> None:
+    polynomial = opdsl.ops.aten.special_chebyshev_polynomial_t
+    assert str(polynomial.derivative_source) == "# aten::special_chebyshev_polynomial_t has no derivative."

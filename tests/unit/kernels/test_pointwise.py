@@ -493,7 +493,7 @@ def test_functions_are_chosen_by_values():
         ("f(Tensor self) -> (Tensor, Tensor)", {}, "returns 1 values for 2 results"),
         ("f(Tensor self) -> Tensor", {"promote": "upwards"}, "promote='upwards' is unknown"),
         ("f(Tensor self) -> Tensor", {"keep": ["mask"]}, "'mask' is no argument"),
-        ("f(str self) -> Tensor", {}, "Choose functions by its value"),
+        ("f(int[] self) -> Tensor", {}, "Choose functions by its value"),
     ],
 )
 def test_a_function_that_does_not_fit_its_schema_is_refused(text, options, message):

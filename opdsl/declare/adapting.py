@@ -1,0 +1,57 @@
+"""Functions that take what they need, as functions of all that an operator hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+
+from opdsl.generated import function_from_source
+
+__all__ = ["adapted", "handed_all", "parameter_names"]
+
+
+def parameter_names(function: FunctionType) -> tuple[str, ...]:
+    """All named parameters of a function, positional ones first."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def handed_all(function: FunctionType, parameters: Sequence[str]) -> FunctionType:
+    """A function of all that is handed over, in order; the function itself where it is one.
+
+    Args:
+        function: takes some of it, found by name.
+        parameters: what is handed over.
+
+    >>> handed_all(lambda n: n + 1, ("self", "n"))("unused", 2)
+    3
+    """
+    return function if parameter_names(function) == tuple(parameters) else adapted(function, parameters)
+
+
+def adapted(
+    function: FunctionType,
+    parameters: Sequence[str],
+    expressions: Mapping[str, str] | None = None,
+    namespace: Mapping[str, object] | None = None,
+) -> FunctionType:
+    """A function with other parameters that calls another one.
+
+    Args:
+        function: what is called.
+        parameters: of the function that calls it.
+        expressions: what it gives for parameters that are none of these.
+        namespace: what the expressions name beside the parameters.
+    """
+    code, names = function.__code__, parameter_names(function)
+    given = {**{each: each for each in names}, **(expressions or {})}
+    passed = [given[each] for each in names[: code.co_argcount]]
+    passed += [f"{each}={given[each]}" for each in names[code.co_argcount :]]
+    source = f"def adapted({', '.join(parameters)}):\n    return adapted_function({', '.join(passed)})\n"
+    known: dict[str, object] = {**(namespace or {}), "adapted_function": function}
+    made = function_from_source("adapted", source, known, location=(code.co_filename, code.co_firstlineno))
+    made.__name__, made.__module__ = function.__name__, function.__module__
+    made.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    kept = (*parameters, "return")
+    made.__annotations__ = {name: value for name, value in function.__annotations__.items() if name in kept}
+    return made

@@ -1,0 +1,39 @@
+"""Overloads that take a number in the place of a tensor, with all that the operator of tensors has."""
+
+from __future__ import annotations
+
+from opdsl.autograd.derivative import DeclaredDerivative
+from opdsl.declare.attachment import Attachment
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.definitions import attach_definition
+from opdsl.declare.derivatives import share_formulas
+from opdsl.declare.signature import location
+from opdsl.declare.structured import attach_meta
+from opdsl.errors import KernelSignatureError
+from opdsl.schema.kinds import KINDS
+
+
+def attach_to_number_overload(found: Declaration, declaration: Declaration, argument: str) -> None:
+    """Attach to an overload what is attached to the operator of tensors.
+
+    Args:
+        found: of the overload.
+        declaration: of the operator of tensors.
+        argument: the tensor in whose place the number is.
+
+    Raises:
+        KernelSignatureError: nothing pointwise is attached there.
+    """
+    if declaration.kind is not KINDS["pointwise"]:
+        raise KernelSignatureError(
+            f"{location(declaration.function)}: {declaration.name}: an overload of a number shares pointwise "
+            "functions, and there are none. Attach them first: @f.pointwise, or write the overload: @f.overload."
+        )
+    if isinstance(declaration.main.derivative, DeclaredDerivative):
+        share_formulas(found, declaration, KINDS["derivative"])
+    for function, given in declaration.formulas:
+        wrapped = {**given, "wrapped": (*given.get("wrapped", ()), argument)}
+        attach_definition(Attachment(found, KINDS["pointwise"], function, (), wrapped))
+    if "meta" in declaration.attached:
+        reads = {"reads_numbers": declaration.meta_reads_numbers}
+        attach_meta(Attachment(found, KINDS["meta"], declaration.attached["meta"], (), reads))

@@ -1,0 +1,183 @@
+"""Row functions that read their row at a place: ``self[target]``, and know their own, ``row_index``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, errors
+from opdsl.scalar.intrinsics import row_count, row_index, row_max, row_sum
+from opdsl.testing import Sample, check_op
+from tests.unit.kernels import interpreted_backend
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+lib = Library("test_row_places")
+
+
+@lib.op(out=True)
+def cross_entropy(self: Tensor, target: Tensor) -> Tensor:
+    """How unlikely the class of each row is."""
+    ...
+
+
+@cross_entropy.meta
+def cross_entropy_meta(ctx, self):
+    ctx.set_output(0, (*self.shape[:-1], 1), like=self)
+    return (self.ndim - 1,)
+
+
+@cross_entropy.row(promote="floating")
+def cross_entropy_row(self, target):
+    top = row_max(self)
+    return top + math.log(row_sum(math.exp(self - top))) - self[target]
+
+
+@lib.op(out=True)
+def leveled(self: Tensor, at: int, dim: int = -1) -> Tensor:
+    """Rows as multiples of the way from their first element to their last, from one of them on."""
+    ...
+
+
+@leveled.meta
+def leveled_meta(ctx, self, dim):
+    ctx.set_output(0, self.shape, like=self)
+    return (dim % self.ndim,)
+
+
+@leveled.row(promote="floating")
+def leveled_row(self, at):
+    way = self[int(row_count(self)) - 1] - self[0]
+    return (self - self[at]) / way + row_index(self)
+
+
+def array(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).normal(size=shape)
+
+
+def leveled_by_hand(x: np.ndarray, at: int, axis: int) -> np.ndarray:
+    rows = np.moveaxis(x, axis, -1)
+    found = (rows - rows[..., at : at + 1]) / (rows[..., -1:] - rows[..., :1]) + np.arange(rows.shape[-1])
+    return np.moveaxis(found, -1, axis)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (3, 5), (4, 300), (300, 4), (2, 3, 70)])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_places_that_numbers_say(shape: tuple[int, ...], dim: int) -> None:
+    x = array(*shape)
+    if shape[dim] < 2:
+        return
+    for at in (0, shape[dim] - 1, 0):
+        np.testing.assert_allclose(leveled(opdsl.tensor(x), at, dim).numpy(), leveled_by_hand(x, at, dim), rtol=1e-12)
+    view = opdsl.tensor(x.T.copy()).permute(*range(x.ndim)[::-1])
+    np.testing.assert_allclose(leveled(view, 1, dim).numpy(), leveled_by_hand(x, 1, dim), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (4, 3000), (300, 4)])
+def test_places_in_a_tensor_and_gradients(shape: tuple[int, int]) -> None:
+    x, target = array(*shape), np.random.default_rng(0).integers(0, shape[1], shape[0])
+    theirs = torch.tensor(x, requires_grad=True)
+    loss = torch.nn.functional.cross_entropy(theirs, torch.tensor(target), reduction="none")
+    loss.sum().backward()
+    for _ in range(3):
+        ours = opdsl.tensor(x, requires_grad=True)
+        found = cross_entropy(ours, opdsl.tensor(target[:, None]))
+        np.testing.assert_allclose(found.detach().numpy()[:, 0], loss.detach().numpy(), rtol=1e-10)
+        found.sum().backward()
+        np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-10, atol=1e-14)
+
+
+def test_laws() -> None:
+    x = opdsl.tensor(array(3, 4))
+    check_op(leveled, [Sample(x, 1), Sample(x, 2, 0)])
+    check_op(cross_entropy, [Sample(x, opdsl.tensor([[0], [3], [1]]))])
+
+
+def test_other_backends_find_the_same() -> None:
+    x, target = opdsl.tensor(array(3, 5)), opdsl.tensor([[4], [0], [2]])
+    with interpreted_backend.installed():
+        there = opdsl.Device(interpreted_backend.DEVICE)
+        for ours, theirs in (
+            (leveled(x, 2), leveled(x.to(there), 2)),
+            (cross_entropy(x, target), cross_entropy(x.to(there), target.to(there))),
+        ):
+            np.testing.assert_allclose(theirs.cpu().numpy(), ours.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("at", [-1, 5, 1 << 40])
+def test_a_number_outside_is_refused(at: int) -> None:
+    leveled(opdsl.tensor(array(2, 5)), 4)
+    with pytest.raises(errors.ShapeError, match=r"outside of a row of 5: it is read from") as caught:
+        leveled(opdsl.tensor(array(2, 5)), at)
+    assert "self[at]" in str(caught.value)
+
+
+def test_a_plan_of_other_lengths_asks_again() -> None:
+    for length in (8, 7, 6):
+        x = array(2, length)
+        np.testing.assert_allclose(leveled(opdsl.tensor(x), 5).numpy(), leveled_by_hand(x, 5, 1), rtol=1e-12)
+    with pytest.raises(errors.ShapeError, match="outside of a row of 5"):
+        leveled(opdsl.tensor(array(2, 5)), 5)
+
+
+WRONG = {
+    "beyond": ([[0], [5]], errors.PositionError, "index 5 is out of bounds"),
+    "before": ([[-1], [0]], errors.PositionError, "index -1 is out of bounds"),
+    "other ones in a row": ([[0, 1, 2, 3, 4]], errors.ShapeError, "has other places within a row"),
+    "no integers": ([[0.0], [1.0]], errors.ShapeError, "no tensor of integers"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_places_in_a_tensor_are_checked(name: str) -> None:
+    target, error, message = WRONG[name]
+    cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor([[0], [4]]))
+    for _ in range(3):
+        with pytest.raises(error, match=message):
+            cross_entropy(opdsl.tensor(array(2, 5)), opdsl.tensor(target))
+
+
+REFUSED = {
+    "return self[row_index(self)]": "made of elements of the row",
+    "return self[int(row_max(self))]": "made of elements of the row",
+    "return self[0.5]": "no place in a row",
+    "return self[at:at]": "slice",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_is_known_too_late_is_refused(body: str, tmp_path) -> None:
+    path = tmp_path / "late.py"
+    path.write_text(f"def late(self, at):\n    {body}\n")
+    namespace = {"row_index": row_index, "row_max": row_max}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    with Library("late") as own:
+
+        @own.op
+        def wrong(self: Tensor, at: int) -> Tensor: ...
+
+        wrong.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
+        with pytest.raises(errors.ScalarFunctionError, match=REFUSED[body]):
+            wrong.row(namespace["late"])
+
+        @own.op
+        def inexact(self: Tensor, at: float) -> Tensor: ...
+
+        inexact.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
+        with pytest.raises(errors.KernelSignatureError, match="need be no integer"):
+            inexact.row(lambda self, at: self[at])
+
+
+def test_places_stand_in_rows_only() -> None:
+    with Library("late") as own:
+
+        @own.op
+        def wrong(self: Tensor) -> Tensor: ...
+
+        with pytest.raises(errors.ScalarFunctionError, match="row_index is of a row"):
+            wrong.pointwise(lambda x: x + row_index(x))
+        with pytest.raises(errors.ScalarFunctionError, match="cannot index"):
+            wrong.pointwise(lambda x: x[0])
