@@ -151,6 +151,7 @@ class Lowering:
         follow.
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
     compiles: whether kernels are compiled; otherwise only what is called is of interest, and no plan is made.
+    originals: of a rehearsal, which makes no plan, the arguments by the ids of the tensors that stand for them.
 
     Args:
         taken: names that the plan's own must differ from.
@@ -165,6 +166,7 @@ class Lowering:
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
         self.compiles = True
+        self.originals: dict[int, Any] = {}
         self.guards: dict[str, bool] = {}
         self.steps: list[Step | Check | Lines | Within | Written] = []
         self.constants: dict[str, object] = {}

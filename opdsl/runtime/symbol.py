@@ -7,7 +7,7 @@ PyTorch's ``SymInt`` and JAX's shape polymorphism are the same idea.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 __all__ = ["NotLoweredError", "Symbol", "SymbolOwner", "is_symbol", "largest", "least", "pinned", "smallest"]
@@ -181,10 +181,7 @@ class Symbol:
     def __add__(self, other: Any) -> Any:
         if not _whole(self, other):
             return self._other(operator.add, "+", self, other)
-        terms = dict(self.terms or {})
-        for product, factor in _polynomial(other).items():
-            terms[product] = terms.get(product, 0) + factor
-        return self._made(terms, self.example + _example(other))
+        return self._made(_sum(self.terms or {}, _polynomial(other)), self.example + _example(other))
 
     __radd__ = __add__
 
@@ -195,7 +192,9 @@ class Symbol:
         return self
 
     def __sub__(self, other: Any) -> Any:
-        return self + (other * -1) if _whole(self, other) else self._other(operator.sub, "-", self, other)
+        if not _whole(self, other):
+            return self._other(operator.sub, "-", self, other)
+        return self._made(_sum(self.terms or {}, _polynomial(other), -1), self.example - _example(other))
 
     def __rsub__(self, other: Any) -> Any:
         return (self * -1) + other if _whole(self, other) else self._other(operator.sub, "-", other, self)
@@ -206,7 +205,7 @@ class Symbol:
         terms: Terms = {}
         for product, factor in (self.terms or {}).items():
             for another, times in _polynomial(other).items():
-                made = tuple(sorted(product + another))
+                made = tuple(sorted(product + another)) if product and another else product or another
                 terms[made] = terms.get(made, 0) + factor * times
         return self._made(terms, self.example * _example(other))
 
@@ -276,10 +275,7 @@ class Symbol:
             return cast("bool", NotImplemented)
         outcome = function(self.example, _example(other))
         if _whole(self, other):
-            difference = self - other
-            if type(difference) is int:
-                return function(difference, 0)
-            settled = _settled(difference, sign)
+            settled = _settled(_sum(self.terms or {}, _polynomial(other), -1), self.owner.bounds, function, sign)
             if settled is not None:
                 return settled
         if sign == "!=" or (sign in _OPPOSITES and _whole(self, other)):  # the same question; NaN has no order
@@ -305,9 +301,19 @@ class Symbol:
         return self._compare(operator.ge, ">=", other)
 
 
-def _whole(*values: Any) -> bool:
-    """Whether all are integers."""
-    return all(type(each) is int or (type(each) is Symbol and each.terms is not None) for each in values)
+def _whole(first: Any, second: Any) -> bool:
+    """Whether both are integers."""
+    return (type(first) is int or (type(first) is Symbol and first.terms is not None)) and (
+        type(second) is int or (type(second) is Symbol and second.terms is not None)
+    )
+
+
+def _sum(first: Terms, second: Terms, times: int = 1) -> Terms:
+    """A polynomial and some times another; factors may be 0."""
+    terms = dict(first)
+    for product, factor in second.items():
+        terms[product] = terms.get(product, 0) + times * factor
+    return terms
 
 
 def _is_number(value: Any) -> bool:
@@ -392,34 +398,36 @@ def _divided(first: Terms, second: Terms) -> Terms | None:
     return made
 
 
-def _shifted(value: Symbol) -> Terms | None:
-    """A polynomial in how far each atom is above its least value; None where one has none."""
+def _range(terms: Terms, bounds: Mapping[str, int | None]) -> tuple[int | None, int | None]:
+    """What a polynomial is at least and at most, where that can be seen: in how far each atom is above its least."""
     shifted: Terms = {}
-    for product, factor in (value.terms or {}).items():
+    for product, factor in terms.items():
+        if not factor:
+            continue
         expanded: Terms = {(): factor}
         for atom in product:
-            least = value.owner.bounds.get(atom)
-            if least is None:
-                return None
+            bound = bounds.get(atom)
+            if bound is None:
+                return None, None
             grown: Terms = {}
             for each, times in expanded.items():
-                grown[each] = grown.get(each, 0) + least * times
-                further = tuple(sorted((*each, atom)))
+                grown[each] = grown.get(each, 0) + bound * times
+                further = tuple(sorted((*each, atom))) if each else (atom,)
                 grown[further] = grown.get(further, 0) + times
             expanded = grown
         for each, times in expanded.items():
             shifted[each] = shifted.get(each, 0) + times
-    return shifted
+    fixed = shifted.pop((), 0)
+    falls = any(factor < 0 for factor in shifted.values())
+    grows = any(factor > 0 for factor in shifted.values())
+    return None if falls else fixed, None if grows else fixed
 
 
 def least(value: Any) -> int | None:
     """What an integer is at least, where that can be seen."""
     if type(value) is int or value.terms is None:
         return value if type(value) is int else None
-    shifted = _shifted(value)
-    if shifted is None or any(factor < 0 for product, factor in shifted.items() if product):
-        return None
-    return shifted.get((), 0)
+    return _range(value.terms, value.owner.bounds)[0]
 
 
 def _is_at_least(value: Any, bound: int) -> bool:
@@ -427,12 +435,17 @@ def _is_at_least(value: Any, bound: int) -> bool:
     return found is not None and found >= bound
 
 
-def _settled(difference: Symbol, sign: str) -> bool | None:
+def _settled(
+    difference: Terms, bounds: Mapping[str, int | None], function: Callable[[Any, Any], bool], sign: str
+) -> bool | None:
     """Whether a difference stands in a relation to 0 for all sizes; None where sizes decide."""
-    above, below = least(difference), least(-difference)
+    lowest, highest = _range(difference, bounds)
+    if lowest is not None and lowest == highest:
+        return function(lowest, 0)
     if sign in ("==", "!="):
-        apart = (above is not None and above > 0) or (below is not None and below > 0)
+        apart = (lowest is not None and lowest > 0) or (highest is not None and highest < 0)
         return (sign == "!=") if apart else None
+    above, below = lowest, None if highest is None else -highest
     if sign in ("<", "<="):
         above, below = below, above
     # Now it is asked whether the difference is greater (or equal), for its own sign or the other one.
@@ -458,7 +471,7 @@ def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     owner = next((each.owner for each in values if type(each) is Symbol), None)
     if owner is None:
         return choose(values)
-    if not _whole(*values):
+    if not all(_whole(each, 0) for each in values):
         return choose(*values)
     bounds = [least(each) for each in values]
     known = [each for each in bounds if each is not None]

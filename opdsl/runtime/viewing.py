@@ -127,6 +127,21 @@ def become(tensor: Tensor, view: View) -> Tensor:
     return tensor
 
 
+def take_memory(tensor: Tensor, source: Tensor) -> Tensor:
+    """Make a tensor show what another one shows, in its memory; what autograd keeps of the tensor stays."""
+    if any(type(getattr(each, "array", None)) is SymbolicArray for each in (tensor, source)):
+        raise NotLoweredError("a tensor that gets other memory")
+    form, given = tensor.geometry, source.geometry
+    if given.device.type == "cpu" and tensor._base is None:
+        tensor._memory = values.memory_of(storage_root(source))
+    if hasattr(source, "array"):
+        tensor.array = source.array
+    tensor.geometry = given.replace(
+        requires_grad=form.requires_grad, is_view=form.is_view, creation=form.creation, is_inference=form.is_inference
+    )
+    return tensor
+
+
 def view_geometry(form: TensorMeta, shape: Sizes, strides: Sizes, dtype: DType | None = None) -> TensorMeta:
     """The geometry of a view: a view that does not require gradients, otherwise like what is viewed."""
     creation = Creation.DEFAULT if form.creation.is_apart else form.creation

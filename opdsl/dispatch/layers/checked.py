@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opdsl.dispatch.model.operator import Operator, Reached
 
 # Arguments that say which results are asked for: of several, the others may be undefined, which Python has as None.
-_ASKING = frozenset((OUTPUT_MASK, "has_bias", "input_bias"))
+_ASKING = frozenset((OUTPUT_MASK, "grad_input_mask", "has_bias", "input_bias", "mask"))
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -68,7 +68,7 @@ class Effects:
         if not argument.is_written and (changed or counted) and not self._is_part_of_written(value):
             how = "is changed" if changed else "counts a new version"
             yield Effect(argument_part(place), f"{argument.name} {how}, but is not declared as written: {argument}")
-        if changed and not counted and argument.is_written and "inplace_view" not in self._operator.tags:
+        if changed and not counted and argument.is_written and not changes_itself(self._operator):
             yield Effect(argument_part(place), f"{argument.name} is changed, but counts no new version")
 
     def _is_part_of_written(self, value: Any) -> bool:
@@ -105,6 +105,11 @@ class Effects:
             may_share(other.alias, result) and (other is argument or _share(value, given))
             for other, given in self._values
         )
+
+
+def changes_itself(operator: Operator) -> bool:
+    """Whether an operator changes what a tensor shows, or its history (``t_``, ``retain_grad``), and no elements."""
+    return "inplace_view" in operator.tags or bool(operator.properties.get("manual_cpp_binding"))
 
 
 def may_share(first: Alias | None, second: Alias | None) -> bool:

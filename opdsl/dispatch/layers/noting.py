@@ -28,7 +28,7 @@ def noted(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
         raise NotLoweredError(f"a kernel of {operator.name} sees every call")
     recorder = lowering.get()
     assert recorder is not None, "a state that lowers has a recorder"
-    if recorder.followed:
+    if recorder.followed and not recorder.originals:
         raise NotLoweredError("a call after something was written that requires grad since")
     recorder.packets.setdefault(operator.packet, operator.packet.generation)
     return kernel

@@ -10,9 +10,10 @@ from opdsl.dispatch.layers.checked import checked_kernel
 from opdsl.dispatch.layers.devices import on_device
 from opdsl.dispatch.layers.in_place_or_view import in_place_or_view
 from opdsl.dispatch.layers.noting import noted
+from opdsl.dispatch.layers.rehearsal import rehearsed
 from opdsl.dispatch.model.operator import Layer
 
 __all__ = ["LAYERS"]
 
-LAYERS: tuple[Layer, ...] = (noted, on_device, checked_kernel, in_place_or_view)
+LAYERS: tuple[Layer, ...] = (noted, on_device, rehearsed, checked_kernel, in_place_or_view)
 """The innermost first."""
