@@ -16,7 +16,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import PRECISION
 from opdsl.programs.steps import Expression, Step
 from opdsl.runtime import Tensor, bool_
-from opdsl.scalar import ScalarFunction
+from opdsl.scalar import ScalarFunction, read
 from opdsl.scalar.operations import ROW_FOLDS
 from opdsl.scalar.untyped import Place, UntypedNode
 from opdsl.schema import FunctionSchema, parse_schema
@@ -50,6 +50,11 @@ def scalar_call(step: Step) -> ScalarCall:
     return ScalarCall(state.formula.function, state.formula.places, narrow, state.iteration.result in PRECISION)
 
 
+def _itself(x: float) -> float:
+    """What folds alone are put together with: they have no text of their own."""
+    return x
+
+
 class Composition:
     """The scalar functions of steps, put together.
 
@@ -64,7 +69,8 @@ class Composition:
         self._nodes: list[UntypedNode] = []
         self._places: list[Place] = []
         self._made: dict[str, int] = {}
-        self._source = next(scalar_call(each).function for each in steps if each.name not in folds)
+        functions = (scalar_call(each).function for each in steps if each.name not in folds)
+        self._source = next(functions, None) or read(_itself)
         for step in steps:
             made = [self._fold(step, folds[step.name])] if step.name in folds else self._function(step)
             results = zip(step.results, made, strict=True)

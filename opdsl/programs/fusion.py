@@ -1,8 +1,8 @@
 """Fusion: steps made of scalar functions that read one another become one step, with one function put together.
 
 Pointwise steps of one shape become one pointwise operator. With sums, means and extrema of rows between them they
-become one row operator: a softmax that is written out is one. Both are operators like any other, with kernels on every
-backend.
+become one row operator: a softmax that is written out is one. What then reads the same tensor side by side is one step
+with several results. Both are operators like any other, with kernels on every backend.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.programs.composition import Composition, scalar_call
 from opdsl.programs.passes import Memory
 from opdsl.programs.program import Program
-from opdsl.programs.steps import Call, Step, names_in, sizes_of
+from opdsl.programs.steps import Call, Expression, Result, Step, names_in, operator_named, sizes_of
 from opdsl.runtime import Tensor, bfloat16, bool_, float16, float32, float64
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
@@ -47,8 +47,8 @@ _ROW_FOLDS = {
 def with_fused_steps(program: Program) -> Program:
     """The program with one step in place of steps that are made of scalar functions and read one another.
 
-    Pointwise steps compute in one floating dtype and give one shape; sums, means and extrema keep the dimensions that
-    they fold, which are neighbours and the same for all.
+    Pointwise steps compute in one floating dtype and give one shape; the dimensions that sums, means and extrema fold
+    are neighbours and the same for all, and not all that there are unless they are kept.
 
     >>> import opdsl
     >>> def normalized(x):
@@ -59,12 +59,10 @@ def with_fused_steps(program: Program) -> Program:
     (5, 1)
     """
     groups = _grouped(program)
-    later = names_in(program.outputs)
+    readers = Counter([*names_in(program.outputs), *(name for group in groups for name in group.reads)])
     made: list[Step] = []
-    ordered = _in_order(groups)
-    readers = Counter(name for group in ordered for name in group.reads)
-    for group in ordered:
-        made += _as_one(group, frozenset(name for name in group.made if name in later or readers[name]))
+    for group in _in_order(_side_by_side(groups, readers)):
+        made += _as_one(group, readers)
     return program.replace(steps=tuple(made))
 
 
@@ -79,6 +77,8 @@ class _Group:
     shape: of its elements.
     row: the shape of what is computed for each row alone; None where nothing is folded.
     dims: of a row.
+    whole: names of what has that shape, of what they read.
+    bare: names of folds without the dimensions that are folded, which nothing in the group can read.
     """
 
     steps: tuple[Step, ...]
@@ -89,6 +89,8 @@ class _Group:
     shape: tuple[Any, ...] = ()
     row: tuple[Any, ...] | None = None
     dims: tuple[int, ...] = ()
+    whole: frozenset[str] = frozenset()
+    bare: frozenset[str] = frozenset()
 
 
 class _Groups:
@@ -172,7 +174,15 @@ def _group_of(step: Step, place: int, after: frozenset[str], marks: frozenset[st
         return alone
     kind = next((found for kind, found in _KINDS.items() if isinstance(step.call.definition, kind)), None)
     found = None if kind is None else kind(step, step.call)
-    return alone if found is None else attrs.evolve(alone, **found)
+    if found is None:
+        return alone
+    operands = zip(step.call.operands, step.call.arguments, strict=True)
+    whole = {
+        operand.text
+        for operand, value in operands
+        if isinstance(operand, Expression) and isinstance(value, Tensor) and sizes_of(value.shape) == found["shape"]
+    }
+    return attrs.evolve(alone, whole=frozenset(whole), **found)
 
 
 def _pointwise(step: Step, call: Call) -> dict[str, Any] | None:
@@ -198,9 +208,11 @@ def _fold(step: Step, call: Call) -> dict[str, Any] | None:
     if result is None or not dims or dims != tuple(range(dims[0], dims[-1] + 1)):
         return None
     keeps = len(result.shape) == source.ndim
-    if not keeps or source.dtype not in _DTYPES or result.dtype is not source.dtype:
+    if source.dtype not in _DTYPES or result.dtype is not source.dtype or not (keeps or result.shape):
         return None
-    return {"dtype": source.dtype, "shape": sizes_of(source.shape), "row": result.shape, "dims": dims}
+    row = sizes_of(tuple(1 if dim in dims else size for dim, size in enumerate(source.shape)))
+    bare = frozenset(() if keeps else (result.name,))
+    return {"dtype": source.dtype, "shape": sizes_of(source.shape), "row": row, "dims": dims, "bare": bare}
 
 
 def _rows(step: Step, call: Call) -> dict[str, Any] | None:
@@ -225,9 +237,7 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
     """Two groups as one; None where they cannot be, or the second reads nothing of the first."""
     if first.dtype is None or first.dtype is not second.dtype or not second.reads & first.made:
         return None
-    steps, made = (*first.steps, *second.steps), first.made | second.made
-    reads = (first.reads | second.reads) - made
-    if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
+    if second.reads & first.bare:
         return None
     folding = first if first.row is not None else second
     other = second if folding is first else first
@@ -235,8 +245,52 @@ def _joined(first: _Group, second: _Group) -> _Group | None:
         fits = other.shape in (folding.shape, folding.row)
     else:
         fits = (other.shape, other.dims) == (folding.shape, folding.dims)
+    return _together(first, second, folding) if fits else None
+
+
+def _together(first: _Group, second: _Group, like: _Group) -> _Group | None:
+    """The steps of two groups; None where they are too many."""
+    steps, made = (*first.steps, *second.steps), first.made | second.made
+    reads = (first.reads | second.reads) - made
+    if sum(map(_size, steps)) > _MOST_NODES or len(reads) > _MOST_OPERANDS:
+        return None
     places = min(first.places[0], second.places[0]), max(first.places[1], second.places[1])
-    return attrs.evolve(folding, steps=steps, reads=reads, made=made, places=places) if fits else None
+    whole, bare = (first.whole | second.whole) - made, first.bare | second.bare
+    return attrs.evolve(like, steps=steps, reads=reads, made=made, places=places, whole=whole, bare=bare)
+
+
+def _side_by_side(given: Sequence[_Group], readers: Mapping[str, int]) -> list[_Group]:
+    """The groups, those together that read one tensor and nothing of each other."""
+    groups = _Groups()
+    kept: dict[int, _Group] = {}
+    beside: dict[str, list[_Group]] = {}
+    for group in given:
+        groups.add(group)
+    for group in given:
+        others = {id(each): each for name in group.whole for each in beside.get(name, ()) if id(each) in kept}
+        for other in sorted(others.values(), key=lambda each: each.places):
+            joined = _beside(other, group)
+            if (
+                joined is not None
+                and not groups.leads_around(other, group)
+                and not groups.leads_around(group, other)
+                and _composed(joined, readers) is not None
+            ):
+                del kept[id(other)]
+                group = joined
+                groups.add(group)
+        kept[id(group)] = group
+        for name in group.whole:
+            beside.setdefault(name, []).append(group)
+    return list(kept.values())
+
+
+def _beside(first: _Group, second: _Group) -> _Group | None:
+    """Two groups that read one tensor as one; None where they cannot be, or one reads something of the other."""
+    forms = ((each.dtype, each.shape, each.row, each.dims) for each in (first, second))
+    if len(set(forms)) > 1 or first.reads & second.made or second.reads & first.made:
+        return None
+    return _together(first, second, first)
 
 
 def _size(step: Step) -> int:
@@ -259,35 +313,68 @@ def _in_order(groups: Sequence[_Group]) -> list[_Group]:
     return list(done.values())
 
 
-def _as_one(group: _Group, outside: frozenset[str]) -> Sequence[Step]:
+def _as_one(group: _Group, readers: Mapping[str, int]) -> Sequence[Step]:
     """The steps of a group as one; as they are where that cannot be.
 
     Args:
         group: the steps.
-        outside: what is read by others.
+        readers: how many groups read a name, and whether the program returns it.
     """
-    steps = group.steps
-    wanted = [each for step in steps for each in step.results if each is not None and each.name in outside]
-    if len(steps) == 1 or not wanted or any(each.dtype is not group.dtype for each in wanted):
-        return steps
-    composition = Composition(steps, _ROW_FOLDS)
+    composition = _composed(group, readers)
+    if composition is None:
+        return group.steps
+    wanted = _wanted(group, readers)
+    names = [each.name for each in wanted]
+    if group.row is None:
+        operator = composition.pointwise(names)
+    else:
+        operator = composition.row(names, group.dims, [_is_of_rows(group, each) for each in wanted])
+    results = [
+        attrs.evolve(each, name=f"{each.name}_kept", shape=group.row or ()) if each.name in group.bare else each
+        for each in wanted
+    ]
+    fused = Step(operator, composition.operands, {}, tuple(results), parts=group.steps)
+    pairs = zip(results, wanted, strict=True)
+    return [fused, *(_without_folded(kept, bare) for kept, bare in pairs if kept is not bare)]
+
+
+def _composed(group: _Group, readers: Mapping[str, int]) -> Composition | None:
+    """The functions of a group's steps put together; None where they cannot become one step."""
+    wanted = _wanted(group, readers)
+    if len(group.steps) == 1 or not wanted or any(each.dtype is not group.dtype for each in wanted):
+        return None
+    composition = Composition(group.steps, _ROW_FOLDS)
     if not any(each.dtype is group.dtype for each in composition.tensors.values()):
-        return steps
+        return None
     # Results lie as they would apart: as operands do, where these lie alike.
     whole = [each.geometry for each in composition.tensors.values() if _has_sizes(each.shape, group.shape)]
     if len({sizes_of(each.strides) for each in whole}) > 1 and not all(map(_is_row_major, whole)):
-        return steps
+        return None
     if group.row is None:
-        operator = composition.pointwise([each.name for each in wanted])
-    else:
-        # Rows of what is read have to be whole, and those of results.
-        if not whole or not all(each.is_contiguous() for each in whole):
-            return steps
-        is_row = [each.shape == group.row and group.row != group.shape for each in wanted]
-        if not all(per_row or composition.varies(each.name) for per_row, each in zip(is_row, wanted, strict=True)):
-            return steps
-        operator = composition.row([each.name for each in wanted], group.dims, is_row)
-    return [Step(operator, composition.operands, {}, tuple(wanted), parts=tuple(steps))]
+        return composition
+    # Rows of what is read have to be whole, and those of results.
+    is_whole = bool(whole) and all(each.is_contiguous() for each in whole)
+    return (
+        composition
+        if is_whole and all(_is_of_rows(group, each) or composition.varies(each.name) for each in wanted)
+        else None
+    )
+
+
+def _wanted(group: _Group, readers: Mapping[str, int]) -> list[Result]:
+    """What others read of the results of a group."""
+    return [each for step in group.steps for each in step.results if each is not None and readers[each.name]]
+
+
+def _is_of_rows(group: _Group, result: Result) -> bool:
+    """Whether a result has one element for each row."""
+    return result.name in group.bare or (result.shape == group.row and group.row != group.shape)
+
+
+def _without_folded(kept: Result, bare: Result) -> Step:
+    """The step that takes the dimensions of a fold away: as a tensor of its own, since a sum is no view."""
+    sizes = tuple(Expression(each) if isinstance(each, str) else each for each in bare.shape)
+    return Step(operator_named("aten::_unsafe_view"), (Expression(kept.name), sizes), {}, (bare,))
 
 
 def _has_sizes(shape: Sequence[Any], sizes: Sequence[Any]) -> bool:

@@ -212,8 +212,59 @@ def parts(program: Program) -> list[int]:
 
 
 def test_pointwise_steps_become_one() -> None:
-    program = opdsl.trace(lambda x, y: ((x * y + 1).exp(), x - y), opdsl.ones(3), opdsl.ones(3))
+    program = opdsl.trace(lambda x, y: ((x * 2 + 1).exp(), y - 1), opdsl.ones(3), opdsl.ones(3))
     assert parts(program) == [3, 1]
+
+
+def test_steps_that_read_one_tensor_become_one_with_several_results() -> None:
+    program = opdsl.trace(lambda x, y: ((x * y + 1).exp(), x - y, x > 0), opdsl.ones(3), opdsl.ones(3))
+    assert parts(program) == [4, 1]  # what gives a bool stays apart
+
+
+def test_folds_of_the_same_rows_become_one() -> None:
+    def folds(x: Any) -> Any:
+        return x.sum(1, keepdim=True), x.amax(1, keepdim=True), x.amin(0, keepdim=True)
+
+    assert parts(opdsl.trace(folds, opdsl.ones(3, 4))) == [2, 1]
+
+
+def test_folds_that_keep_no_dimension_are_fused_with_what_they_fold() -> None:
+    def distances(x: Any, y: Any) -> Any:
+        return ((x - y) ** 2).sum(1)
+
+    program = opdsl.trace(distances, opdsl.ones(3, 4), opdsl.ones(3, 4))
+    assert parts(program) == [3, 1]  # and a tensor of the same elements without the dimension
+    x = opdsl.rand(3, 4)
+    found = opdsl.compile(distances)(x, opdsl.ones(3, 4))
+    assert found.shape == (3,) and not found._is_view() and opdsl.allclose(found, distances(x, opdsl.ones(3, 4)))
+
+
+def test_sums_of_rows_that_broadcast_along_rows_are_read_from_outside() -> None:
+    def crossed(x: Any) -> Any:
+        return x - (x * 2).sum(1)  # as many rows as columns: the sums stand along the columns
+
+    x = opdsl.rand(4, 4)
+    assert opdsl.allclose(opdsl.compile(crossed)(x), crossed(x))
+
+
+def test_sums_of_everything_stay_reductions() -> None:
+    assert parts(opdsl.trace(lambda x: (x * x).sum((0, 1)), opdsl.ones(3, 4))) == [1, 1]
+
+
+def test_steps_that_read_one_tensor_before_and_after_another_stay_apart() -> None:
+    def around(x: Any) -> Any:
+        return x - x.exp().cumsum(0)
+
+    assert parts(opdsl.trace(around, opdsl.ones(4))) == [1, 1, 1]
+
+
+def test_steps_on_both_sides_of_a_write_stay_apart() -> None:
+    def writing(x: Any) -> Any:
+        y = x.exp()
+        x.add_(1)
+        return y, x.sin()
+
+    assert parts(opdsl.trace(writing, opdsl.ones(4))) == [1, 1, 1]
 
 
 def test_a_softmax_that_is_written_out_becomes_one() -> None:
