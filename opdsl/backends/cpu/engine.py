@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -74,7 +75,7 @@ def compile_ir(
     Returns:
         The code, with an address for each of the symbols.
     """
-    key = f"{environment()}\n{fingerprint}"
+    key = f"{environment()}{', quick' * _is_quick()}\n{fingerprint}"
     dump(fingerprint.partition("\n")[0], ".ll", make_ir)
     stored = cache.load(key)
     if stored is not None:
@@ -89,6 +90,8 @@ def compile_ir(
 def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
     """Object code of a module, optimised for this machine's processor.
 
+    ``OPDSL_QUICK_COMPILE=1`` in the environment has LLVM optimise loops, but not the instructions made of them.
+
     Args:
         text: the module.
         has_long_loops: as for ``compile_ir``.
@@ -97,7 +100,7 @@ def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
     with _lock:
-        emitted: bytes = _machine().emit_object(_optimised(text, has_long_loops))
+        emitted: bytes = _machine(_is_quick()).emit_object(_optimised(text, has_long_loops))
         return emitted
 
 
@@ -108,12 +111,12 @@ def assembly(text: str) -> str:
         RuntimeError: the text is no valid module.
     """
     with _lock:
-        emitted: str = _machine().emit_assembly(_optimised(text, has_long_loops=True))
+        emitted: str = _machine(is_quick=False).emit_assembly(_optimised(text, has_long_loops=True))
         return emitted
 
 
 def _optimised(text: str, has_long_loops: bool) -> Any:
-    machine = _machine()
+    machine = _machine(is_quick=False)
     module = llvm.parse_assembly(text)
     module.verify()
     passes = llvm.create_pass_builder(machine, _tuning(has_long_loops))
@@ -183,15 +186,20 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def _new_machine() -> Any:
+def _is_quick() -> bool:
+    """Whether instructions are chosen quickly rather than well, half of what compiling takes; loops stay the same."""
+    return os.environ.get("OPDSL_QUICK_COMPILE", "0") not in ("", "0")
+
+
+def _new_machine(opt: int = 3) -> Any:
     _initialise()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(opt=3, jit=True, cpu=llvm.get_host_cpu_name(), features=_features())
+    return target.create_target_machine(opt=opt, jit=True, cpu=llvm.get_host_cpu_name(), features=_features())
 
 
 @functools.cache
-def _machine() -> Any:
-    return _new_machine()
+def _machine(is_quick: bool) -> Any:
+    return _new_machine(0 if is_quick else 3)
 
 
 @functools.cache

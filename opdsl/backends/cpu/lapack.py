@@ -23,7 +23,7 @@ from opdsl.errors import KernelError
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
 # What routines of real numbers are called for complex ones.
-_OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
+_OF_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
 # Multiplications of all matrices together for which the GIL is kept.
 _UNDER_GIL = 2**17
@@ -273,6 +273,68 @@ def geqrf(a: Array, tau: Array) -> Array:
 def orgqr(a: Array, tau: Array) -> Array:
     """The first columns of Q, of the reflectors of ``geqrf``."""
     return call("orgqr", *a.shape[1:], tau.shape[-1], a, _leading(a), tau, WORK)
+
+
+def ormqr(side: str, adjoint: bool, a: Array, tau: Array, c: Array) -> None:
+    """The products of Q, of the reflectors of ``geqrf``, or of its adjoint, with ``c``, which becomes them.
+
+    Args:
+        side: "L" where Q stands to the left, "R" to the right.
+    """
+    letter = "N" if not adjoint else "C" if numpy.iscomplexobj(a) else "T"
+    call("ormqr", side, letter, *c.shape[1:], tau.shape[-1], a, _leading(a), tau, c, _leading(c), WORK)
+
+
+def sytrf(name: str, uplo: str, a: Array, pivots: Array) -> Array:
+    """The factors L and D in the triangle ``uplo`` of symmetric matrices ("sytrf"), or Hermitian ones ("hetrf")."""
+    return call(name, uplo, a.shape[-1], a, _leading(a), pivots, WORK)
+
+
+def sytrs(name: str, uplo: str, a: Array, pivots: Array, b: Array) -> Array:
+    """Solves by the factors of ``sytrf`` ("sytrs"), or of ``hetrf`` ("hetrs")."""
+    return call(name, uplo, a.shape[-1], b.shape[-1], a, _leading(a), pivots, b, _leading(b))
+
+
+def geev(a: Array, values: Sequence[Array], vectors: Array | None) -> Array:
+    """The eigenvalues of matrices, of real ones their real and imaginary parts, and the vectors to the right.
+
+    Real matrices' vectors come in pairs: the real and the imaginary part of the first of two that are conjugates.
+    """
+    n = a.shape[-1]
+    right: tuple[Array | Work | int, ...] = (Work(size=1), 1) if vectors is None else (vectors, _leading(vectors))
+    job = "N" if vectors is None else "V"
+    return call("geev", "N", job, n, a, _leading(a), *values, Work(size=1), 1, *right, WORK, *_real(a, 2 * n))
+
+
+def _limit(rcond: float, a: Array) -> Array:
+    """Which part of the largest one a singular value has to be, as routines read it."""
+    with numpy.errstate(over="ignore"):
+        return numpy.full((1, 1), rcond, a.real.dtype)
+
+
+def gels(a: Array, b: Array) -> Array:
+    """Least squares of matrices of full rank; ``b`` has as many rows as the larger side of ``a``."""
+    return call("gels", "N", *a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), WORK)
+
+
+def gelsy(a: Array, b: Array, rcond: float, rank: Array) -> Array:
+    """Least squares by a factor with exchanged columns; ``rank`` (int32) becomes how many of these count."""
+    m, n = a.shape[1:]
+    exchanged = numpy.zeros((len(a), n), numpy.int32)
+    given = (m, n, b.shape[-1], a, _leading(a), b, _leading(b), exchanged, _limit(rcond, a), rank)
+    return call("gelsy", *given, WORK, *_real(a, 2 * n))
+
+
+def gelsd(a: Array, b: Array, rcond: float, rank: Array, s: Array) -> Array:
+    """Least squares by singular values, by dividing and conquering; see ``gelsy``."""
+    given = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
+    return call("gelsd", *given, WORK, *_real(a, None), Work(numpy.int32))
+
+
+def gelss(a: Array, b: Array, rcond: float, rank: Array, s: Array) -> Array:
+    """Least squares by singular values; see ``gelsy``."""
+    given = (*a.shape[1:], b.shape[-1], a, _leading(a), b, _leading(b), s, _limit(rcond, a), rank)
+    return call("gelss", *given, WORK, *_real(a, 5 * min(a.shape[1:])))
 
 
 def syevd(jobz: str, uplo: str, a: Array, w: Array) -> Array:

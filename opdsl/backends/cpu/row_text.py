@@ -96,13 +96,15 @@ class _Kernel:
         """What stands in the kernel."""
         raise NotImplementedError
 
-    def arguments(self, elements: Sequence[str], folds: Sequence[str], kept: Sequence[str]) -> list[tuple[str, str]]:
+    def arguments(
+        self, elements: Sequence[str], index: str, folds: Sequence[str], kept: Sequence[str]
+    ) -> list[tuple[str, str]]:
         """The arguments of a stage."""
         inputs = self.signature.inputs
         numbers = [self.operands.numbers[k] for k in range(self.arrays, len(inputs))]
         values = [*elements, *numbers]
         given = [(each.value, value) for each, value in zip(inputs, values, strict=True)]
-        given.append(("int64", self.operands.length))
+        given += [("int64", self.operands.length), ("int64", index)]
         given += zip(self.fold_types, folds, strict=False)
         given += zip(self.kept_types, kept, strict=False)
         return given
@@ -180,7 +182,7 @@ class _Along(_Kernel):
     def values(self, i: str) -> list[tuple[str, str]]:
         """The arguments of a stage for an element."""
         kept = [load_lane(self.text, kind, array, i) for kind, array in zip(self.kept_types, self.kept, strict=False)]
-        return self.arguments(self.elements(self.same, self.places, self.operands.along, i), self.folds, kept)
+        return self.arguments(self.elements(self.same, self.places, self.operands.along, i), i, self.folds, kept)
 
     def stage(self, name: str, stage: Stage) -> None:
         """Fold the row."""
@@ -218,7 +220,7 @@ class _Along(_Kernel):
                 places = [self.operands.element(inputs + o, self.places, along, i) for o in self.of_elements]
                 self.store_outputs(self.of_elements, places, results)
         if self.of_rows:
-            given = self.arguments(self.no_elements(), self.folds, ["poison"] * len(self.kept))
+            given = self.arguments(self.no_elements(), "0", self.folds, ["poison"] * len(self.kept))
             results = self.results("rows", self.of_rows, given)
             self.store_outputs(self.of_rows, [self.places[inputs + o] for o in self.of_rows], results)
 
@@ -253,7 +255,7 @@ class _Across(_Kernel):
             load_lane(self.text, kind, array, lane)
             for kind, array in zip(self.kept_types[:kept], self.arrays_kept, strict=False)
         ]
-        return self.arguments(elements, self.folds_of(folds, w), values)
+        return self.arguments(elements, row.here, self.folds_of(folds, w), values)
 
     def folds_of(self, folds: int, w: str) -> list[str]:
         """What has been folded for a lane."""
@@ -265,7 +267,8 @@ class _Across(_Kernel):
     def row(self, i: str) -> _Row:
         """The i-th elements of all lanes."""
         places = self.operands.moved(self.places, self.operands.along, i)
-        return _Row(places, self.operands.singles(self.arrays, places), self.text.value(f"mul i64 {i}, {LANES}"))
+        same, lane = self.operands.singles(self.arrays, places), self.text.value(f"mul i64 {i}, {LANES}")
+        return _Row(i, places, same, lane)
 
     def stage(self, name: str, stage: Stage, done: int, kept: int) -> None:
         """Fold the rows of all lanes."""
@@ -318,7 +321,7 @@ class _Across(_Kernel):
         if self.of_rows:
             with Loop(text, "last", "0", self.lanes, kind=PARALLEL) as lane:
                 w = lane.counter
-                given = self.arguments(self.no_elements(), self.folds_of(folds, w), ["poison"] * kept)
+                given = self.arguments(self.no_elements(), "0", self.folds_of(folds, w), ["poison"] * kept)
                 moved = self.operands.moved(self.places, across, w)
                 results = self.results("rows", self.of_rows, given)
                 self.store_outputs(self.of_rows, [moved[inputs + o] for o in self.of_rows], results)
@@ -327,10 +330,12 @@ class _Across(_Kernel):
 class _Row(NamedTuple):
     """The elements of all lanes at one position of their rows.
 
-    places: where they lie. same: the values of the inputs that all lanes share. lane: their first place in what is
+    here: the position. places: where they lie.
+    same: the values of the inputs that all lanes share. lane: their first place in what is
     kept.
     """
 
+    here: str
     places: dict[int, str]
     same: dict[int, str]
     lane: str

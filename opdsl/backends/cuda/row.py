@@ -271,7 +271,8 @@ class _Kernel:
             f"convert<{VALUE_TYPES[kind]}>({value})" if k in used else f"nothing<{VALUE_TYPES[kind]}>()"
             for k, (value, (_, kind)) in enumerate(zip(given, self.operands, strict=False))
         ]
-        further = ["length", *self.folds, *self.kept]
+        place = f"place<{self.form.vector}>(team, item)" + (" + tile" if self.form.tiled else "")
+        further = ["length", place, *self.folds, *self.kept]
         kinds = [kind for _, kind in graph.parameters[self.inputs :]]
         taken = [
             value if self.inputs + at in used else f"nothing<{VALUE_TYPES[kind]}>()"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -37,7 +38,8 @@ def address(array: BufferArray) -> int:
 def copy(source: BufferArray, target: BufferArray) -> None:
     """Copies into an array of the same shape and dtype, of any strides."""
     size = extent(source)
-    if source.strides == target.strides and source.index == target.index:
+    has_gaps = size != math.prod(source.shape) * source.dtype.itemsize
+    if source.strides == target.strides and source.index == target.index and not has_gaps:
         if size:
             _copied(target.index, target.block.buffer, source.block.buffer, target.offset, source.offset, size)
         return

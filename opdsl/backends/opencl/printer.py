@@ -139,12 +139,17 @@ class _Kernel:
         return lines
 
     def located(self, ranges: Sequence[Range]) -> None:
-        """The indices of a work item, or of its group."""
+        """The indices of a work item, or of its group.
+
+        There are as many groups as points. PoCL miscompiles loops behind barriers if some groups might leave earlier.
+        """
         if self.is_team:
             self.say(f"const long lane_ = get_local_id(0), lanes_ = {self.program.lanes};")
-        self.say(f"long point_ = {'get_group_id(0)' if self.is_team else 'get_global_id(0)'};")
-        count = " * ".join(str(size) for _, size in ranges) or "1"
-        self.say(f"if (point_ >= {count}) return;")
+            self.say("long point_ = get_group_id(0);")
+        else:
+            self.say("long point_ = get_global_id(0);")
+            count = " * ".join(str(size) for _, size in ranges) or "1"
+            self.say(f"if (point_ >= {count}) return;")
         self.unravelled("point_", ranges)
 
     def unravelled(self, position: str, ranges: Sequence[Range]) -> None:

@@ -34,6 +34,19 @@ def test_a_replay_is_one_call_beside_the_copy_of_the_arguments(cuda: EmulatedDri
     assert [each.name for each in cuda.calls] == ["launch", "launch_graph"]
 
 
+def test_the_steps_of_a_compiled_program_are_one_call(cuda: EmulatedDriver) -> None:
+    def cumulated(x: Tensor) -> Tensor:
+        y = (x * 2).exp()
+        return y.cumsum(0) / y.sum(0, keepdim=True)
+
+    x = opdsl.tensor([0.5, -0.5, 1.0])
+    run, there = opdsl.cuda.graph(opdsl.compile(cumulated)), x.cuda()
+    run(there)
+    cuda.calls.clear()
+    assert opdsl.allclose(run(there).cpu(), cumulated(x))
+    assert [each.name for each in cuda.calls][:2] == ["launch", "launch_graph"]
+
+
 def test_other_geometries_are_captured_apart(cuda: EmulatedDriver) -> None:
     run = opdsl.cuda.graph(formula)
     for shape in ((2,), (3,), (2,)):

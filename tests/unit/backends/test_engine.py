@@ -42,6 +42,15 @@ def test_works_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call(engine.compile_ir("test twice", lambda: TWICE, ["twice"]), "twice", 4) == 8
 
 
+def test_code_that_is_made_quickly_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPDSL_QUICK_COMPILE", "1")
+    assert call(engine.compile_ir("test twice", lambda: TWICE, ["twice"]), "twice", 21) == 42
+    monkeypatch.setenv("OPDSL_QUICK_COMPILE", "0")
+    printed: list[str] = []
+    engine.compile_ir("test twice", lambda: printed.append(TWICE) or TWICE, ["twice"])
+    assert printed == [TWICE]
+
+
 def test_names_are_bound_when_loaded() -> None:
     triple = NUMBER(lambda x: 3 * x)
     address = ctypes.cast(triple, ctypes.c_void_p).value
