@@ -31,21 +31,25 @@ def real(number: complex) -> float:
     return number.real
 
 
-def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex) -> None:
+def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex, name: str = "alpha") -> None:
     """That ``alpha`` fits the result's dtype (``alpha_check`` in ATen/native/BinaryOps.h).
+
+    Args:
+        name: of the argument, for the error.
 
     Raises:
         ShapeError: a bool for numbers, a float for integers, a complex number for real ones.
     """
     category = max(category_of(self), category_of(other))
-    check(not isinstance(alpha, bool) or category is Category.BOOL, "Boolean alpha only supported for Boolean results.")
+    is_flag = isinstance(alpha, bool)
+    check(not is_flag or category is Category.BOOL, f"Boolean {name} only supported for Boolean results.")
     check(
         category >= Category.FLOAT or isinstance(alpha, int),
-        "For integral input tensors, argument alpha must not be a floating point number.",
+        f"For integral input tensors, argument {name} must not be a floating point number.",
     )
     check(
         category is Category.COMPLEX or not isinstance(alpha, complex) or isinstance(alpha, (int, float)),
-        "For non-complex input tensors, argument alpha must not be a complex number.",
+        f"For non-complex input tensors, argument {name} must not be a complex number.",
     )
 
 

@@ -50,7 +50,7 @@ to_copy.sharding(elementwise=True)
 
 
 @to_copy.kernel("CompositeExplicitAutograd")
-def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
+def to_copy_kernel(self, dtype, device, pin_memory, non_blocking, memory_format):
     order = memory_format or MemoryFormat.preserve_format
     keeps_order = order is MemoryFormat.preserve_format
     strides = dense_strides(self.geometry) if keeps_order else strides_for(self.shape, order)
@@ -280,3 +280,19 @@ METHODS: dict[str, Callable[..., Tensor]] = {
 
 for each, method in METHODS.items():
     install_method(each, method)
+
+
+@op("aten::_autocast_to_reduced_precision", variants="method", device_guard=False)
+def _autocast_to_reduced_precision(
+    self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType
+) -> Tensor[Alias("a")]:
+    """A float32 tensor in the dtype that its device computes in; any other as it is."""
+    enabled, dtype = (cpu_enabled, cpu_dtype) if self.is_cpu else (cuda_enabled and self.is_cuda, cuda_dtype)
+    return self.to(dtype) if enabled and self.dtype is float32 else self
+
+
+@op("aten::_autocast_to_full_precision", variants="method", device_guard=False)
+def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool) -> Tensor[Alias("a")]:
+    """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
+    enabled = cpu_enabled if self.is_cpu else cuda_enabled and self.is_cuda
+    return self.to(float32) if enabled and self.dtype in (float16, bfloat16) else self

@@ -34,7 +34,7 @@ def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Te
 
 
 @copy_functional.kernel("CompositeExplicitAutogradNonFunctional")
-def copy_functional_kernel(self, src, non_blocking):
+def copy_functional_kernel(self, src):
     return copy_(clone(self), src)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.create.factories import check_size, empty, full, require_strided
 from opdsl.declare import op, traceable
@@ -9,6 +11,7 @@ from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.iteration.strides import dense_strides, strides_in_order
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.views import required_storage
 from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 # ----------------------------------------------------------------------------------------------------- given strides
@@ -273,3 +276,34 @@ def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
 
 
 new_ones.non_differentiable("self")
+
+
+@op("aten::_new_zeros_with_same_feature_meta", autogen="_new_zeros_with_same_feature_meta.out")
+def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
+    """Zeros of the dtype of ``self`` that lie as ``other`` does, behind dimensions that ``self`` has in front."""
+    ...
+
+
+@_new_zeros_with_same_feature_meta.kernel("CompositeExplicitAutograd")
+def _new_zeros_with_same_feature_meta_kernel(self, other, self_num_batch_dims):
+    count = self_num_batch_dims
+    check(0 <= count <= self.ndim, f"expected at most {self.ndim} batch dimensions, got {count}")
+    offset = other.storage_offset()
+    reach = 0 if 0 in other.shape else required_storage(other.shape, other.strides)
+    batch = self.shape[:count]
+    steps = [reach + offset] * count
+    for dim in reversed(range(count - 1)):
+        steps[dim] = steps[dim + 1] * batch[dim + 1]
+    whole = self.new_zeros((math.prod(batch) * (reach + offset),))
+    return whole.as_strided((*batch, *other.shape), (*steps, *other.strides), offset)
+
+
+@op("aten::_efficientzerotensor", autogen="_efficientzerotensor.out")
+def _efficientzerotensor(size: list[SymInt], *, options: TensorOptions) -> Tensor:
+    """Zeros; here they have memory, as all tensors have."""
+    ...
+
+
+@_efficientzerotensor.kernel(*EVERYWHERE)
+def _efficientzerotensor_kernel(size, dtype, layout, device, pin_memory):
+    return fill_(empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), 0)

@@ -39,7 +39,7 @@ def _pin_memory(self: Tensor, device: Device | None = None) -> Tensor:
 
 
 @_pin_memory.kernel("CompositeExplicitAutograd")
-def pin_memory_kernel(self, device):
+def pin_memory_kernel(self):
     form = geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry))
     return copied(self, form, pinned=True)
 

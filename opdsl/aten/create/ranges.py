@@ -143,7 +143,6 @@ def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> in
     stepping = convert(step, float64)
     kind = int64 if not dtype.is_floating_point else float64
     first, last, stride = (convert(each, kind) for each in (start, end, step))
-    check(step != 0, "step must be nonzero")
     steps = steps_between(begin, finish, stepping, start, end)
     count = arange_count(first, last, stride) if dtype is int64 else math.ceil(steps)
     check(0 <= count < 1 << 63, "invalid size, possible overflow?")
@@ -155,8 +154,10 @@ def steps_between(begin: float, finish: float, step: float, start: complex, end:
     """How many steps there are between numbers, which were given as ``start`` and ``end``.
 
     Raises:
-        ShapeError: they are not finite, or the steps lead elsewhere.
+        ShapeError: they are not finite, or the steps lead nowhere or elsewhere.
     """
+    if not (step > 0 or step < 0):
+        raise ShapeError("step must be nonzero")
     if not (-math.inf < begin < math.inf and -math.inf < finish < math.inf):
         raise ShapeError(f"unsupported range: {start} -> {end}")
     if not (finish >= begin if step > 0 else finish <= begin):

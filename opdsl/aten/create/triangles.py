@@ -65,7 +65,7 @@ def tril(self: Tensor, diagonal: SymInt = 0) -> Tensor:
 
 
 @tril.meta
-def tril_meta(ctx, self, diagonal):
+def tril_meta(ctx, self):
     triangle_meta(ctx, self, "tril")
 
 
@@ -87,7 +87,7 @@ def triu(self: Tensor, diagonal: SymInt = 0) -> Tensor:
 
 
 @triu.meta
-def triu_meta(ctx, self, diagonal):
+def triu_meta(ctx, self):
     triangle_meta(ctx, self, "triu")
 
 
@@ -156,7 +156,7 @@ def tril_indices(
 
 
 @tril_indices.kernel
-def tril_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
+def tril_indices_kernel(row, col, offset, dtype, device):
     return triangle_indices(True, row, col, offset, dtype, device)
 
 
@@ -176,7 +176,7 @@ def triu_indices(
 
 
 @triu_indices.kernel
-def triu_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
+def triu_indices_kernel(row, col, offset, dtype, device):
     return triangle_indices(False, row, col, offset, dtype, device)
 
 

@@ -72,7 +72,7 @@ def _fft_c2c(self: Tensor, dim: list[SymInt], normalization: int, forward: bool)
 
 
 @_fft_c2c.meta
-def _fft_c2c_meta(ctx, self, dim, normalization, forward):
+def _fft_c2c_meta(ctx, self, dim, normalization):
     check(self.is_complex(), f"_fft_c2c expects a complex tensor, but got {self.dtype.name}")
     require_dims("_fft_c2c", self, dim, 0, normalization)
     strides = strides_of(self, self.shape, by_stride(self, dim)) if dim else None
@@ -170,7 +170,7 @@ def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
 
 
 @_fft_c2r.out_kernel("CPU", compiled=False)
-def _fft_c2r_cpu(self, dim, normalization, last_dim_size, out):
+def _fft_c2r_cpu(self, dim, normalization, out):
     from opdsl.backends.cpu import fourier
 
     if out.numel():

@@ -13,7 +13,7 @@ from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DimensionError, DTypeError
-from opdsl.kernels import check, resize_output, write_out
+from opdsl.kernels import check, write_out
 from opdsl.runtime import Device, DType, Layout, Tensor, float32, float64, wrap_dimension
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
@@ -279,9 +279,8 @@ def declare_line(name: str, transform: Line, direction: Direction, text: str) ->
             return value
         if not out.is_complex():
             raise DTypeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_type}")
-        if self.is_complex():
-            resize_output(out, value.shape)  # PyTorch writes the conjugates of what is real by a TensorIterator
-        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype))
+        # PyTorch writes the conjugates of what is real by a TensorIterator.
+        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype), contiguous=self.is_complex())
 
     body = along if direction.forward or transform is real_line else placed
     body.__doc__ = f"{text} of ``n`` points along ``dim``."

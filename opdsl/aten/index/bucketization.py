@@ -193,13 +193,13 @@ def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, righ
 
 
 @bucketize.meta
-def bucketize_meta(ctx, self, boundaries, out_int32, right):
+def bucketize_meta(ctx, self, boundaries, out_int32):
     check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     places_meta(ctx, boundaries, self, out_int32)
 
 
 @bucketize.out_kernel
-def bucketize_cpu(self, boundaries, out_int32, right, out):
+def bucketize_cpu(self, boundaries, right, out):
     write_places(out, boundaries, self, right, None)
 
 
@@ -269,7 +269,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
 
 
 @isin.meta
-def isin_meta(ctx, elements, test_elements, assume_unique, invert):
+def isin_meta(ctx, elements, test_elements):
     require_comparable(elements, test_elements)
     ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
 
@@ -287,13 +287,13 @@ def isin_scalar(elements: Tensor, test_element: Scalar, *, assume_unique: bool =
 
 
 @isin_scalar.meta
-def isin_scalar_meta(ctx, elements, test_element, assume_unique, invert):
+def isin_scalar_meta(ctx, elements, test_element):
     require_comparable(elements, test_element)
     ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
 
 
 @isin_scalar.out_kernel
-def isin_scalar_kernel(elements, test_element, assume_unique, invert, out):
+def isin_scalar_kernel(elements, test_element, invert, out):
     copy_(out, elements != test_element if invert else elements == test_element)
 
 
@@ -306,12 +306,12 @@ def isin_of_number(
 
 
 @isin_of_number.meta
-def isin_of_number_meta(ctx, element, test_elements, assume_unique, invert):
+def isin_of_number_meta(ctx, element, test_elements):
     require_comparable(element, test_elements)
     ctx.set_output(0, (), like=test_elements, dtype=bool_)
 
 
 @isin_of_number.out_kernel
-def isin_of_number_kernel(element, test_elements, assume_unique, invert, out):
+def isin_of_number_kernel(element, test_elements, invert, out):
     found = (test_elements == element).any()
     copy_(out, found.logical_not() if invert else found)

@@ -19,7 +19,7 @@ def gather_along(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = F
 
 
 @gather_along.meta
-def gather_meta(ctx, self, dim, index, sparse_grad):
+def gather_meta(ctx, self, dim, index):
     dimension = wrap_dimension(dim, self.ndim)
     ctx.set_output(0, index.shape, like=self)
     require_apart(ctx.maybe_get_output(), index.shape, "aten::gather.out", self, index)
@@ -39,7 +39,7 @@ def gather_meta(ctx, self, dim, index, sparse_grad):
 
 
 @gather_along.out_kernel
-def gather_cpu(self, dim, index, sparse_grad, out):
+def gather_cpu(self, dim, index, out):
     if index.numel():
         strides, positions = along(self, wrap_dimension(dim, self.ndim), index)
         gather(out, self, strides, [positions])

@@ -262,7 +262,7 @@ def _index_put_impl_(
 
 
 @_index_put_impl_.kernel
-def index_put_impl_kernel(self, indices, values, accumulate, unsafe):
+def index_put_impl_kernel(self, indices, values, accumulate):
     return write_indexed(self, indices, values, accumulate)
 
 

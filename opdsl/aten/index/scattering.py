@@ -181,7 +181,7 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tenso
 
 
 @scatter_value.meta
-def scatter_value_meta(ctx, self, dim, index, value):
+def scatter_value_meta(ctx, self, dim, index):
     scatter_checks(ctx, self, dim, index, None)
 
 
@@ -224,7 +224,7 @@ def scatter_combine_value(self: Tensor, dim: int, index: Tensor, value: Scalar, 
 
 
 @scatter_combine_value.meta
-def scatter_combine_value_meta(ctx, self, dim, index, value, reduce):
+def scatter_combine_value_meta(ctx, self, dim, index, reduce):
     combining(reduce)
     scatter_checks(ctx, self, dim, index, None)
 
@@ -288,7 +288,7 @@ def scatter_reduce(
 
 
 @scatter_reduce.meta
-def scatter_reduce_meta(ctx, self, dim, index, src, reduce, include_self):
+def scatter_reduce_meta(ctx, self, dim, index, src, reduce):
     check(reduce in REDUCES, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if self.is_complex() and reduce in ("amax", "amin"):
         raise UnsupportedDTypeError(f'"scatter_reduce_{reduce}" not implemented for {self.dtype.scalar_type}')

@@ -50,7 +50,7 @@ def places_above(bounds: Tensor, points: Tensor, right: bool = True) -> Tensor:
 
 
 @places_above.meta
-def places_above_meta(ctx, bounds, points, right):
+def places_above_meta(ctx, bounds, points):
     check(bounds.ndim == 2 and points.ndim == 2 and bounds.shape[0] == points.shape[0], "rows of bounds and of points")
     check(bounds.dtype is points.dtype and bounds.dtype in (int64, float64), "bounds and points are int64, or float64")
     ctx.set_output(0, points.shape, dtype=int64, like=points)

@@ -87,7 +87,7 @@ def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending:
 
 
 @sort_stable.meta
-def sort_meta(ctx, self, stable, dim, descending):
+def sort_meta(ctx, self, dim):
     wrap_dimension(dim, self.ndim)
     refuse_complex("Sort", self)
     strides = dense_strides(self.geometry)
@@ -136,7 +136,7 @@ def sort_cpu(self, stable, dim, descending, values, indices):
 
 
 @sort_stable.out_kernel("CUDA", compiled=False)
-def sort_cuda(self, stable, dim, descending, values, indices):
+def sort_cuda(self, dim, descending, values, indices):
     order_elements(self, wrap_dimension(dim, self.ndim), descending, values, indices)
 
 
@@ -208,7 +208,7 @@ def topk(self: Tensor, k: SymInt, dim: int = -1, largest: bool = True, sorted: b
 
 
 @topk.meta
-def topk_meta(ctx, self, k, dim, largest, sorted):
+def topk_meta(ctx, self, k, dim):
     dimension = wrap_dimension(dim, self.ndim)
     check(0 <= k <= (self.shape[dimension] if self.ndim else 1), "selected index k out of range")
     refuse_complex("topk", self)
@@ -234,7 +234,7 @@ def topk_cpu(self, k, dim, largest, sorted, values, indices):
 
 
 @topk.out_kernel("CUDA", compiled=False)
-def topk_cuda(self, k, dim, largest, sorted, values, indices):
+def topk_cuda(self, dim, largest, values, indices):
     order_elements(self, wrap_dimension(dim, self.ndim), largest, values, indices)
 
 

@@ -332,7 +332,7 @@ def order_keys(self: Tensor, dim: int, descending: bool) -> Tensor:
 
 
 @order_keys.meta
-def order_keys_meta(ctx, self, dim, descending):
+def order_keys_meta(ctx, self, dim):
     length = self.shape[dim]
     ctx.set_output(0, (math.prod(self.shape[:dim]) * math.prod(self.shape[dim + 1 :]), length), like=self, dtype=int64)
 
@@ -365,7 +365,7 @@ def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
 
 
 @first_places.meta
-def first_places_meta(ctx, keys, count, ordered):
+def first_places_meta(ctx, keys, count):
     ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64)
 
 
@@ -453,7 +453,7 @@ def nth_place(keys: Tensor, nth: int) -> Tensor:
 
 
 @nth_place.meta
-def nth_place_meta(ctx, keys, nth):
+def nth_place_meta(ctx, keys):
     ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64)
 
 

@@ -160,7 +160,7 @@ def unique_dim(
 
 
 @unique_dim.kernel
-def unique_dim_kernel(self, dim, sorted, return_inverse, return_counts):
+def unique_dim_kernel(self, dim):
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)

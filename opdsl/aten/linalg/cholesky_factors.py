@@ -11,6 +11,7 @@ from opdsl.aten.linalg.decompositions import (
     Array,
     _linalg_check_errors,
     by_column,
+    given_out,
     raise_failure,
     readable,
     require_numbers,
@@ -21,10 +22,8 @@ from opdsl.aten.linalg.decompositions import (
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular, require_system
 from opdsl.declare import Out, op
-from opdsl.errors import DTypeError
-from opdsl.kernels import check, copy_, resize, resize_output, step, write_out
+from opdsl.kernels import check, copy_, step
 from opdsl.runtime import Tensor, contiguous_strides, int32
-from opdsl.runtime.promotion import can_cast
 
 
 class CheckedFactor(NamedTuple):
@@ -65,7 +64,7 @@ def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool 
 
 
 @linalg_cholesky_ex.meta
-def linalg_cholesky_ex_meta(ctx, self, upper, check_errors):
+def linalg_cholesky_ex_meta(ctx, self):
     require_square("linalg.cholesky", self)
     require_numbers("linalg.cholesky", self)
     ctx.set_output(0, self.shape, by_column(self.shape), like=self)
@@ -165,7 +164,7 @@ def solve_in_place(triangle: str, factors: Array, out: Array) -> None:
 
 
 @_cholesky_solve_helper.kernel("Meta")
-def _cholesky_solve_helper_meta(self, A, upper):
+def _cholesky_solve_helper_meta(self):
     return self.new_empty_strided(self.shape, by_column(self.shape))
 
 
@@ -212,17 +211,7 @@ def cholesky_inverse_kernel(self, upper, out):
     found = self.new_empty_strided(self.shape, by_column(self.shape))
     if self.device.type != "meta":
         invert_by_cholesky(self, upper, found)
-    if out is None:
-        return found
-    if not can_cast(found.dtype, out.dtype):
-        raise DTypeError(
-            f"cholesky_inverse: Expected result to be safely castable from {found.dtype.scalar_type} dtype, but got "
-            f"result with dtype {out.dtype.scalar_type}"
-        )
-    if not out.numel() and out.dtype is found.dtype:
-        resize(out, found.shape, by_column(found.shape))
-    resize_output(out, found.shape)
-    return write_out("aten::cholesky_inverse.out", out, found.to(out.dtype))
+    return given_out("cholesky_inverse", found, out)
 
 
 def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:

@@ -297,7 +297,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: list[int], dims_other: lis
     theirs = [wrap_dimension(dim, other.ndim) for dim in dims_other]
     inner = 1
     for one, another in zip(ours, theirs, strict=True):
-        sizes = self.shape[one], other.shape[another]
+        sizes = self.size(one), other.size(another)
         if sizes[1] == 1:
             self = self.sum([one], True, dtype=self.dtype)
         elif sizes[0] == 1:

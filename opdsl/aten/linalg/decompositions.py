@@ -10,9 +10,10 @@ import numpy
 
 from opdsl.declare import op
 from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
-from opdsl.kernels import check, step
+from opdsl.kernels import check, resize, resize_output, step, write_out
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Category, Tensor, complex64, complex128, contiguous_strides, float32, float64
+from opdsl.runtime.promotion import can_cast
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -150,6 +151,28 @@ def in_columns(array: Array) -> Array:
 def epsilon(tensor: Tensor) -> float:
     """The distance from 1 to the next number of a tensor's real dtype."""
     return float(numpy.finfo(numpy.float32 if tensor.dtype in (float32, complex64) else numpy.float64).eps)
+
+
+def given_out(name: str, found: Tensor, out: Tensor | None) -> Tensor:
+    """A result, or what is given for it, into which it is written; one without elements gets the result's layout.
+
+    Args:
+        name: of the operator, without its name space.
+
+    Raises:
+        DTypeError: the result cannot be cast to its dtype.
+    """
+    if out is None:
+        return found
+    if not can_cast(found.dtype, out.dtype):
+        raise DTypeError(
+            f"{name}: Expected result to be safely castable from {found.dtype.scalar_type} dtype, but got "
+            f"result with dtype {out.dtype.scalar_type}"
+        )
+    if not out.numel() and out.dtype is found.dtype:
+        resize(out, found.shape, found.strides)
+    resize_output(out, found.shape)
+    return write_out(f"aten::{name}.out", out, found.to(out.dtype))
 
 
 # ------------------------------------------------------------------------------------------------------------ failures

@@ -79,8 +79,7 @@ def _linalg_det_cpu(A, result, LU, pivots):
 def multiply_diagonals(LU: Array, pivots: Array, out: Array) -> None:
     """Write the determinants of the matrices that have these factors."""
     diagonal, sign = diagonals(LU, pivots)
-    with numpy.errstate(over="ignore", invalid="ignore"):
-        out[...] = diagonal.prod(-1) * sign
+    out[...] = diagonal.prod(-1) * sign
 
 
 @_linalg_det.derivative("A")
@@ -139,9 +138,8 @@ def _linalg_slogdet_cpu(A, sign, logabsdet, LU, pivots):
 def add_logarithms(LU: Array, pivots: Array, sign: Array, logarithm: Array) -> None:
     """Write the signs and the logarithms of the determinants of the matrices that have these factors."""
     diagonal, parity = diagonals(LU, pivots)
-    with numpy.errstate(divide="ignore", invalid="ignore"):
-        sign[...] = numpy.sign(diagonal).prod(-1) * parity
-        logarithm[...] = numpy.log(numpy.abs(diagonal)).sum(-1)
+    sign[...] = numpy.sign(diagonal).prod(-1) * parity
+    logarithm[...] = numpy.log(numpy.abs(diagonal)).sum(-1)
 
 
 @_linalg_slogdet.derivative("A", output_differentiability=[True, True, False, False])

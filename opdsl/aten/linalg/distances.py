@@ -267,7 +267,7 @@ def pair_distances(columns: Tensor, p: float) -> Tensor:
 
 
 @pair_distances.meta
-def pair_distances_meta(ctx, columns, p):
+def pair_distances_meta(ctx, columns):
     check(columns.ndim == 2, "expected the columns of a matrix", got=columns.shape)
     if columns.dtype not in (float32, float64):
         raise UnsupportedDTypeError(f"not implemented for '{columns.dtype.scalar_type}'")

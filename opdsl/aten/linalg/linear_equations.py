@@ -57,7 +57,7 @@ def _linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: b
 
 
 @_linalg_solve_ex.meta
-def _linalg_solve_ex_meta(ctx, A, B, left, check_errors):
+def _linalg_solve_ex_meta(ctx, A, B, left):
     name = "linalg.solve"
     require_numbers(name, A)
     require_same_dtype(name, A, B)
@@ -149,7 +149,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> CheckedInverse:
 
 
 @linalg_inv_ex.meta
-def linalg_inv_ex_meta(ctx, A, check_errors):
+def linalg_inv_ex_meta(ctx, A):
     require_square("linalg.inv", A)
     require_numbers("linalg.inv", A)
     ctx.set_output(0, A.shape, by_column(A.shape), like=A)

@@ -117,7 +117,7 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
 
 
 @linalg_lu_factor_ex.meta
-def linalg_lu_factor_ex_meta(ctx, A, pivot, check_errors):
+def linalg_lu_factor_ex_meta(ctx, A, pivot):
     check(A.ndim >= 2, f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     check(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     require_numbers("torch.lu_factor", A)
@@ -141,7 +141,7 @@ linalg_lu_factor_ex.sharding(rows=2)
 
 
 @linalg_lu_factor_ex.out_kernel("CPU", compiled=False)
-def linalg_lu_factor_ex_cpu(A, pivot, check_errors, LU, pivots, info):
+def linalg_lu_factor_ex_cpu(A, check_errors, LU, pivots, info):
     factor_by_rows(A, LU, pivots, info)
     if check_errors:
         raise_failure(info, "torch.linalg.lu_factor_ex", A.ndim == 2)
@@ -312,7 +312,7 @@ linalg_lu.sharding(rows=2)
 
 
 @linalg_lu.out_kernel("CPU", compiled=False)
-def linalg_lu_cpu(A, pivot, P, L, U):
+def linalg_lu_cpu(A, P, L, U):
     factors, pivots, _ = linalg_lu_factor_ex(A)
     unpack(factors, L, U)
     permute(pivots, P)
@@ -340,7 +340,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 
 @linalg_lu_solve.meta
-def linalg_lu_solve_meta(ctx, LU, pivots, B, left, adjoint):
+def linalg_lu_solve_meta(ctx, LU, pivots, B, left):
     require_numbers("torch.linalg.lu_solve", LU)
     if LU.dtype is not B.dtype:
         raise DTypeError(

@@ -141,9 +141,8 @@ def linalg_pinv_kernel(self, atol, rtol, hermitian):
     return pseudo_inverse(self, *tolerances_of(self, atol, rtol), hermitian)
 
 
-@linalg_pinv.derivative("self")
-def linalg_pinv_derivative(grad, self, result):
-    """``pinv_backward`` in FunctionsManual.cpp."""
+def pseudo_inverse_gradient(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient of matrices from that of their pseudo-inverses (``pinv_backward`` in FunctionsManual.cpp)."""
     adjoint, given = result.adjoint(), grad.adjoint()
     if self.shape[-2] <= self.shape[-1]:
         inner = matmul(given, result)
@@ -154,6 +153,9 @@ def linalg_pinv_derivative(grad, self, result):
     turned = matmul(adjoint, inner)
     rest = matmul(matmul(given - matmul(self, inner), result), adjoint)
     return rest - matmul(inner, result).adjoint() + turned - matmul(matmul(turned, result), self)
+
+
+linalg_pinv.derivative(self=lambda grad, self, result: pseudo_inverse_gradient(grad, self, result))
 
 
 @linalg_pinv.overload(

@@ -160,7 +160,7 @@ _linalg_svd.sharding(rows=2)
 
 
 @_linalg_svd.out_kernel("CPU", compiled=False)
-def _linalg_svd_cpu(A, full_matrices, compute_uv, driver, U, S, Vh):
+def _linalg_svd_cpu(A, full_matrices, compute_uv, U, S, Vh):
     info = A.new_zeros(A.shape[:-2], dtype=int32)
     overwritten = A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(overwritten, A)
@@ -233,3 +233,22 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices, the largest first."""
     return _linalg_svd(A, False, A.requires_grad, driver=driver)[1]
+
+
+class OlderSingular(NamedTuple):
+    """Left singular vectors as columns, values, the largest first, and right vectors as columns."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+@op("aten::svd", variants="function, method", out=Out("svd.U", args=("U", "S", "V"), explicit=True))
+def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> OlderSingular:
+    """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
+    require_matrix("linalg.svd", self)
+    if compute_uv:
+        left, values, right = linalg_svd(self, not some)
+        return OlderSingular(left, values, right.adjoint())
+    *batch, m, n = self.shape
+    return OlderSingular(self.new_zeros((*batch, m, m)), linalg_svdvals(self), self.new_zeros((*batch, n, n)))

@@ -74,7 +74,7 @@ def linalg_solve_triangular(
 
 
 @linalg_solve_triangular.meta
-def linalg_solve_triangular_meta(ctx, self, B, upper, left, unitriangular):
+def linalg_solve_triangular_meta(ctx, self, B, left):
     name = "linalg.solve_triangular"
     require_solvable(name, self, B, left)
     require_same_dtype(name, self, B)
@@ -116,7 +116,7 @@ def triangular_solve(
 
 
 @triangular_solve.meta
-def triangular_solve_meta(ctx, self, A, upper, transpose, unitriangular):
+def triangular_solve_meta(ctx, self, A):
     for name, each in (("b", self), ("A", A)):
         check(
             each.ndim >= 2,

@@ -72,16 +72,11 @@ def logit_backward(grad_output: Tensor, self: Tensor, eps: float | None = None) 
     ...
 
 
-@logit_backward.pointwise(dtypes="floating", when={"eps": None})
-def logit_backward_scalar_function(grad_output, self):
-    return math.nan if self < 0 or self > 1 else grad_output / (self * (1.0 - self))
-
-
 @logit_backward.pointwise(dtypes="floating")
-def logit_between_backward_scalar_function(grad_output, self, eps):
-    outside = self < eps or self > 1.0 - eps
-    between = 0.0 if outside else grad_output / (self * (1.0 - self))
-    return logit_backward_scalar_function(grad_output, self) if eps < 0 else between
+def logit_backward_scalar_function(grad_output, self, eps):
+    is_free = eps is None or eps < 0
+    low, beyond = (0.0, math.nan) if is_free else (eps, 0.0)
+    return beyond if self < low or self > 1.0 - low else grad_output / (self * (1.0 - self))
 
 
 @op("aten::silu_backward", **gradient_of("silu", tags="pointwise", dispatch=COMPOSITE))
@@ -122,19 +117,16 @@ def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = spell
 
 
 @gelu_backward.meta(reads_numbers=False)
-def gelu_backward_meta(ctx, grad_output, self, approximate):
+def gelu_backward_meta(ctx, approximate):
     check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
 
 
-@gelu_backward.pointwise(dtypes="floating", when={"approximate": "none"})
-def gelu_backward_scalar_function(grad_output, self):
-    area = 0.5 * (1.0 + math.erf(math.sqrt(0.5) * self))
-    density = math.exp(-0.5 * self * self) / math.sqrt(2.0 * math.pi)
-    return grad_output * (area + self * density)
-
-
-@gelu_backward.pointwise(dtypes="floating", when={"approximate": "tanh"})
-def gelu_tanh_backward_scalar_function(grad_output, self):
+@gelu_backward.pointwise(dtypes="floating")
+def gelu_backward_scalar_function(grad_output, self, approximate):
+    if approximate == "none":
+        area = 0.5 * (1.0 + math.erf(math.sqrt(0.5) * self))
+        density = math.exp(-0.5 * self * self) / math.sqrt(2.0 * math.pi)
+        return grad_output * (area + self * density)
     square = self * self
     factor = math.sqrt(2.0 / math.pi)
     tanh = math.tanh(factor * (self + 0.044715 * square * self))
@@ -171,7 +163,7 @@ def elu_backward(
 
 
 @elu_backward.meta
-def elu_backward_meta(ctx, grad_output, alpha, scale, input_scale, is_result, self_or_result):
+def elu_backward_meta(ctx, alpha, is_result):
     check(
         not is_result or real(alpha) >= 0.0,
         "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
@@ -233,7 +225,7 @@ def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Scala
 
 
 @leaky_relu_backward.meta
-def leaky_relu_backward_meta(ctx, grad_output, self, negative_slope, self_is_result):
+def leaky_relu_backward_meta(ctx, negative_slope, self_is_result):
     check(
         not self_is_result or real(negative_slope) >= 0.0,
         "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "

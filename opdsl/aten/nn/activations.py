@@ -206,7 +206,7 @@ def softshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
 
 
 @softshrink.meta
-def softshrink_meta(ctx, self, lambd):
+def softshrink_meta(ctx, lambd):
     check(real(lambd) >= 0, f"lambda must be greater or equal to 0, but found to be {real(lambd):g}.")
 
 
@@ -225,17 +225,14 @@ def gelu(self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tenso
 
 
 @gelu.meta(reads_numbers=False)
-def gelu_meta(ctx, self, approximate):
+def gelu_meta(ctx, approximate):
     check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
 
 
-@gelu.pointwise(dtypes="floating", when={"approximate": "none"})
-def gelu_scalar_function(self):
-    return 0.5 * self * (1.0 + math.erf(math.sqrt(0.5) * self))
-
-
-@gelu.pointwise(dtypes="floating", when={"approximate": "tanh"})
-def gelu_tanh_scalar_function(self):
+@gelu.pointwise(dtypes="floating")
+def gelu_scalar_function(self, approximate):
+    if approximate == "none":
+        return 0.5 * self * (1.0 + math.erf(math.sqrt(0.5) * self))
     inner = math.sqrt(2.0 / math.pi) * (self + 0.044715 * self * self * self)
     return 0.5 * self * (1.0 + math.tanh(inner))
 
@@ -265,7 +262,7 @@ def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
 
 
 @celu.meta
-def celu_meta(ctx, self, alpha):
+def celu_meta(ctx, alpha):
     check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
 
 

@@ -157,7 +157,7 @@ def attention_of(
         is_one = mask.shape[0] == mask.shape[1] == 1
         mask = mask.view((1, rows, columns)) if is_one else mask.expand((*query.shape[:2], rows, columns)).flatten(0, 1)
     query, key, value = (each.reshape((heads, *each.shape[2:])) for each in (query, key, value))
-    return Attention(query, key, value, mask, is_causal, 1 / math.sqrt(query.shape[2]) if scale is None else scale)
+    return Attention(query, key, value, mask, is_causal, scale_of(query, scale))
 
 
 def empty_heads(query: Tensor, length: int) -> Tensor:
@@ -261,7 +261,7 @@ def _composite_gradients(
     scale: float | None,
 ) -> AttentionGradients:
     """The gradients by operators that can be differentiated again."""
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    factor = scale_of(query, scale)
     weights = _safe_softmax(masked_scores(query * factor, key, attn_mask, is_causal), -1)
     of_weights = matmul(grad, value.transpose(-2, -1))
     of_scores = weights * (of_weights - (of_weights * weights).sum(-1, True)) * factor
@@ -288,9 +288,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
 
 
 @_scaled_dot_product_flash_attention_for_cpu_backward.kernel("CPU", "Meta")
-def _flash_attention_backward_kernel(
-    grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
-):
+def _flash_attention_backward_kernel(grad_out, query, key, value, out, logsumexp, is_causal, attn_mask, scale):
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
     made = AttentionGradients(*(empty_heads(query, each.shape[2]) for each in (query, key, value)))
     if query.device is cpu:
@@ -322,6 +320,11 @@ def gradients_of(call: Attention, grad_out: Tensor, out: Tensor, logsumexp: Tens
 
 
 # ----------------------------------------------------------------------------------------------------------- attention
+
+
+def scale_of(query: Tensor, scale: float | None) -> float:
+    """What products of queries and keys are multiplied by; those of no features are 0, whatever it is."""
+    return 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
 
 
 def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor:
@@ -362,7 +365,7 @@ def _scaled_dot_product_attention_math(
     dtype = query.dtype
     key, value = for_groups(query, key, value, enable_gqa)
     query, key, value = (wide(each) for each in (query, key, value))
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    factor = scale_of(query, scale)
     root = math.sqrt(abs(factor))
     # Both are scaled, so that products stay in range.
     weights = _safe_softmax(masked_scores(query * math.copysign(root, factor), key * root, attn_mask, is_causal), -1)
@@ -389,8 +392,10 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     if not enable_gqa:
         return key, value
     heads = query.shape[-3]
+    if heads == key.shape[-3] == value.shape[-3]:
+        return key, value
     check(
-        heads % key.shape[-3] == heads % value.shape[-3] == 0,
+        all(each.shape[-3] and heads % each.shape[-3] == 0 for each in (key, value)),
         "Number of heads in key and value must divide the number of heads in query",
     )
     one, other = (each.repeat_interleave(heads // each.shape[-3], -3) for each in (key, value))

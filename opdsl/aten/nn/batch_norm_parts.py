@@ -8,16 +8,22 @@ from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.batch_normalization import (
     batch_normalized,
     by_channel,
+    into_outputs,
     native_batch_norm_backward,
+    native_batch_norm_backward_derivative,
     native_batch_norm_derivative,
     others,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, op
+from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, uint8
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Bools
+
+lib = Library("aten")
 
 
 @op("aten::batch_norm_stats", dispatch={"CUDA": "batch_norm_stats_cuda"}, autogen="batch_norm_stats.out")
@@ -111,7 +117,7 @@ def _batch_norm_with_update(
 
 
 @_batch_norm_with_update.kernel
-def _batch_norm_with_update_kernel(input, weight, bias, running_mean, running_var, momentum, eps):
+def normalised_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
     made = batch_normalized(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return *made, empty((0,), dtype=uint8, device=input.device)
 
@@ -173,3 +179,122 @@ def _batch_norm_impl_index_backward(
     return native_batch_norm_backward(
         grad_output, input, weight, running_mean, running_var, save_mean, save_var_transform, train, eps, output_mask
     )
+
+
+# -------------------------------------------------------------------------------------------------- several devices
+
+
+@op(
+    "aten::batch_norm_gather_stats_with_counts",
+    dispatch={"CUDA": "batch_norm_gather_stats_with_counts_cuda"},
+    autogen="batch_norm_gather_stats_with_counts.out",
+)
+def batch_norm_gather_stats_with_counts(
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    counts: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """The mean and 1 / deviation of each channel from those of several devices; running ones are moved towards them.
+
+    Args:
+        input: of one device, of which the dtype alone counts.
+        mean, invstd: (devices, channels).
+        running_mean, running_var: of each channel, if there are some; they are written.
+        momentum: by which they move.
+        eps: what has been added to variances.
+        counts: how many elements of a channel each device had.
+    """
+    check(
+        mean.ndim == 2 and mean.shape == invstd.shape, "expected statistics of each device and channel", got=mean.shape
+    )
+    check(counts.shape == mean.shape[:1], "expected a count for each device", got=counts.shape)
+    wide = precision_of(mean.dtype)
+    shares, means = counts.to(wide).unsqueeze(1), mean.to(wide)
+    total = shares.sum(0)
+    found = (shares * means).sum(0) / total
+    within = invstd.to(wide).reciprocal()
+    spread = (shares * (within * within - eps + (means - found) * (means - found))).sum(0)
+    moved: tuple[tuple[Tensor | None, Tensor], ...] = (running_mean, found), (running_var, spread / (total - 1))
+    for kept, _ in moved:
+        check(kept is None or kept.shape == found.shape, "expected a running number for each channel")
+    for kept, value in moved:
+        if kept is not None:
+            copy_elements(kept, value * momentum + kept * (1 - momentum))
+    return found, (spread / total + eps).rsqrt()
+
+
+@op(
+    "aten::batch_norm_gather_stats",
+    dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
+    autogen="batch_norm_gather_stats.out",
+)
+def batch_norm_gather_stats(
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    count: int,
+) -> tuple[Tensor, Tensor]:
+    """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
+    counts = mean.new_full(mean.shape[:1], count)
+    return batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean, running_var, momentum, eps, counts)
+
+
+# ------------------------------------------------------------------------------------------------- other signatures
+
+
+@op("aten::batch_norm_backward")
+def batch_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: Bools[3],
+    reserve: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
+    ...
+
+
+@batch_norm_backward.kernel
+def batch_norm_backward_kernel(
+    grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
+):
+    return native_batch_norm_backward(
+        grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
+    )
+
+
+@batch_norm_backward.derivative("grad_out", "input", "weight")
+def batch_norm_backward_derivative(
+    grads, grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps
+):
+    return native_batch_norm_backward_derivative(
+        grads, grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps
+    )
+
+
+lib.define(
+    "_batch_norm_with_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    "Tensor(b!) running_var, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, "
+    "Tensor(f!) save_invstd, Tensor(g!) reserve) -> (Tensor(d!), Tensor(e!), Tensor(f!), Tensor(g!))",
+    into_outputs("_batch_norm_with_update.out", normalised_with_update),
+    dispatch={
+        "CPU": "_batch_norm_with_update_cpu_out",
+        "CUDA": "_batch_norm_with_update_cuda_out",
+        "MPS": "_batch_norm_with_update_mps_out",
+    },
+)

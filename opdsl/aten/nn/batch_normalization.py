@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from opdsl.aten._shared.results import store_results
 from opdsl.aten.create.factories import empty, zeros
 from opdsl.aten.nn.normalization import (
     require_floating,
@@ -360,6 +362,33 @@ def _native_batch_norm_legit(
 
 _native_batch_norm_legit.kernel(native_batch_norm_kernel)
 _native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
+
+
+def into_outputs(name: str, function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
+    """The body of an overload that stores what a batch norm in training gives, and writes running statistics, too."""
+
+    def body(
+        input: Tensor, weight: Any, bias: Any, running_mean: Tensor, running_var: Tensor, *rest: Any, **outs: Tensor
+    ) -> tuple[Tensor, ...]:
+        moved = running_mean.clone(), running_var.clone()
+        made = function(input, weight, bias, *moved, *rest)
+        written = list(zip((running_mean, running_var), moved, strict=True))
+        return store_results(name, tuple(outs.values()), made, written)
+
+    return body
+
+
+Library("aten").define(
+    "_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    "Tensor(b!) running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, "
+    "Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))",
+    into_outputs("_native_batch_norm_legit.out", batch_normalized),
+    dispatch={
+        "CPU": "_batch_norm_legit_cpu_out",
+        "CUDA": "_batch_norm_legit_cuda_out",
+        "MPS": "_batch_norm_legit_mps_out",
+    },
+)
 
 
 @_native_batch_norm_legit.overload(

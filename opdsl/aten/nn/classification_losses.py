@@ -242,7 +242,7 @@ def nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | None, reduct
 
 
 @nll_loss_forward.meta
-def nll_loss_forward_meta(ctx, self, target, weight, reduction, ignore_index):
+def nll_loss_forward_meta(ctx, self, target, weight, reduction):
     check_vectors(self, target, weight)
     is_reduced = self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum)
     ctx.set_output(0, () if is_reduced else (self.shape[0],), like=self)
@@ -267,7 +267,7 @@ def nll_loss_backward(
 
 
 @nll_loss_backward.meta
-def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, ignore_index, total_weight):
+def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
     check_vectors(self, target, weight)
     is_reduced = self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum)
     check_gradient(grad_output, () if is_reduced else (self.shape[0],), total_weight)
@@ -320,7 +320,7 @@ def nll_loss2d_forward(
 
 
 @nll_loss2d_forward.meta
-def nll_loss2d_forward_meta(ctx, self, target, weight, reduction, ignore_index):
+def nll_loss2d_forward_meta(ctx, self, target, weight, reduction):
     check_images(self, target, weight)
     is_reduced = reduction in (Reduction.Mean, Reduction.Sum)
     ctx.set_output(0, () if is_reduced else target.shape, like=self)
@@ -350,7 +350,7 @@ def nll_loss2d_backward(
 
 
 @nll_loss2d_backward.meta
-def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, ignore_index, total_weight):
+def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
     check_images(self, target, weight)
     is_reduced = reduction in (Reduction.Mean, Reduction.Sum)
     check_gradient(grad_output, () if is_reduced else target.shape, total_weight)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
+from opdsl.aten._shared.results import store_results
 from opdsl.aten.nn.conv_functions import Sizes
-from opdsl.aten.nn.convolution import convolution, convolution_backward
+from opdsl.aten.nn.convolution import (
+    convolution,
+    convolution_backward,
+    convolution_backward_derivative,
+)
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import Bools, Name, SymInts
+from opdsl.schema.vocabulary import Bools, Name, SymInt, SymInts
+
+lib = Library("aten")
 
 
 def convolve(
@@ -89,6 +96,7 @@ def _slow_conv2d_backward_output_mask(
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
     """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+    check(weight.ndim > 0, f"non-empty 2D or 4D weight tensor expected, but got: {list(weight.shape)}")
     outputs, ones = (weight.shape[0],), (1, 1)
     return convolution_backward(
         grad_output, self, weight, outputs, as_sizes(stride), as_sizes(padding), ones, False, (0, 0), 1, output_mask
@@ -261,3 +269,118 @@ def conv_tbc_backward(
         given, images, kernels, tuple(bias.shape), (1,), (pad,), (1,), False, (0,), 1, (True, True, True)
     )
     return of_images.permute((2, 0, 1)), of_kernels.permute((2, 1, 0)), of_bias
+
+
+# -------------------------------------------------------------------------------------------------- other signatures
+
+
+@op("aten::convolution_overrideable", autogen="convolution_overrideable.out")
+def convolution_overrideable(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+) -> Tensor:
+    """``convolution``, for backends that compute it themselves."""
+    ...
+
+
+@convolution_overrideable.kernel("CompositeExplicitAutograd")
+def convolution_overrideable_kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+@convolution_overrideable.derivative("input", "weight", "bias")
+def convolution_overrideable_derivative(
+    grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
+    values = stride, padding, dilation, transposed, output_padding, groups
+    return convolution_backward_overrideable(grad, input.conj(), weight.conj(), *values, output_mask)
+
+
+@op("aten::convolution_backward_overrideable", autogen="convolution_backward_overrideable.out")
+def convolution_backward_overrideable(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    output_mask: Bools[3],
+) -> tuple[
+    Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
+]:
+    """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
+    ...
+
+
+@convolution_backward_overrideable.kernel("CompositeExplicitAutograd")
+def convolution_backward_overrideable_kernel(
+    grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
+    values = stride, padding, dilation, transposed, output_padding, groups
+    return convolution_backward(grad_output, input, weight, None, *values, output_mask)
+
+
+convolution_backward_overrideable.derivative("grad_output", "input", "weight")(convolution_backward_derivative)
+
+
+@op("aten::_convolution_double_backward")
+def _convolution_double_backward(
+    ggI: Tensor | None,
+    ggW: Tensor | None,
+    ggb: Tensor | None,
+    gO: Tensor,
+    weight: Tensor,
+    self: Tensor,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    output_mask: Bools[3],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``convolution_backward``: of the gradient, the input and the weight.
+
+    Args:
+        ggI, ggW, ggb: the gradients of what it gave: of the gradients of input, weight and bias.
+        gO, weight, self: what it was given.
+        stride, padding, dilation, transposed, output_padding, groups: as of ``convolution``.
+        output_mask: which of the three are asked for.
+    """
+    for name, each, given in (("ggI", ggI, self), ("ggW", ggW, weight)):
+        check(each is None or each.shape == given.shape, f"{name} must have the shape {list(given.shape)}")
+    check(ggb is None or (gO.ndim > 1 and ggb.shape == gO.shape[1:2]), "ggb must have a number for each output channel")
+    formula: Any = convolution_backward_derivative
+    values = stride, padding, dilation, transposed, output_padding, groups
+    found: tuple[Tensor, Tensor, Tensor] = formula((ggI, ggW, ggb), gO, self, weight, *values, output_mask)
+    return found
+
+
+def slow_gradients(
+    grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Any, stride: Any, padding: Any, **outs: Tensor
+) -> tuple[Tensor, ...]:
+    """``_slow_conv2d_backward.output_mask`` with all gradients, into given tensors."""
+    made = _slow_conv2d_backward_output_mask(
+        grad_output, self, weight, kernel_size, stride, padding, (True, True, True)
+    )
+    return store_results("_slow_conv2d_backward.grad_input", tuple(outs.values()), made)
+
+
+lib.define(
+    "_slow_conv2d_backward.grad_input(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, "
+    "SymInt[2] stride, SymInt[2] padding, *, Tensor(a!) grad_input, Tensor(b!) grad_weight, Tensor(c!) grad_bias) -> "
+    "(Tensor(a!), Tensor(b!), Tensor(c!))",
+    slow_gradients,
+    dispatch={"CPU": "slow_conv2d_backward_out_cpu", "CUDA": "slow_conv2d_backward_out_cuda"},
+    python_module="nn",
+)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import attrs
+
 from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen, spread
 from opdsl.declare import op
 from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
@@ -36,6 +38,9 @@ Slides = tuple[Sliding, ...]
 
 _ELEMENTS = 1 << 21
 """So many elements of columns are laid out at once, for as many samples as that is."""
+
+_FAR = 1 << 12
+"""Windows that reach further may have elements that lie in margins alone."""
 
 COMMON = (float32, float16, bfloat16)
 """The dtypes for which PyTorch has a library of its own."""
@@ -116,6 +121,11 @@ class Operands(NamedTuple):
 
     def write(self, kind: str, bias: Tensor | None = None) -> None:
         """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
+        if any(each.dilation * (each.length - 1) > _FAR for each in self.windows):
+            met = [_met(each) for each in self.windows]
+            if any(count < each.length for (_, count), each in zip(met, self.windows, strict=True)):
+                self._write_near(kind, bias, met)
+                return
         if self.slides is not None:
             dense = bias if bias is None or bias.is_contiguous() else bias.contiguous()
             if slide(kind, self.images, self.weight, self.results, self.slides, self.groups, dense):
@@ -123,6 +133,28 @@ class Operands(NamedTuple):
         made = _BY_COLUMNS[kind](self)
         if bias is not None:
             made.add_(bias.view((-1, *(1,) * len(self.windows))))
+
+    def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
+        """``write`` by some elements of the windows alone: those in margins see zeros, and have no gradients.
+
+        met: of each dimension the first one, and how many.
+        """
+        part, windows = self.weight, []
+        for dim, (each, (first, count)) in enumerate(zip(self.windows, met, strict=True), 2):
+            part = part.narrow(dim, first, count)
+            windows.append(attrs.evolve(each, length=count, first=each.first + first * each.dilation))
+        near = self._replace(weight=part.contiguous(), windows=tuple(windows))
+        if self.slides is not None and part.numel():
+            near = near._replace(slides=slides_of(windows))
+        written = {"correlate": self.results, "spread": self.images, "weigh": self.weight}[kind]
+        if kind == "weigh" or not part.numel():
+            fill_(written, 0)
+        if part.numel():
+            near.write(kind, bias)
+            if kind == "weigh":
+                copy_(part, near.weight)
+        elif bias is not None:
+            written.add_(bias.view((-1, *(1,) * len(windows))))
 
     @property
     def kernels(self) -> Tensor:
@@ -136,6 +168,21 @@ class Operands(NamedTuple):
         batch, outputs = self.results.shape[:2]
         count = math.prod(counts_of(self.windows))
         return self.results.reshape((batch, self.groups, outputs // self.groups, count))
+
+
+def slides_of(windows: Sequence[Sliding]) -> tuple[WindowSpec, ...]:
+    """Windows as backends take them."""
+    return tuple(
+        WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation) for each in windows
+    )
+
+
+def _met(window: Sliding) -> tuple[int, int]:
+    """Which of a window's elements lie between the first and the last place of the images for some window, or none."""
+    last = window.first + (window.count - 1) * window.stride
+    begin = max(0, -(last // window.dilation))
+    end = min(window.length, (window.size - 1 - window.first) // window.dilation + 1)
+    return (begin, end - begin) if begin < end else (0, 0)
 
 
 def correlate(operands: Operands) -> Tensor:
@@ -363,9 +410,7 @@ def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, v
     shape = (input.shape[0], outputs if input.shape[1] or given.transposed else 0, *inner)
     wide, slides = precision_of(input.dtype), None
     if wide in (float32, float64) and not any(0 in sizes for sizes in (input.shape, weight.shape, shape)):
-        slides = tuple(
-            WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation) for each in windows
-        )
+        slides = slides_of(windows)
     return Problem(given, windows, slides, shape, layout_of(input, weight), wide)
 
 
@@ -565,21 +610,7 @@ def _convolution(
 
 
 @_convolution.kernel("CompositeExplicitAutograd")
-def _convolution_kernel(
-    input,
-    weight,
-    bias,
-    stride,
-    padding,
-    dilation,
-    transposed,
-    output_padding,
-    groups,
-    benchmark,
-    deterministic,
-    cudnn_enabled,
-    allow_tf32,
-):
+def _convolution_kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 

@@ -10,7 +10,7 @@ from opdsl.aten.create.like_factories import empty_like, ones_like
 from opdsl.aten.pointwise.arithmetic import add, mul
 from opdsl.declare import op, traceable
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, bool_
+from opdsl.runtime import Generator, Tensor, bool_, uint8
 from opdsl.schema import Alias
 
 DROPPING: dict[str, Any] = {"tags": ("nondeterministic_seeded", "maybe_aliasing_or_mutating")}
@@ -173,3 +173,11 @@ native_dropout_backward.derivative(
     grad_output=lambda grad, mask, scale: native_dropout_backward(grad, mask.conj(), scale),
     mask=lambda grad, grad_output, scale: grad * grad_output.conj() * scale,
 )
+
+
+@op("aten::_fused_dropout", tags="nondeterministic_seeded", dispatch="CUDA", autogen="_fused_dropout.out")
+def _fused_dropout(self: Tensor, p: float, generator: Generator | None = None) -> tuple[Tensor, Tensor]:
+    """``self`` with elements that stay with a probability ``p``, divided by it; and 1 where one stays, as uint8."""
+    check(0 < p <= 1, f"_fused_dropout: expected a probability to stay above 0 and up to 1, but got {p}")
+    stays = empty_like(self, dtype=bool_).bernoulli_(p, generator=generator)
+    return self * stays / p, stays.to(uint8)

@@ -33,7 +33,7 @@ def embedding(
 
 @embedding.kernel("CompositeExplicitAutograd")
 @traceable
-def embedding_kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse):
+def embedding_kernel(weight, indices):
     check(weight.ndim == 2, "'weight' must be 2-D")
     check_indices("embedding", 1, indices)
     rows = weight.index_select(0, indices.reshape((indices.numel(),)))

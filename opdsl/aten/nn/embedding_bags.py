@@ -258,12 +258,12 @@ def embedding_bag_with_padding(
     """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""
     number = -1
     if padding_idx is not None:
+        count = weight.size(0)
         check(
-            -weight.shape[0] <= padding_idx < weight.shape[0],
-            f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through "
-            f"{weight.shape[0] - 1}, but got {padding_idx}",
+            -count <= padding_idx < count,
+            f"padding_idx must be within the number of embeddings, -{count} through {count - 1}, but got {padding_idx}",
         )
-        number = padding_idx % weight.shape[0]
+        number = padding_idx % count
     return _embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, number
     )
@@ -299,7 +299,6 @@ def _embedding_bag_backward_kernel(
     num_weights,
     scale_grad_by_freq,
     mode,
-    sparse,
     per_sample_weights,
     padding_idx,
 ):

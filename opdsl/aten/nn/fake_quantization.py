@@ -202,7 +202,7 @@ def _fake_quantize_learnable_per_tensor_affine(
 
 
 @_fake_quantize_learnable_per_tensor_affine.kernel
-def _fake_quantize_learnable_per_tensor_affine_kernel(self, scale, zero_point, quant_min, quant_max, grad_factor):
+def _fake_quantize_learnable_per_tensor_affine_kernel(self, scale, zero_point, quant_min, quant_max):
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
 
@@ -243,9 +243,7 @@ def _fake_quantize_learnable_per_channel_affine(
 
 
 @_fake_quantize_learnable_per_channel_affine.kernel
-def _fake_quantize_learnable_per_channel_affine_kernel(
-    self, scale, zero_point, axis, quant_min, quant_max, grad_factor
-):
+def _fake_quantize_learnable_per_channel_affine_kernel(self, scale, zero_point, axis, quant_min, quant_max):
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 

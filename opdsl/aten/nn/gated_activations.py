@@ -123,7 +123,7 @@ def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Ten
 
 
 @glu_backward_jvp.kernel
-def glu_backward_jvp_kernel(grad_x, grad_glu, x, dgrad_glu, dx, dim):
+def glu_backward_jvp_kernel(grad_glu, x, dgrad_glu, dx, dim):
     (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     slope = gate * (1 - gate)
@@ -225,6 +225,11 @@ def rrelu_with_noise(
 @rrelu_with_noise.kernel
 def rrelu_with_noise_kernel(self, noise, lower, upper, training, generator):
     check_bounds(lower, upper)
+    check(
+        self.shape == noise.shape,
+        f"noise tensor shape must match self tensor shape. Got self.shape = {list(self.shape)} noise.shape = "
+        f"{list(noise.shape)}",
+    )
     require_floating("rrelu_with_noise_out_cpu", self)
     if training:
         return self * drawn(self, noise, lower, upper, generator)

@@ -112,7 +112,7 @@ def grid_sampler_2d(
 
 
 @grid_sampler_2d.meta
-def grid_sampler_2d_meta(ctx, input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler_2d_meta(ctx, input, grid, interpolation_mode, padding_mode):
     check_grid("grid_sampler_2d", input, grid, interpolation_mode, padding_mode, 2)
     ctx.set_output(0, (*input.shape[:2], *grid.shape[1:3]), like=input)
     return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
@@ -145,7 +145,7 @@ def grid_sampler_3d(
 
 
 @grid_sampler_3d.meta
-def grid_sampler_3d_meta(ctx, input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler_3d_meta(ctx, input, grid, interpolation_mode, padding_mode):
     check_grid("grid_sampler_3d", input, grid, interpolation_mode, padding_mode, 3)
     ctx.set_output(0, (*input.shape[:2], *grid.shape[1:4]), like=input)
     return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}

@@ -101,6 +101,7 @@ def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
 
 def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """The places of pixels as (batch, pixels, dimensions + 1), the first ones along the last dimension, then ones."""
+    check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     sizes = tuple(size[2:])
     lines = []
     for dim in reversed(range(len(sizes))):
@@ -117,7 +118,6 @@ def base_grid(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
 )
 def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
     """The places that pixels of images of a size are taken from by affine maps, (batch, ..., dimensions)."""
-    check(len(size) in (4, 5), "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
     grid = base_grid(theta, size, align_corners).bmm(theta.transpose(1, 2))
     return grid.view((size[0], *size[2:], len(size) - 2))
 
@@ -125,9 +125,9 @@ def affine_grid_generator(theta: Tensor, size: list[SymInt], align_corners: bool
 @op("aten::affine_grid_generator_backward")
 def affine_grid_generator_backward(grad: Tensor, size: list[SymInt], align_corners: bool) -> Tensor:
     """The gradient of ``affine_grid_generator``'s maps."""
-    dims = len(size) - 2
-    given = grad.reshape((size[0], math.prod(size[2:]), dims))
-    return base_grid(grad, size, align_corners).transpose(1, 2).bmm(given).transpose(1, 2)
+    grid = base_grid(grad, size, align_corners)
+    given = grad.reshape((size[0], math.prod(size[2:]), len(size) - 2))
+    return grid.transpose(1, 2).bmm(given).transpose(1, 2)
 
 
 @op("aten::pad_sequence", python_module="nn")
@@ -139,6 +139,7 @@ def pad_sequence(
         padding_side in ("left", "right"), f"Expected padding_side to be one of left or right, but got {padding_side}."
     )
     check(bool(sequences), "received an empty list of sequences")
+    check(all(each.ndim for each in sequences), "expected sequences of at least one dimension")
     longest = max(each.shape[0] for each in sequences)
     padded = []
     for each in sequences:
@@ -187,6 +188,7 @@ def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -
     """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
     check(qkv.ndim == 3, "expected a (batch, length, features) tensor", got=qkv.shape)
     batch, length, features = qkv.shape
+    check(num_heads > 0, "expected at least one head", num_heads=num_heads)
     check(features % (3 * num_heads) == 0, f"expected a multiple of 3 * {num_heads} features, but got {features}")
     size = features // 3 // num_heads
     parts = (qkv + qkv_bias).view((batch, length, 3, num_heads, size)).permute((2, 0, 3, 1, 4)).contiguous().unbind(0)
@@ -244,3 +246,16 @@ def fill_diagonal_(
         rest = -(-self.numel() // (width + 1)) - count
         self.as_strided((rest,), (step,), start + self.stride(0) * (width + 1)).fill_(fill_value)
     return self
+
+
+@op("aten::unflatten_dense_tensors", python_module="nn")
+def unflatten_dense_tensors(flat: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    """Copies of the parts of a vector in the shapes of tensors, one after the other."""
+    check(flat.ndim == 1, "unflatten_dense_tensors: expected a vector", got=flat.shape)
+    wanted = sum(each.numel() for each in tensors)
+    check(wanted <= flat.shape[0], f"unflatten_dense_tensors: expected {wanted} elements", got=flat.shape)
+    found, begin = [], 0
+    for each in tensors:
+        found.append(flat.narrow(0, begin, each.numel()).clone().view(each.shape))
+        begin += each.numel()
+    return found

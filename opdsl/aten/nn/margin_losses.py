@@ -110,7 +110,7 @@ def multi_margin_loss(
 
 
 @multi_margin_loss.meta
-def multi_margin_loss_meta(ctx, self, target, p, margin, weight, reduction):
+def multi_margin_loss_meta(ctx, self, target, p, weight, reduction):
     rows, _ = multi_margin_meta(self, target, p, weight, "multi_margin_loss")
     shape = (rows,) if reduction not in (Reduction.Mean, Reduction.Sum) and target.ndim else ()
     ctx.set_output(0, shape, like=self)
@@ -145,7 +145,7 @@ def multi_margin_loss_backward(
 
 
 @multi_margin_loss_backward.meta
-def multi_margin_loss_backward_meta(ctx, grad_output, self, target, p, margin, weight, reduction):
+def multi_margin_loss_backward_meta(ctx, self, target, p, weight):
     multi_margin_meta(self, target, p, weight, "multi_margin_loss_backward")
     ctx.set_output(0, self.shape, like=self)
 
@@ -258,7 +258,7 @@ def multilabel_margin_loss_backward(
 
 
 @multilabel_margin_loss_backward.meta
-def multilabel_margin_loss_backward_meta(ctx, grad_output, self, target, reduction, is_target):
+def multilabel_margin_loss_backward_meta(ctx, self, target, is_target):
     check_labels("multilabel_margin_loss_backward_out_frame", self, target)
     check(
         is_target.shape == target.shape,
@@ -268,7 +268,7 @@ def multilabel_margin_loss_backward_meta(ctx, grad_output, self, target, reducti
 
 
 @multilabel_margin_loss_backward.out_kernel
-def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, is_target, grad_input):
+def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, grad_input):
     if self.numel() == 0:
         return
     found = labels_of(self, target)

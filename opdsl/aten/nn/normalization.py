@@ -222,7 +222,7 @@ def native_layer_norm(
 
 
 @native_layer_norm.meta
-def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias, eps):
+def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias):
     dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
     require_floating("LayerNormKernelImpl", input)
     dtype = statistics_dtype(input, weight, bias)
@@ -284,7 +284,7 @@ def layer_norm_input_gradient(
 
 
 @layer_norm_input_gradient.meta
-def layer_norm_input_gradient_meta(ctx, grad_out, input, mean, rstd, weight, dims):
+def layer_norm_input_gradient_meta(ctx, input, dims):
     ctx.set_output(0, input.shape, like=input)
     return range(input.ndim - dims, input.ndim)
 
@@ -416,6 +416,33 @@ def _fused_rms_norm(
     if weight is not None:
         result = result * weight
     return result.to(input.dtype).contiguous(), inverse
+
+
+@op(
+    "aten::_fused_rms_norm_backward",
+    dispatch={"CUDA": "_fused_rms_norm_backward_cuda", "XPU": "_fused_rms_norm_backward_xpu"},
+)
+def _fused_rms_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: list[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+    output_mask: Bools[2],
+) -> tuple[Tensor, Tensor]:
+    """The gradients of ``_fused_rms_norm``'s input and weight, those that ``output_mask`` asks for."""
+    dims = list(normalized_dims(input, tuple(normalized_shape), weight=weight))
+    check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
+    asked: Any = output_mask
+    wide = precision_of(input.dtype)
+    given, scaled = grad_out.to(wide), input.to(wide) * rstd.to(wide)
+    through = given if weight is None else given * weight
+    of_input: Any = None
+    if asked[0]:
+        of_input = ((through - scaled * (through * scaled).mean(dims, True)) * rstd).to(input.dtype)
+    kept = input.dtype if weight is None else weight.dtype
+    of_weight: Any = sum_of_rows(given * scaled, list(range(dims[0]))).to(kept) if asked[1] else None
+    return of_input, of_weight
 
 
 @op("aten::rms_norm")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from opdsl.aten.linalg.vector_products import linear
 from opdsl.aten.nn.activations import relu, sigmoid
 from opdsl.aten.nn.dropout import dropout as dropped
+from opdsl.aten.nn.packed_sequences import sizes_of
 from opdsl.aten.pointwise.trigonometry import tanh
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
@@ -68,6 +70,7 @@ def lstm_cell(
     input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
+    check(len(hx) == 2, "lstm_cell expects two hidden states", got=len(hx))
     gates = linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh)
     hidden, memory = lstm_step(*gates, tuple(hx))
     return hidden, memory
@@ -126,6 +129,38 @@ def along(
     return stack(given[::-1] if backward else given), state
 
 
+def along_packed(
+    sizes: Sequence[int],
+    step: Step,
+    data: Tensor,
+    state: State,
+    weights: Sequence[Tensor],
+    has_biases: bool,
+    backward: bool,
+) -> tuple[Tensor, State]:
+    """``along`` packed sequences: the rows of all steps one after another, of which there are ``sizes``."""
+    of_biases = tuple(weights[2:4]) if has_biases else (None, None)
+    projections = weights[4 if has_biases else 2 :]
+    gates = linear(data, weights[0], of_biases[0]).split_with_sizes(list(sizes))
+    first, state = state, tuple(each.narrow(0, 0, sizes[-1 if backward else 0]) for each in state)
+    given: list[Tensor] = []
+    ended: list[State] = []
+    times = range(len(sizes))
+    for time in reversed(times) if backward else times:
+        size, have = sizes[time], state[0].shape[0]
+        if size > have:  # backwards: sequences that end here begin
+            state = tuple(cat([one, new.narrow(0, have, size - have)]) for one, new in zip(state, first, strict=True))
+        elif size < have:
+            ended.append(tuple(each.narrow(0, size, have - size) for each in state))
+            state = tuple(each.narrow(0, 0, size) for each in state)
+        state = step(gates[time], linear(state[0], weights[1], of_biases[1]), state)
+        if projections:
+            state = (linear(state[0], projections[0]), *state[1:])
+        given.append(state[0])
+    last = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=False)) if ended else state
+    return cat(given[::-1] if backward else given), last
+
+
 def layers(
     step: Step,
     input: Tensor,
@@ -136,7 +171,8 @@ def layers(
     dropout: float,
     train: bool,
     bidirectional: bool,
-    batch_first: bool,
+    batch_first: bool = False,
+    sizes: Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """What the last of several layers gives, and the last states of all, stacked.
 
@@ -146,10 +182,13 @@ def layers(
         states: the first ones, each (layers * directions, batch, size).
         params: the weights of the directions of all layers.
         has_biases, num_layers, dropout, train, bidirectional, batch_first: as in ``torch.nn.LSTM``.
+        sizes: of packed sequences, for each step how many there are.
 
     Raises:
         ShapeError: there are other than so many parameters.
     """
+    needed = 2 if step is lstm_step else 1
+    check(len(states) == needed, f"expected {needed} hidden states", got=len(states))
     directions = 2 if bidirectional else 1
     count = len(params) // max(num_layers * directions, 1)
     check(
@@ -157,6 +196,7 @@ def layers(
         f"expected parameters for {num_layers * directions} layers and directions, but got {len(params)}",
     )
     x = input.transpose(0, 1) if batch_first else input
+    run = along if sizes is None else partial(along_packed, sizes)
     last: list[State] = []
     for layer in range(num_layers):
         given = []
@@ -164,7 +204,7 @@ def layers(
             at = layer * directions + direction
             first = tuple(each.select(0, at) for each in states)
             weights = params[at * count : (at + 1) * count]
-            made, state = along(step, x, first, weights, has_biases, direction == 1)
+            made, state = run(step, x, first, weights, has_biases, direction == 1)
             given.append(made)
             last.append(state)
         x = cat(given, -1) if directions == 2 else given[0]
@@ -187,6 +227,7 @@ def lstm(
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+    check(len(hx) == 2, "lstm expects two hidden states", got=len(hx))
     output, hidden, memory = layers(
         lstm_step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
     )
@@ -246,6 +287,109 @@ def rnn_relu(
     """Layers of an Elman network whose function is ``relu`` over sequences: what they give, and their last states."""
     output, hidden = layers(
         relu_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
+
+
+# ----------------------------------------------------------------------------------------------- packed sequences
+
+
+def packed_layers(
+    step: Step,
+    data: Tensor,
+    batch_sizes: Tensor,
+    states: Sequence[Tensor],
+    params: Sequence[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, ...]:
+    """``layers`` over packed sequences.
+
+    Raises:
+        ShapeError: the states are not those of so many sequences.
+    """
+    check(data.ndim == 2, "expected packed rows of features", got=data.shape)
+    sizes = sizes_of(batch_sizes, data.shape[0])
+    for each in states:
+        check(each.ndim == 3 and each.shape[1] == sizes[0], f"expected states of {sizes[0]} sequences", got=each.shape)
+    return layers(step, data, states, params, has_biases, num_layers, dropout, train, bidirectional, sizes=sizes)
+
+
+@lstm.overload("data", tags=["nondeterministic_seeded"])
+def lstm_data(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``lstm.input`` of packed sequences."""
+    output, hidden, memory = packed_layers(
+        lstm_step, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    )
+    return output, hidden, memory
+
+
+@gru.overload("data", tags=["nondeterministic_seeded"])
+def gru_data(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, Tensor]:
+    """``gru.input`` of packed sequences."""
+    output, hidden = packed_layers(
+        gru_step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
+    )
+    return output, hidden
+
+
+@rnn_tanh.overload("data", tags=["nondeterministic_seeded"])
+def rnn_tanh_data(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, Tensor]:
+    """``rnn_tanh.input`` of packed sequences."""
+    output, hidden = packed_layers(
+        tanh_step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
+    )
+    return output, hidden
+
+
+@rnn_relu.overload("data", tags=["nondeterministic_seeded"])
+def rnn_relu_data(
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Tensor, Tensor]:
+    """``rnn_relu.input`` of packed sequences."""
+    output, hidden = packed_layers(
+        relu_step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
     )
     return output, hidden
 

@@ -76,7 +76,7 @@ def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reducti
 
 
 @mse_loss_backward.meta
-def mse_loss_backward_meta(ctx, grad_output, self, target, reduction):
+def mse_loss_backward_meta(ctx, grad_output, self, target):
     gradient_meta(ctx, grad_output, self, target)
 
 
@@ -110,7 +110,7 @@ def binary_cross_entropy(
 
 
 @binary_cross_entropy.meta
-def binary_cross_entropy_meta(ctx, self, target, weight, reduction):
+def binary_cross_entropy_meta(ctx, self, target, reduction):
     loss_meta(ctx, self, target, reduction)
 
 
@@ -140,7 +140,7 @@ def binary_cross_entropy_backward(
 
 
 @binary_cross_entropy_backward.meta
-def binary_cross_entropy_backward_meta(ctx, grad_output, self, target, weight, reduction):
+def binary_cross_entropy_backward_meta(ctx, grad_output, self, target):
     gradient_meta(ctx, grad_output, self, target)
 
 

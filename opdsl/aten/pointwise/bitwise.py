@@ -7,7 +7,6 @@ from typing import Any
 from opdsl.aten._shared.entries import BINARY, CORE_BINARY, CORE_UNARY, number_entry, number_first_entry
 from opdsl.declare import Inplace, op
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import Scalar
 
 # ---------------------------------------------------------------------------------------------------------- bitwise_and
 
@@ -23,22 +22,10 @@ def bitwise_and_scalar_function(self, other):
     return self & other
 
 
-@bitwise_and.overload("Scalar", **number_entry("bitwise_and"))
-def bitwise_and_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self & other`` for a number."""
-    ...
+bitwise_and_number = bitwise_and.number_overload("other", **number_entry("bitwise_and"))
 
 
-bitwise_and_number.pointwise(wrapped="other", dtypes=("bool", "integer"))(bitwise_and_scalar_function)
-
-
-@bitwise_and.overload("Scalar_Tensor", **number_first_entry("bitwise_and"))
-def number_bitwise_and(self: Scalar, other: Tensor) -> Tensor:
-    """``self & other`` for a number before the tensor."""
-    ...
-
-
-number_bitwise_and.pointwise(wrapped="self", dtypes=("bool", "integer"))(bitwise_and_scalar_function)
+number_bitwise_and = bitwise_and.number_overload("self", "Scalar_Tensor", **number_first_entry("bitwise_and"))
 
 
 # ----------------------------------------------------------------------------------------------------------- bitwise_or
@@ -55,22 +42,10 @@ def bitwise_or_scalar_function(self, other):
     return self | other
 
 
-@bitwise_or.overload("Scalar", **number_entry("bitwise_or"))
-def bitwise_or_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self | other`` for a number."""
-    ...
+bitwise_or_number = bitwise_or.number_overload("other", **number_entry("bitwise_or"))
 
 
-bitwise_or_number.pointwise(wrapped="other", dtypes=("bool", "integer"))(bitwise_or_scalar_function)
-
-
-@bitwise_or.overload("Scalar_Tensor", **number_first_entry("bitwise_or"))
-def number_bitwise_or(self: Scalar, other: Tensor) -> Tensor:
-    """``self | other`` for a number before the tensor."""
-    ...
-
-
-number_bitwise_or.pointwise(wrapped="self", dtypes=("bool", "integer"))(bitwise_or_scalar_function)
+number_bitwise_or = bitwise_or.number_overload("self", "Scalar_Tensor", **number_first_entry("bitwise_or"))
 
 
 # ---------------------------------------------------------------------------------------------------------- bitwise_xor
@@ -87,22 +62,10 @@ def bitwise_xor_scalar_function(self, other):
     return self ^ other
 
 
-@bitwise_xor.overload("Scalar", **number_entry("bitwise_xor"))
-def bitwise_xor_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self ^ other`` for a number."""
-    ...
+bitwise_xor_number = bitwise_xor.number_overload("other", **number_entry("bitwise_xor"))
 
 
-bitwise_xor_number.pointwise(wrapped="other", dtypes=("bool", "integer"))(bitwise_xor_scalar_function)
-
-
-@bitwise_xor.overload("Scalar_Tensor", **number_first_entry("bitwise_xor"))
-def number_bitwise_xor(self: Scalar, other: Tensor) -> Tensor:
-    """``self ^ other`` for a number before the tensor."""
-    ...
-
-
-number_bitwise_xor.pointwise(wrapped="self", dtypes=("bool", "integer"))(bitwise_xor_scalar_function)
+number_bitwise_xor = bitwise_xor.number_overload("self", "Scalar_Tensor", **number_first_entry("bitwise_xor"))
 
 
 # ---------------------------------------------------------------------------------------------------------- bitwise_not
@@ -133,24 +96,14 @@ def bitwise_left_shift_scalar_function(self, other):
     return self << other
 
 
-@bitwise_left_shift.overload(
-    "Tensor_Scalar", **number_entry("bitwise_left_shift", overload="Tensor_Scalar", core=False)
+bitwise_left_shift_number = bitwise_left_shift.number_overload(
+    "other", "Tensor_Scalar", **number_entry("bitwise_left_shift", overload="Tensor_Scalar", core=False)
 )
-def bitwise_left_shift_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self << other`` for a number."""
-    ...
 
 
-bitwise_left_shift_number.pointwise(wrapped="other", dtypes="integer")(bitwise_left_shift_scalar_function)
-
-
-@bitwise_left_shift.overload("Scalar_Tensor", **number_first_entry("bitwise_left_shift"))
-def number_bitwise_left_shift(self: Scalar, other: Tensor) -> Tensor:
-    """``self << other`` for a number before the tensor."""
-    ...
-
-
-number_bitwise_left_shift.pointwise(wrapped="self", dtypes="integer")(bitwise_left_shift_scalar_function)
+number_bitwise_left_shift = bitwise_left_shift.number_overload(
+    "self", "Scalar_Tensor", **number_first_entry("bitwise_left_shift")
+)
 
 
 # -------------------------------------------------------------------------------------------------- bitwise_right_shift
@@ -167,24 +120,14 @@ def bitwise_right_shift_scalar_function(self, other):
     return self >> other
 
 
-@bitwise_right_shift.overload(
-    "Tensor_Scalar", **number_entry("bitwise_right_shift", overload="Tensor_Scalar", core=False)
+bitwise_right_shift_number = bitwise_right_shift.number_overload(
+    "other", "Tensor_Scalar", **number_entry("bitwise_right_shift", overload="Tensor_Scalar", core=False)
 )
-def bitwise_right_shift_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self >> other`` for a number."""
-    ...
 
 
-bitwise_right_shift_number.pointwise(wrapped="other", dtypes="integer")(bitwise_right_shift_scalar_function)
-
-
-@bitwise_right_shift.overload("Scalar_Tensor", **number_first_entry("bitwise_right_shift"))
-def number_bitwise_right_shift(self: Scalar, other: Tensor) -> Tensor:
-    """``self >> other`` for a number before the tensor."""
-    ...
-
-
-number_bitwise_right_shift.pointwise(wrapped="self", dtypes="integer")(bitwise_right_shift_scalar_function)
+number_bitwise_right_shift = bitwise_right_shift.number_overload(
+    "self", "Scalar_Tensor", **number_first_entry("bitwise_right_shift")
+)
 
 
 # ------------------------------------------------------------------------------------------------- Python's operators
@@ -217,13 +160,7 @@ def lshift(self: Tensor, other: Tensor) -> Tensor:
 lshift.pointwise(dtypes="integer")(bitwise_left_shift_scalar_function)
 
 
-@lshift.overload("Scalar", **shift_entry("__lshift__", "Scalar", ("pointwise",)))
-def lshift_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self << other`` for a number."""
-    ...
-
-
-lshift_number.pointwise(wrapped="other", dtypes="integer")(bitwise_left_shift_scalar_function)
+lshift_number = lshift.number_overload("other", **shift_entry("__lshift__", "Scalar", ("pointwise",)))
 
 
 @op("aten::__rshift__.Tensor", **shift_entry("__rshift__", "Tensor", ()))
@@ -235,10 +172,4 @@ def rshift(self: Tensor, other: Tensor) -> Tensor:
 rshift.pointwise(dtypes="integer")(bitwise_right_shift_scalar_function)
 
 
-@rshift.overload("Scalar", **shift_entry("__rshift__", "Scalar", ()))
-def rshift_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self >> other`` for a number."""
-    ...
-
-
-rshift_number.pointwise(wrapped="other", dtypes="integer")(bitwise_right_shift_scalar_function)
+rshift_number = rshift.number_overload("other", **shift_entry("__rshift__", "Scalar", ()))

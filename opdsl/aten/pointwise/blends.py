@@ -34,7 +34,7 @@ def lerp(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
 
 
 @lerp.meta(reads_numbers=False)
-def lerp_meta(ctx, self, end, weight):
+def lerp_meta(ctx, self, end):
     check_same(self, ("end", end))
 
 
@@ -78,7 +78,7 @@ def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1
 
 
 @addcdiv.meta(reads_numbers=False)
-def addcdiv_meta(ctx, self, tensor1, tensor2, value):
+def addcdiv_meta(ctx, tensor1, tensor2):
     check(
         max(tensor1.dtype.category, tensor2.dtype.category) >= Category.FLOAT,
         "Integer division with addcdiv is no longer supported. Divide with div(..., rounding_mode='trunc'), or convert "
@@ -166,42 +166,21 @@ def xlogy_scalar_function(self, other):
     return other if math.isnan(other) else 0.0 if self == 0 else self * math.log(other)
 
 
+@xlogy.derivative("self")
 def xlogy_derivative(grad, self, other):
     """As PyTorch's: beside 0 the slope is the logarithm, where there is one."""
     return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
 
 
-def xlogy_other_derivative(grad, self, other):
-    return grad * self / other
-
-
-xlogy.derivative("self")(xlogy_derivative)
-xlogy.derivative("other")(xlogy_other_derivative)
-
-
-@xlogy.overload("Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
-def number_xlogy(self: Scalar, other: Tensor) -> Tensor:
-    """``self * log(other)`` for a number as factor."""
-    ...
-
-
-number_xlogy.pointwise(promote="int_to_float", wrapped="self", dtypes=("floating",))(xlogy_scalar_function)
-number_xlogy.derivative("other")(xlogy_other_derivative)
-
-
-@xlogy.overload(
+xlogy.derivative(other=lambda grad, self, other: grad * self / other)
+number_xlogy = xlogy.number_overload("self", "Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
+xlogy_number = xlogy.number_overload(
+    "other",
     "Scalar_Other",
     variants="function, method",
     inplace=Inplace(tags=(), dispatch={"CompositeExplicitAutograd": "xlogy_"}),
     **xlogy_number_entry("OutScalar_Other"),
 )
-def xlogy_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self * log(other)`` for a number."""
-    ...
-
-
-xlogy_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("floating",))(xlogy_scalar_function)
-xlogy_number.derivative("self")(xlogy_derivative)
 
 # --------------------------------------------------------------------------------------------------------------- hypot
 

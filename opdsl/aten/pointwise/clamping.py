@@ -80,7 +80,7 @@ BOUNDED: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "out": Out(devi
 """What the entries say of overloads whose bounds are tensors."""
 
 
-def check_bounds(ctx, self, min, max):
+def check_bounds(ctx, min, max):
     """That there is a bound."""
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
 
@@ -97,7 +97,8 @@ def upper(self, max):
 
 def between(self, min, max):
     """``self`` between two bounds; the upper one where they are in the wrong order."""
-    return upper(lower(self, min), max)
+    raised = self if min is None else lower(self, min)
+    return raised if max is None else upper(raised, max)
 
 
 @op("aten::clamp", **CLAMP)
@@ -107,8 +108,6 @@ def clamp(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) ->
 
 
 clamp.meta(reads_numbers=False)(check_bounds)
-clamp.pointwise(promoting="max", dtypes=ORDERED, when={"min": None})(upper)
-clamp.pointwise(promoting="min", dtypes=ORDERED, when={"max": None})(lower)
 clamp.pointwise(promoting=("min", "max"), dtypes=ORDERED)(between)
 
 
@@ -129,8 +128,6 @@ def clamp_tensors(self: Tensor, min: Tensor | None = None, max: Tensor | None = 
 
 
 clamp_tensors.meta(reads_numbers=False)(check_bounds)
-clamp_tensors.pointwise(dtypes=ORDERED, when={"min": None})(upper)
-clamp_tensors.pointwise(dtypes=ORDERED, when={"max": None})(lower)
 clamp_tensors.pointwise(dtypes=ORDERED)(between)
 
 

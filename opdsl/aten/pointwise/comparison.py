@@ -33,13 +33,7 @@ def eq_scalar_function(self, other):
     return self == other
 
 
-@eq.overload("Scalar", out=Out("eq.Scalar_out"), **COMPARISON)
-def eq_number(self: Tensor, other: Scalar) -> Tensor:
-    """Where ``self`` is equal to a number."""
-    ...
-
-
-eq_number.pointwise(promote="bool", wrapped="other")(eq_scalar_function)
+eq_number = eq.number_overload("other", out=Out("eq.Scalar_out"), **COMPARISON)
 
 
 # ----------------------------------------------------------------------------------------------------------------- ne
@@ -56,13 +50,7 @@ def ne_scalar_function(self, other):
     return self != other
 
 
-@ne.overload("Scalar", out=Out("ne.Scalar_out"), **COMPARISON)
-def ne_number(self: Tensor, other: Scalar) -> Tensor:
-    """Where ``self`` is different from a number."""
-    ...
-
-
-ne_number.pointwise(promote="bool", wrapped="other")(ne_scalar_function)
+ne_number = ne.number_overload("other", out=Out("ne.Scalar_out"), **COMPARISON)
 
 
 # ----------------------------------------------------------------------------------------------------------------- lt
@@ -79,13 +67,7 @@ def lt_scalar_function(self, other):
     return self < other
 
 
-@lt.overload("Scalar", out=Out("lt.Scalar_out"), **COMPARISON)
-def lt_number(self: Tensor, other: Scalar) -> Tensor:
-    """Where ``self`` is less than a number."""
-    ...
-
-
-lt_number.pointwise(promote="bool", wrapped="other")(lt_scalar_function)
+lt_number = lt.number_overload("other", out=Out("lt.Scalar_out"), **COMPARISON)
 
 
 # ----------------------------------------------------------------------------------------------------------------- le
@@ -102,13 +84,7 @@ def le_scalar_function(self, other):
     return self <= other
 
 
-@le.overload("Scalar", out=Out("le.Scalar_out"), **COMPARISON)
-def le_number(self: Tensor, other: Scalar) -> Tensor:
-    """Where ``self`` is at most a number."""
-    ...
-
-
-le_number.pointwise(promote="bool", wrapped="other")(le_scalar_function)
+le_number = le.number_overload("other", out=Out("le.Scalar_out"), **COMPARISON)
 
 
 # ----------------------------------------------------------------------------------------------------------------- gt
@@ -125,13 +101,7 @@ def gt_scalar_function(self, other):
     return self > other
 
 
-@gt.overload("Scalar", out=Out("gt.Scalar_out"), **COMPARISON)
-def gt_number(self: Tensor, other: Scalar) -> Tensor:
-    """Where ``self`` is greater than a number."""
-    ...
-
-
-gt_number.pointwise(promote="bool", wrapped="other")(gt_scalar_function)
+gt_number = gt.number_overload("other", out=Out("gt.Scalar_out"), **COMPARISON)
 
 
 # ----------------------------------------------------------------------------------------------------------------- ge
@@ -148,13 +118,7 @@ def ge_scalar_function(self, other):
     return self >= other
 
 
-@ge.overload("Scalar", out=Out("ge.Scalar_out"), **COMPARISON)
-def ge_number(self: Tensor, other: Scalar) -> Tensor:
-    """Where ``self`` is at least a number."""
-    ...
-
-
-ge_number.pointwise(promote="bool", wrapped="other")(ge_scalar_function)
+ge_number = ge.number_overload("other", out=Out("ge.Scalar_out"), **COMPARISON)
 
 
 # -------------------------------------------------------------------------------------------------------------- where

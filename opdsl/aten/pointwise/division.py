@@ -47,7 +47,7 @@ def div_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -> Tenso
 
 
 @div_mode.meta
-def div_mode_meta(ctx, self, other, rounding_mode):
+def div_mode_meta(ctx, rounding_mode):
     check(
         rounding_mode in (None, "trunc", "floor"),
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
@@ -180,13 +180,7 @@ def fmod_scalar_function(self, other):
     return math.fmod(self, other)
 
 
-@fmod.overload("Scalar", **number_entry("fmod"))
-def fmod_number(self: Tensor, other: Scalar) -> Tensor:
-    """What dividing by a number towards zero leaves."""
-    ...
-
-
-fmod_number.pointwise(nonzero="other", wrapped="other", dtypes=REAL)(fmod_scalar_function)
+fmod_number = fmod.number_overload("other", **number_entry("fmod"))
 
 
 @op("aten::remainder.Tensor", **{**CORE_BINARY, "out": Out("remainder.Tensor_out")})
@@ -200,22 +194,12 @@ def remainder_scalar_function(self, other):
     return self % other
 
 
-@remainder.overload("Scalar", **number_entry("remainder", device_check="ExactSame"))
-def remainder_number(self: Tensor, other: Scalar) -> Tensor:
-    """What dividing by a number leaves."""
-    ...
+remainder_number = remainder.number_overload("other", **number_entry("remainder", device_check="ExactSame"))
 
 
-remainder_number.pointwise(nonzero="other", wrapped="other", dtypes=REAL)(remainder_scalar_function)
-
-
-@remainder.overload("Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True)
-def number_remainder(self: Scalar, other: Tensor) -> Tensor:
-    """What dividing a number leaves."""
-    ...
-
-
-number_remainder.pointwise(nonzero="other", wrapped="self", dtypes=REAL)(remainder_scalar_function)
+number_remainder = remainder.number_overload(
+    "self", "Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True
+)
 
 
 # --------------------------------------------------------------------------------------------------------- reciprocal

@@ -216,16 +216,11 @@ def logit(self: Tensor, eps: float | None = None) -> Tensor:
     ...
 
 
-@logit.pointwise(promote="int_to_float", dtypes="floating", when={"eps": None})
-def logit_scalar_function(self):
-    return math.log(self / (1.0 - self))
-
-
 @logit.pointwise(promote="int_to_float", dtypes="floating")
-def logit_between_scalar_function(self, eps):
-    low, high = eps, 1.0 - eps
-    inside = low if self < low else high if self > high else self
-    return logit_scalar_function(inside if eps >= 0 else self)
+def logit_scalar_function(self, eps):
+    if not (eps is None or eps < 0):
+        self = eps if self < eps else 1.0 - eps if self > 1.0 - eps else self
+    return math.log(self / (1.0 - self))
 
 
 @logit.derivative("self")

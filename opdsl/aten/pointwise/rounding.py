@@ -10,7 +10,6 @@ from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar
 
 
 @op("aten::ceil", **CORE_UNARY)
@@ -170,13 +169,9 @@ def copysign_scalar_function(self, other):
     return math.copysign(self, other)
 
 
-@copysign.overload("Scalar", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=()))
-def copysign_number(self: Tensor, other: Scalar) -> Tensor:
-    """The magnitude of ``self`` with the sign of a number."""
-    ...
-
-
-copysign_number.pointwise(promote="int_to_float", wrapped="other")(copysign_scalar_function)
+copysign_number = copysign.number_overload(
+    "other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=())
+)
 
 
 @op("aten::positive", variants="function, method", tags="pointwise")

@@ -181,5 +181,5 @@ def _make_dep_token(*, options: TensorOptions, memory_format: MemoryFormat | Non
 
 
 @_make_dep_token.kernel
-def _make_dep_token_kernel(dtype, layout, device, pin_memory, memory_format):
+def _make_dep_token_kernel(dtype, layout, device, pin_memory):
     return zeros((), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)

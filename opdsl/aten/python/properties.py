@@ -11,6 +11,7 @@ from opdsl.runtime import can_cast as castable
 from opdsl.runtime import promote_types as promoted
 from opdsl.runtime import result_type as common_type
 from opdsl.runtime.viewing import storage_size
+from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, Scalar, SymBool, SymInt
 
 QUESTION: dict[str, Any] = {
@@ -157,6 +158,18 @@ def _version(self: Tensor) -> int:
 def retains_grad(self: Tensor) -> bool:
     """Whether the tensor keeps its gradient though it is no leaf."""
     return self.retains_grad
+
+
+@op("aten::retain_grad", **BY_HAND)
+def retain_grad(self: Tensor[Alias("a", write=True)]) -> None:
+    """Has a tensor that is no leaf keep its gradient."""
+    self.retain_grad()
+
+
+@op("aten::set_data", **BY_HAND)
+def set_data(self: Tensor[Alias("a", write=True)], new_data: Tensor) -> None:
+    """Has the tensor show the memory of another one; whether it requires grad stays."""
+    self.data = new_data
 
 
 @op("aten::item", variants="method", tags="data_dependent_output")

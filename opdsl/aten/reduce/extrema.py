@@ -145,7 +145,7 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
 
 
 @argmax.meta
-def argmax_meta(ctx, self, dim, keepdim):
+def argmax_meta(ctx, self, dim):
     check_positions("argmax", self, dim)
 
 
@@ -186,7 +186,7 @@ def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
 
 
 @argmin.meta
-def argmin_meta(ctx, self, dim, keepdim):
+def argmin_meta(ctx, self, dim):
     check_positions("argmin", self, dim)
 
 

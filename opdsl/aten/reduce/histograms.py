@@ -156,7 +156,7 @@ def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Te
 
 
 @histc.meta
-def histc_meta(ctx, self, bins, min, max):
+def histc_meta(ctx, self, bins):
     check_bins(bins)
     if not self.dtype.is_floating_point:
         raise UnsupportedDTypeError(
@@ -186,7 +186,7 @@ def even_counts(values: Tensor, bins: int, first: float, last: float) -> Tensor:
 
 
 @even_counts.meta
-def even_counts_meta(ctx, values, bins, first, last):
+def even_counts_meta(ctx, values, bins):
     check(values.ndim == 1, "expected numbers of one dimension", got=values.shape)
     if values.dtype not in (float32, float64):
         raise UnsupportedDTypeError(f"not implemented for '{values.dtype.scalar_type}'")
@@ -288,7 +288,7 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
     """
     if range is not None:
         first, last = range
-    elif self.numel():
+    elif self.numel() and not self.is_meta:
         first, last = (real(each.item()) for each in aminmax(self))
     else:
         first, last = 0.0, 1.0
@@ -302,7 +302,7 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
     )
     if first == last:
         first, last = first - 0.5, last + 0.5
-    return linspace(first, last, bins + 1, dtype=self.dtype)
+    return linspace(first, last, bins + 1, dtype=self.dtype, device=self.device)
 
 
 def outputs(name: str) -> Out:
@@ -324,7 +324,7 @@ def histogram(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, densi
 
 
 @histogram.meta
-def histogram_of_edges_meta(ctx, self, bins, weight, density):
+def histogram_of_edges_meta(ctx, self, bins, weight):
     check_edges(self, bins)
     histogram_meta(ctx, self, bins.numel() - 1, weight)
 
@@ -348,7 +348,7 @@ def histogram_by_count(
 
 
 @histogram_by_count.meta
-def histogram_by_count_meta(ctx, self, bins, range, weight, density):
+def histogram_by_count_meta(ctx, self, bins, range, weight):
     check(
         range is None or len(range) == 2,
         f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range or ())}",

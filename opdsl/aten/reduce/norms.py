@@ -10,7 +10,7 @@ from opdsl.aten.reduce.sums import restore_dims
 from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions, square
 from opdsl.declare import Out, op, traceable
 from opdsl.kernels import check
-from opdsl.runtime import DType, Tensor, promote_types
+from opdsl.runtime import DType, Tensor, promote_types, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
 
@@ -72,7 +72,7 @@ def linalg_vector_norm(
 
 
 @linalg_vector_norm.meta
-def linalg_vector_norm_meta(ctx, self, ord, dim, keepdim, dtype):
+def linalg_vector_norm_meta(ctx, self, ord, dim, dtype):
     name = "linalg.vector_norm"
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
@@ -87,6 +87,7 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
 
     Raises:
         ShapeError: there are none to fold, or ``ord`` is complex.
+        DimensionError: there is no such dimension.
     """
     check(not isinstance(ord, complex), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if self.numel() or not (ord < 0 or ord == math.inf):
@@ -99,7 +100,7 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
     )
     for each in dims:
         check(
-            self.shape[each] != 0,
+            self.shape[wrap_dimension(each, self.ndim)] != 0,
             f"linalg.vector_norm cannot compute the {ord} norm on the dimension {each} because this dimension is empty "
             "and the operation does not have an identity",
         )
@@ -159,7 +160,7 @@ def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = Fa
 
 
 @norm_dim.meta
-def norm_dim_meta(ctx, self, p, dim, keepdim):
+def norm_dim_meta(ctx, self, p, dim):
     check_norm(self, p, dim)
 
 
@@ -201,7 +202,7 @@ def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: boo
 
 
 @norm_dim_dtype.meta
-def norm_dim_dtype_meta(ctx, self, p, dim, keepdim, dtype):
+def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
     check_norm(self, p, dim)
     check_norm_dtype("norm()", self.dtype, dtype)
 
@@ -255,3 +256,19 @@ def norm_all_dtype_kernel(self, p, dtype):
 
 
 norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
+
+
+@op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")
+def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
+    """``norm`` of all elements."""
+    return norm_all(self, p)
+
+
+@native_norm.overload(
+    "ScalarOpt_dim_dtype",
+    dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"},
+    autogen="native_norm.ScalarOpt_dim_dtype_out",
+)
+def native_norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType | None) -> Tensor:
+    """``norm`` along dimensions, of elements that become ``dtype`` first."""
+    return norm_dim(self, p, dim, keepdim) if dtype is None else norm_dim_dtype(self, p, dim, keepdim, dtype=dtype)

@@ -91,7 +91,7 @@ def nansum(
 
 
 @nansum.meta
-def nansum_meta(ctx, self, dim, keepdim, dtype):
+def nansum_meta(ctx, self, dtype):
     check(not self.dtype.is_complex, "nansum does not support complex inputs")
     given = ctx.maybe_get_output()
     summed = dtype or (given.dtype if given is not None else self.dtype)

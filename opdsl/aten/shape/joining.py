@@ -107,7 +107,7 @@ def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
 
 
 @cat.out_kernel
-def cat_cpu(tensors, dim, valid, all_contiguous, all_same_dtype, all_same_sizes_and_stride, memory_format, out):
+def cat_cpu(tensors, dim, out):
     start = 0
     for tensor in tensors:
         if not is_skipped(tensor):

@@ -200,11 +200,15 @@ def chunk_sizes(tensor: Tensor, chunks: int, dim: int) -> list[int]:
     Raises:
         ShapeError: fewer than one part, or the tensor has no dimensions.
         DimensionError: there is no such dimension.
+        OutOfMemoryError: see ``check_count``.
     """
     check(tensor.ndim > 0, "chunk expects at least a 1-dimensional tensor")
     check(chunks > 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = tensor.shape[wrap_dimension(dim, tensor.ndim)]
-    return equal_sizes(size, -(-size // chunks)) if size else [0] * chunks
+    if size:
+        return equal_sizes(size, -(-size // chunks))
+    check_count(chunks)
+    return [0] * chunks
 
 
 @op("aten::chunk", variants="function, method", device_check="NoCheck", device_guard=False)

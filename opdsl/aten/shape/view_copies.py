@@ -12,7 +12,7 @@ from opdsl.declare import Library
 from opdsl.declare.generated import declare_generated_of
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, resize_output
+from opdsl.kernels import check, check_storable, resize_output
 from opdsl.native.generated import out_schema
 from opdsl.runtime import MemoryFormat, Tensor
 from opdsl.schema import Alias, FunctionSchema, SchemaKind
@@ -68,6 +68,7 @@ def store(copies: Callable[..., Any]) -> Callable[..., None]:
     def body(*given: object, out: list[Tensor], **named: object) -> None:
         made = copies(*given, **named)
         check(len(made) == len(out), f"expected {len(made)} tensors in out, but got {len(out)}")
+        check_storable(zip(out, made, strict=True))
         for target, value in zip(out, made, strict=True):
             resize_output(target, value.shape)
             target.copy_(value)

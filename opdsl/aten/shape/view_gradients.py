@@ -13,7 +13,7 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import slice_tensor
 from opdsl.declare import op
 from opdsl.kernels import check, copy_
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
 
 NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "device_guard": False}
@@ -120,6 +120,7 @@ masked_scatter_backward.derivative(
 @op("aten::trace_backward", **NAMED)
 def trace_backward(grad: Tensor, sizes: list[SymInt]) -> Tensor:
     """The gradient of ``trace``."""
+    check(len(sizes) == 2, "expected matrix input", got=sizes)
     return diagonal_backward(grad.expand((min(sizes),)), sizes, 0, 0, 1)
 
 
@@ -163,3 +164,20 @@ def embedding_backward(
 def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """The gradient of ``cummax`` and ``cummin``."""
     return input.new_zeros(input.shape).scatter_add(dim, indices, grad) if input.numel() else input
+
+
+@op("aten::cumprod_backward", **NAMED)
+def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+    """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
+    for each in (grad, output):
+        check(each.shape == input.shape, f"cumprod_backward: expected shape {list(input.shape)}", got=each.shape)
+    if not input.ndim or not input.numel():
+        return grad.clone()
+    is_zero = input == 0
+    zeros = is_zero.to(int64).cumsum(dim)
+    weighted = where(zeros == 0, output.conj() * grad, 0.0)
+    before = weighted.flip(dim).cumsum(dim).flip(dim) / where(is_zero, 1.0, input.conj())
+    is_first = is_zero.logical_and(zeros == 1)
+    others = where(is_first, 1.0, input.conj()).cumprod(dim)
+    at_first = where(zeros == 1, grad * others, 0.0).sum(dim, keepdim=True)
+    return where(is_first, at_first, where(zeros == 0, before, 0.0))

@@ -45,6 +45,20 @@ def alias_view(self):
     return self
 
 
+@op("aten::_fw_primal", variants="method")
+def _fw_primal(self: Tensor[Alias("a")], level: int) -> Tensor[Alias("a")]:
+    """A view of everything, which has no tangent of its own."""
+    ...
+
+
+@_fw_primal.view_kernel("CompositeExplicitAutograd")
+def _fw_primal_view(self, level):
+    return self
+
+
+_fw_primal.derivative(self=lambda grad: grad)
+
+
 @op("aten::detach", variants="function, method")
 def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """A view of everything that autograd does not follow."""
@@ -283,7 +297,7 @@ def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = Fal
 
 
 @expand.view_kernel("CompositeExplicitAutograd")
-def expand_view(self, size, implicit):
+def expand_view(self, size):
     return views.expand(self, size)
 
 
@@ -418,3 +432,17 @@ def unsqueeze_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("
 @unsqueeze_.kernel("CompositeExplicitAutograd")
 def unsqueeze_inplace_kernel(self, dim):
     return become(self, views.unsqueeze(view_of(self), dim))
+
+
+@op("aten::_reshape_alias", variants="function, method", device_check="NoCheck", device_guard=False)
+def _reshape_alias(self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt]) -> Tensor[Alias("a")]:
+    """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
+    ...
+
+
+@_reshape_alias.kernel(*EVERYWHERE)
+def _reshape_alias_kernel(self, size, stride):
+    return make_view(self, *strided_view(self, size, stride, None))
+
+
+_reshape_alias.derivative(self=lambda grad, self: grad.reshape(self.shape))

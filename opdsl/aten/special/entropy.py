@@ -69,34 +69,13 @@ def xlog1py_derivative(grad, self, other):
     return where((self == 0) * (other <= -1), 0.0, special_xlog1py(grad, other))
 
 
-@special_xlog1py.derivative("other")
-def xlog1py_other_derivative(grad, self, other):
-    return grad * self / (other + 1)
-
-
-@special_xlog1py.overload("self_scalar", **number_overload("special_xlog1py", "self_scalar"))
-def number_xlog1py(self: Scalar, other: Tensor) -> Tensor:
-    """``self * log(1 + other)`` for a number as factor."""
-    ...
-
-
-number_xlog1py.pointwise(promote="int_to_float", wrapped="self", dtypes=("floating",))(xlog1py_scalar)
-number_xlog1py.derivative("other")(xlog1py_other_derivative)
-
-
-@special_xlog1py.overload("other_scalar", **number_overload("special_xlog1py", "other_scalar"))
-def xlog1py_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self * log(1 + other)`` for a number."""
-    ...
-
-
-xlog1py_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("floating",))(xlog1py_scalar)
-
-
-@xlog1py_number.derivative("self")
-def xlog1py_number_derivative(grad, self, other):
-    slope = special_xlog1py(grad, other)
-    return where(self == 0, 0.0, slope) if other.real <= -1 else slope
+special_xlog1py.derivative(other=lambda grad, self, other: grad * self / (other + 1))
+number_xlog1py = special_xlog1py.number_overload(
+    "self", "self_scalar", **number_overload("special_xlog1py", "self_scalar")
+)
+xlog1py_number = special_xlog1py.number_overload(
+    "other", "other_scalar", **number_overload("special_xlog1py", "other_scalar")
+)
 
 
 @op("aten::special_xlogy", **UNCHECKED, out=True)

@@ -14,7 +14,6 @@ from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar
 
 
 def bernoulli_numbers(count: int) -> list[Fraction]:
@@ -135,29 +134,12 @@ def zeta_function(s: Any, q: Any) -> Any:
 
 
 special_zeta.derivative(other=lambda grad, self, other: grad * -self * special_zeta(self + 1.0, other))
-
-
 special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
 
 
-@special_zeta.overload("self_scalar", **number_overload("special_zeta", "self_scalar"))
-def number_zeta(self: Scalar, other: Tensor) -> Tensor:
-    """Hurwitz' zeta function with a number as exponent."""
-    ...
-
-
-@special_zeta.overload("other_scalar", **number_overload("special_zeta", "other_scalar"))
-def zeta_number(self: Tensor, other: Scalar) -> Tensor:
-    """Hurwitz' zeta function with a number to begin at."""
-    ...
-
-
+number_zeta = special_zeta.number_overload("self", "self_scalar", **number_overload("special_zeta", "self_scalar"))
+zeta_number = special_zeta.number_overload("other", "other_scalar", **number_overload("special_zeta", "other_scalar"))
 zeta_number.non_differentiable("self")
-number_zeta.derivative(other=lambda grad, self, other: grad * -self * number_zeta(self + 1.0, other))
-
-
-number_zeta.pointwise(promote="int_to_float", wrapped="self", dtypes=("float32", "float64"))(zeta_function)
-zeta_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("float32", "float64"))(zeta_function)
 
 
 # ----------------------------------------------------------------------------------------------------------- polygamma
@@ -173,7 +155,7 @@ polygamma.derivative(self=lambda grad, n, self: grad * polygamma(n + 1, self))
 
 
 @polygamma.meta(reads_numbers=False)
-def polygamma_meta(ctx, n, self):
+def polygamma_meta(ctx, n):
     check(n >= 0, "polygamma(n, x) does not support negative n.")
 
 

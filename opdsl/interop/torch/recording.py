@@ -22,8 +22,10 @@ from opdsl.dispatch.guards import below_autograd
 from opdsl.interop.torch.crossing import Crossing, flattened
 from opdsl.interop.torch.refusals import refused
 from opdsl.runtime import Creation, Tensor, storage_root, version_of
+from opdsl.runtime.lowering import lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.strides import is_non_overlapping_and_dense
+from opdsl.runtime.symbol import NotLoweredError
 
 __all__ = ["record", "recording_of"]
 
@@ -177,6 +179,8 @@ def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[
         beneath: its kernel below autograd.
         arguments: of the call, in the order of the schema; some tensor among them requires grad.
     """
+    if lowering.get() is not None:
+        raise NotLoweredError("torch records a call")
     check_written(operator, arguments)
     recording = Recording(operator, arguments)
     with Setting(_current, recording), below_autograd():

@@ -43,8 +43,8 @@ def scaled_dot_product_attention(
     if is_causal and attn_mask is not None:
         raise OptionError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
-        key, value = (each.repeat_interleave(query.shape[-3] // each.shape[-3], -3) for each in (key, value))
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+        key, value = (each.repeat_interleave(query.shape[-3] // max(each.shape[-3], 1), -3) for each in (key, value))
+    factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     # On both sides, as PyTorch does, so that 16-bit products do not overflow.
     root = math.sqrt(abs(factor))
     scores = (query * root) @ (key.transpose(-2, -1) * math.copysign(root, factor))

@@ -12,8 +12,7 @@ from opdsl.errors import NumberError, OptionError, ShapeError
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.nn.functional._common import code_of, reduced, reduction_of
 from opdsl.nn.functional.linear import linear
-from opdsl.runtime import Tensor, bool_
-from opdsl.runtime.limits import finfo
+from opdsl.runtime import Tensor
 
 # ---------------------------------------------------------------------------------------------------------- regression
 
@@ -722,44 +721,6 @@ def ctc_loss(
     >>> F.ctc_loss(opdsl.full((2, 3), 1 / 3).log(), opdsl.tensor([1]), opdsl.tensor([2]), opdsl.tensor([1]))
     tensor(1.0986)
     """
-    reduction = reduction_of(reduction)
-    batched = log_probs.ndim == 3
-    probabilities = log_probs if batched else log_probs.unsqueeze(1)
-    frames = [int(each) for each in aten.asarray(input_lengths).reshape(-1)]
-    counts = [int(each) for each in aten.asarray(target_lengths).reshape(-1)]
-    offset, losses = 0, []
-    for index, (frame, count) in enumerate(zip(frames, counts, strict=True)):
-        if targets.ndim == 2:
-            labels = targets[index, :count]
-        else:
-            labels, offset = targets[offset : offset + count], offset + count
-        losses.append(_ctc_of_one(probabilities[:frame, index], labels, blank))
-    loss = aten.stack(losses)
-    if zero_infinity:
-        loss = aten.where(loss.isinf(), aten.zeros_like(loss), loss)
-    if reduction == "mean":
-        loss = loss / aten.tensor(counts, dtype=loss.dtype, device=loss.device).clamp_min(1)
-    made = reduced(loss, reduction)
-    return made.squeeze(0) if reduction == "none" and not batched else made
-
-
-def _ctc_of_one(log_probs: Tensor, labels: Tensor, blank: int) -> Tensor:
-    """The loss of one sequence: the forward algorithm over states that are labels with blanks between them."""
-    count = labels.shape[0]
-    states = labels.new_full((2 * count + 1,), blank)
-    states[1::2] = labels
-    emitted = log_probs.index_select(1, states)
-    # Finite, so that gradients of states that nothing leads to are 0 and not NaN.
-    impossible = finfo(log_probs.dtype).min / 4
-    # From two states before, past a blank, where both labels differ.
-    differs = aten.cat((aten.zeros_like(states[:2], dtype=bool_), states[2:] != states[:-2]))[: 2 * count + 1]
-    skips = differs.logical_and(states != blank)
-    begin = aten.arange(2 * count + 1, device=labels.device) < 2
-    alpha = aten.where(begin, emitted[0], impossible)
-    for frame in range(1, log_probs.shape[0]):
-        before = [alpha, aten.pad(alpha, (1, 0), value=impossible)[:-1]]
-        two = aten.pad(alpha, (2, 0), value=impossible)[: 2 * count + 1]
-        before.append(aten.where(skips, two, impossible))
-        alpha = aten.logsumexp(aten.stack(before), 0) + emitted[frame]
-    total = aten.logsumexp(alpha[-2:], 0)
-    return aten.where(total < impossible / 2, math.inf, -total)
+    number = {"none": 0, "mean": 1, "sum": 2}[reduction_of(reduction)]
+    lengths = aten.asarray(input_lengths), aten.asarray(target_lengths)
+    return aten.ctc_loss(log_probs, targets, *lengths, blank, number, zero_infinity)

@@ -431,9 +431,11 @@ def _unpool(
             raise OptionError(
                 f'invalid output_size "{output_size}" (dim {dim} must be between {usual - step} and {usual + step})'
             )
-    places = input.new_zeros((*input.shape[:-count], math.prod(wanted)))
-    filled = places.scatter(-1, indices.flatten(-count), input.flatten(-count))
-    return filled.reshape(*input.shape[:-count], *wanted)
+    if count == 1:
+        made = aten.max_unpool2d(input.unsqueeze(-2), indices.unsqueeze(-2), (1, *wanted))
+        return made.squeeze(-2)
+    windows = (steps, rims) if count == 3 else ()
+    return aten[f"max_unpool{count}d"](input, indices, wanted, *windows)
 
 
 def max_unpool1d(
@@ -508,6 +510,86 @@ def max_unpool3d(
     tensor([0., 0., 0., 0., 0., 0., 0., 7.])
     """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+# ------------------------------------------------------------------------------------------------------ random windows
+
+
+def _fractional(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None,
+    output_ratio: float | Sequence[float] | None,
+    return_indices: bool,
+    samples: Tensor | None,
+    count: int,
+) -> Pooled:
+    if (output_size is None) == (output_ratio is None):
+        raise OptionError(f"fractional_max_pool{count}d requires specifying either an output_size or an output_ratio")
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, Sequence) else [output_ratio] * count
+        if any(ratio is None or not 0 < ratio < 1 for ratio in ratios):
+            raise OptionError(f"output_ratio must be between 0 and 1 (got {ratios})")
+        have = input.shape[-count:]
+        wanted = tuple(int(size * (ratio or 0)) for size, ratio in zip(have, ratios, strict=True))
+    else:
+        wanted = sizes(output_size, count)
+    if samples is None:
+        batch = 1 if input.ndim == count + 1 else input.shape[0]
+        samples = aten.rand((batch, input.shape[-count - 1], count), dtype=input.dtype, device=input.device)
+    made = aten[f"fractional_max_pool{count}d"](input, sizes(kernel_size, count), wanted, samples)
+    return made if return_indices else made[0]
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Pooled:
+    """The largest elements of windows of images at random places, and where if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        kernel_size: of the windows.
+        output_size: how many windows there are along each dimension; or
+        output_ratio: which part of the elements.
+        return_indices: whether a second result says where the elements stand.
+
+    Raises:
+        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.fractional_max_pool2d(opdsl.ones(1, 8, 8), 2, output_ratio=0.5).shape
+    (1, 4, 4)
+    """
+    return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Pooled:
+    """The largest elements of windows in space at random places, and where if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        kernel_size, output_size, output_ratio, return_indices: as of ``fractional_max_pool2d``.
+
+    Raises:
+        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.fractional_max_pool3d(opdsl.ones(1, 4, 4, 4), 2, output_size=3).shape
+    (1, 3, 3, 3)
+    """
+    return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
 
 
 # ----------------------------------------------------------------------------------------------------------- p-th mean

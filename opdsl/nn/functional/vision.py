@@ -102,6 +102,9 @@ _RESIZING: dict[str, tuple[dict[int, str], bool]] = {
     "trilinear": ({3: "upsample_trilinear3d"}, True),
 }
 
+# Those that average over all that an element covers.
+_ANTIALIASED = ("bilinear", "bicubic")
+
 
 def interpolate(
     input: Tensor,
@@ -121,7 +124,7 @@ def interpolate(
         mode: ``nearest``, ``nearest-exact``, ``area``; ``linear``, ``bilinear``, ``bicubic``, ``trilinear``.
         align_corners: whether the centres of corner pixels meet, rather than their outer corners.
         recompute_scale_factor: whether the sizes that come out, rather than the factors, say how far pixels are apart.
-        antialias: refused where True.
+        antialias: whether an element is an average over all that it covers, of images by ``bilinear`` or ``bicubic``.
 
     Raises:
         OptionError: arguments that exclude each other; it is a ValueError.
@@ -137,8 +140,10 @@ def interpolate(
             f"interpolate: no mode {mode!r} for {input.ndim}D input. Modes: {', '.join(_RESIZING)}."
         )
     operators, aligns = _RESIZING[mode]
-    if antialias:
-        raise UnsupportedModeError("interpolate: antialias=True is not supported")
+    if antialias and mode not in _ANTIALIASED:
+        raise UnsupportedModeError(
+            f"interpolate: antialias=True takes the modes {', '.join(_ANTIALIASED)}, not {mode!r}"
+        )
     if not aligns and align_corners is not None:
         raise OptionError("align_corners option can only be set with linear | bilinear | bicubic | trilinear")
     if (size is None) == (scale_factor is None):
@@ -150,7 +155,7 @@ def interpolate(
     if factors is not None and (recompute_scale_factor or mode == "area"):
         wanted = [math.floor(have * factor) for have, factor in zip(input.shape[2:], factors, strict=True)]
         factors = None
-    operator = aten[operators[spatial]]
+    operator = aten[f"_{operators[spatial]}_aa" if antialias else operators[spatial]]
     if mode == "area":
         return operator(input, wanted)
     corners = (bool(align_corners),) if aligns else ()

@@ -1,0 +1,185 @@
+"""``segment_reduce``: sums, means, products and extrema of segments along a dimension."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opdsl.aten._shared.index_tensors import BOTH
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.index.bucketization import searchsorted
+from opdsl.aten.index.scattering import product_gradients
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.view_scatters import constant_pad_nd
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, holds
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import Tensor, int64, wrap_dimension
+from opdsl.schema.vocabulary import Scalar
+
+# By what they are called: what ``scatter_reduce`` calls them, and what a reduction of nothing is.
+REDUCES = {
+    "sum": ("sum", 0.0),
+    "mean": ("sum", math.nan),
+    "prod": ("prod", 1.0),
+    "max": ("amax", -math.inf),
+    "min": ("amin", math.inf),
+}
+
+
+def offsets_of(
+    data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool
+) -> tuple[Tensor, int]:
+    """Where segments begin, and the last one ends, and the dimension that they lie along.
+
+    Raises:
+        ShapeError, DTypeError, DimensionError: the arguments do not fit.
+    """
+    name = "segment_reduce()"
+    axis = wrap_dimension(axis, data.ndim)
+    check(reduce in REDUCES, f"{name}: reduce must be one of {', '.join(REDUCES)}, got {reduce}")
+    if not data.dtype.is_floating_point:
+        raise UnsupportedDTypeError(f"\"_segment_reduce_cpu\" not implemented for '{data.dtype.scalar_type}'")
+    given = lengths if offsets is None else offsets
+    if given is None:
+        check(False, f"{name}: Either lengths or offsets must be defined.")
+        raise AssertionError
+    if given.dtype not in BOTH:
+        raise DTypeError(f"{name}: expected lengths or offsets of int32 or int64, got {given.dtype.scalar_type}")
+    check(
+        axis == given.ndim - 1,
+        f"{name}: Expected axis to be the last dimension of {'lengths' if offsets is None else 'offsets'}, got {axis}.",
+    )
+    check(axis < data.ndim, f"{name}: Expected data to have a dimension {axis}", got=data.shape)
+    check(
+        given.shape[:-1] == data.shape[:axis],
+        f"{name}: Expected the sizes before axis to be those of data, {list(data.shape[:axis])}",
+        got=given.shape[:-1],
+    )
+    places = given.to(int64)
+    if offsets is not None:
+        check(given.shape[-1] > 0, f"{name}: offsets should have at least 1 element along axis")
+        return places, axis
+    if not unsafe and not data.is_meta:
+        check(not places.numel() or holds((places >= 0).all()), "lengths contains negative value!")
+        check(
+            holds((places.sum(-1) == data.shape[axis]).all()),
+            f"{name}: Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.",
+        )
+    ends = places.cumsum(-1)
+    return constant_pad_nd(ends, (1, 0)), axis
+
+
+def owners(data: Tensor, offsets: Tensor, axis: int) -> Tensor:
+    """The number of the segment that each element lies in; one more than the last where it lies in none."""
+    count = offsets.shape[-1] - 1
+    at = arange(data.shape[axis], device=data.device).expand((*data.shape[:axis], data.shape[axis])).contiguous()
+    found = searchsorted(offsets.contiguous(), at, right=True) - 1
+    found = where((found < 0).logical_or(found >= count), count, found)
+    return found.reshape((*found.shape, *(1,) * (data.ndim - 1 - axis))).expand(data.shape)
+
+
+def per_segment(values: Tensor, like: Tensor) -> Tensor:
+    """One number for each segment, beside the dimensions that follow."""
+    return values.reshape((*values.shape, *(1,) * (like.ndim - values.ndim)))
+
+
+def reduced(data: Tensor, reduce: str, offsets: Tensor, axis: int, initial: complex | None) -> Tensor:
+    """The reduction of each segment, and of what lies in none."""
+    kind, empty = REDUCES[reduce]
+    start = initial if initial is not None else 0.0 if reduce == "mean" else empty
+    wide = data.to(precision_of(data.dtype))
+    shape = (*data.shape[:axis], offsets.shape[-1], *data.shape[axis + 1 :])
+    return wide.new_full(shape, start).scatter_reduce(axis, owners(data, offsets, axis), wide, kind)
+
+
+@op("aten::segment_reduce", autogen="segment_reduce.out")
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Scalar | None = None,
+) -> Tensor:
+    """The reduction of each segment along a dimension.
+
+    Args:
+        data: floating-point numbers.
+        reduce: ``sum``, ``mean``, ``prod``, ``max`` or ``min``.
+        lengths: of the segments, one after the other; in front the dimensions of ``data`` before ``axis``.
+        indices: refused, as PyTorch refuses them.
+        offsets: where segments begin, and where the last one ends, in place of lengths.
+        axis: the dimension.
+        unsafe: whether lengths are not looked at; elements in no segment do not count.
+        initial: what each reduction begins with.
+
+    >>> import opdsl
+    >>> opdsl.segment_reduce(opdsl.tensor([1.0, 2.0, 3.0]), "sum", lengths=opdsl.tensor([1, 2]))
+    tensor([1., 5.])
+    """
+    ...
+
+
+@segment_reduce.kernel
+def segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
+    begins, axis = offsets_of(data, reduce, lengths, offsets, axis, unsafe)
+    count = begins.shape[-1] - 1
+    found = reduced(data, reduce, begins, axis, initial).narrow(axis, 0, count)
+    if reduce == "mean":
+        sizes = per_segment(begins.diff(), found)
+        nothing = math.nan if initial is None else initial
+        found = where(sizes > 0, found / sizes.clamp(min=1), nothing)
+    return found.to(data.dtype).contiguous()
+
+
+@segment_reduce.derivative("data")
+def segment_reduce_derivative(grad, data, reduce, lengths, offsets, axis, initial, result):
+    return _segment_reduce_backward(
+        grad, result, data, reduce, lengths=lengths, offsets=offsets, axis=axis, initial=initial
+    )
+
+
+@op("aten::_segment_reduce_backward", dispatch="CPU, CUDA", autogen="_segment_reduce_backward.out")
+def _segment_reduce_backward(
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    initial: Scalar | None = None,
+) -> Tensor:
+    """The gradient of ``segment_reduce``: extrema share theirs among equals."""
+    begins, axis = offsets_of(data, reduce, lengths, offsets, axis, True)
+    shape = (*data.shape[:axis], begins.shape[-1] - 1, *data.shape[axis + 1 :])
+    for name, each in (("grad", grad), ("output", output)):
+        check(
+            each.shape == shape, f"_segment_reduce_backward(): expected {name} of shape {list(shape)}", got=each.shape
+        )
+        if each.dtype is not data.dtype:
+            raise DTypeError(
+                f"_segment_reduce_backward(): expected {name} to have dtype {data.dtype}, got {each.dtype}"
+            )
+    places = owners(data, begins, axis)
+    beside = [0] * (2 * (data.ndim - axis))
+    beside[-1] = 1  # what lies in no segment has no gradient
+    given, found = constant_pad_nd(grad, beside), constant_pad_nd(output, beside)
+    if reduce == "prod":
+        start: Any = data.new_full(given.shape, 1.0 if initial is None else initial)
+        return product_gradients(given, start, axis, places, data, True, found)[1]
+    if reduce in ("max", "min"):
+        chosen = (found.gather(axis, places) == data).logical_or(data != data)
+        counts = given.new_zeros(given.shape).scatter_add(axis, places, chosen.to(data.dtype))
+        return where(chosen, (given / counts.clamp(min=1)).gather(axis, places), 0.0)
+    if reduce == "mean":
+        sizes = per_segment(begins.diff(), grad).clamp(min=1)
+        given = constant_pad_nd((grad / sizes).to(grad.dtype), beside)
+    return given.gather(axis, places)

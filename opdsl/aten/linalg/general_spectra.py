@@ -1,0 +1,138 @@
+"""Eigenvalues and vectors of matrices that need not be Hermitian."""
+
+from __future__ import annotations
+
+import numpy
+
+from opdsl.aten.linalg.decompositions import (
+    Array,
+    by_column,
+    given_out,
+    raise_failure,
+    require_numbers,
+    require_square,
+    stack,
+)
+from opdsl.aten.linalg.linear_equations import linalg_solve
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.spectral_factors import Spectrum, quotient
+from opdsl.aten.shape.complex_views import real
+from opdsl.declare import Out, op
+from opdsl.errors import LinearAlgebraError
+from opdsl.kernels import copy_, step
+from opdsl.runtime import Tensor, contiguous_strides, int32
+from opdsl.schema import Alias
+
+
+def require_spectrum(self: Tensor) -> None:
+    """That a tensor is a batch of matrices that have eigenvalues."""
+    require_square("linalg.eig", self)
+    require_numbers("linalg.eig", self)
+
+
+def diagonalise(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor | None) -> None:
+    """Write the eigenvalues of matrices, and their vectors where these are asked for.
+
+    Raises:
+        LinearAlgebraError: an element is not finite, or LAPACK finds no values.
+    """
+    overwritten = self.new_empty_strided(self.shape, by_column(self.shape))
+    copy_(overwritten, self)
+    info = self.new_zeros(self.shape[:-2], dtype=int32)
+    decompose(overwritten, eigenvalues, eigenvectors, info)
+    raise_failure(info, "torch.linalg.eig", self.ndim == 2)
+
+
+@step
+def decompose(matrices: Array, eigenvalues: Array, eigenvectors: Array | None, info: Array) -> None:
+    """Write what LAPACK finds, see ``diagonalise``; matrices are overwritten."""
+    from opdsl.backends.cpu import lapack
+
+    if not numpy.isfinite(matrices).all():
+        raise LinearAlgebraError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    given, values = stack(matrices), stack(eigenvalues, 1)
+    vectors = None if eigenvectors is None else stack(eigenvectors)
+    if numpy.iscomplexobj(given):
+        stack(info, 0)[...] = lapack.geev(given, [values], vectors)
+        return
+    real, imaginary = numpy.empty_like(values.real), numpy.empty_like(values.real)
+    parts = None if vectors is None else numpy.empty_like(given)
+    stack(info, 0)[...] = lapack.geev(given, [real, imaginary], parts)
+    values.real, values.imag = real, imaginary
+    if vectors is not None and parts is not None:
+        sign = numpy.sign(imaginary)[:, None]
+        vectors.real = numpy.where(sign < 0, numpy.roll(parts, 1, 2), parts)
+        vectors.imag = numpy.where(sign > 0, numpy.roll(parts, -1, 2), numpy.where(sign < 0, -parts, 0))
+
+
+@op(
+    "aten::linalg_eig",
+    python_module="linalg",
+    structured=False,
+    out=Out(args=("eigenvalues", "eigenvectors"), explicit=True),
+)
+def linalg_eig(self: Tensor) -> Spectrum:
+    """The eigenvalues of matrices, in no order, and their vectors as columns; both are complex.
+
+    Args:
+        self: (..., n, n).
+
+    Raises:
+        LinearAlgebraError: an element is not finite.
+    """
+    ...
+
+
+@linalg_eig.meta
+def linalg_eig_meta(ctx, self):
+    require_spectrum(self)
+    wide = self.dtype.to_complex()
+    ctx.set_output(0, self.shape[:-1], contiguous_strides(self.shape[:-1]), like=self, dtype=wide)
+    ctx.set_output(1, self.shape, by_column(self.shape), like=self, dtype=wide)
+
+
+linalg_eig.sharding(rows=2)
+
+
+@linalg_eig.out_kernel("CPU", compiled=False)
+def linalg_eig_cpu(self, eigenvalues, eigenvectors):
+    diagonalise(self, eigenvalues, eigenvectors)
+
+
+@linalg_eig.derivative("self")
+def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
+    """``linalg_eig_backward`` in FunctionsManual.cpp: vectors have length 1, and a phase that nothing may read."""
+    turned = eigenvectors.adjoint()
+    inner = matmul(turned, grads[1])
+    lengths = real(inner.diagonal(0, -2, -1)).to(inner.dtype).unsqueeze(-2)
+    inner = quotient(inner - matmul(turned, eigenvectors * lengths), eigenvalues.conj())
+    inner = inner.diagonal_scatter(grads[0], 0, -2, -1)
+    found = linalg_solve(turned, matmul(inner, turned))
+    return found if self.is_complex() else real(found)
+
+
+@op("aten::_linalg_eigvals", python_module="linalg")
+def _linalg_eigvals(self: Tensor) -> Tensor:
+    """The eigenvalues of matrices; without gradients."""
+    ...
+
+
+@_linalg_eigvals.kernel("CPU", "Meta")
+def _linalg_eigvals_kernel(self):
+    require_spectrum(self)
+    found = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
+    if self.device.type != "meta":
+        diagonalise(self, found, None)
+    return found
+
+
+@op("aten::linalg_eigvals", python_module="linalg")
+def linalg_eigvals(self: Tensor) -> Tensor:
+    """The eigenvalues of matrices, in no order; they are complex."""
+    return linalg_eig(self)[0] if self.requires_grad else _linalg_eigvals(self)
+
+
+@linalg_eigvals.out_variant(python_module="linalg", dispatch={"CPU, CUDA": "linalg_eigvals_out"})
+def linalg_eigvals_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``linalg.eigvals`` into a given tensor."""
+    return given_out("linalg_eigvals", _linalg_eigvals(self), out)

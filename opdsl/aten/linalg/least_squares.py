@@ -1,0 +1,148 @@
+"""Solutions of equations with too many, or too few, unknowns: least remainders, and of these the shortest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.aten.linalg.decompositions import (
+    Array,
+    by_column,
+    epsilon,
+    is_vector,
+    raise_failure,
+    require_matrix,
+    require_numbers,
+    require_same_dtype,
+    stack,
+)
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.pseudo_inverses import linalg_pinv, pseudo_inverse_gradient
+from opdsl.declare import Out, op
+from opdsl.errors import OptionError
+from opdsl.kernels import check, copy_, fill_, step
+from opdsl.kernels.iteration.broadcasting import broadcast
+from opdsl.runtime import Tensor, int32, int64
+
+BY_VALUES = ("gelsd", "gelss")
+DRIVERS = ("gels", "gelsy", *BY_VALUES)
+
+
+class LeastSquares(NamedTuple):
+    """Solutions, the squared lengths of what remains of each column, ranks and singular values.
+
+    What a driver does not tell is empty.
+    """
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+@op(
+    "aten::linalg_lstsq",
+    tags=["dynamic_output_shape"],
+    python_module="linalg",
+    out=Out(args=("solution", "residuals", "rank", "singular_values"), explicit=True, dispatch="CPU, CUDA"),
+)
+def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
+    """The ``X`` for which ``A X - B`` is shortest.
+
+    Args:
+        self: ``A``, (..., m, n).
+        b: ``B``, (..., m, k), or vectors, (..., m).
+        rcond: up to which part of the largest a singular value counts as 0; by default what rounding makes of it.
+        driver: LAPACK's routine: "gelsy" (the default), "gels" for full ranks, "gelsd" or "gelss".
+
+    Raises:
+        OptionError: there is no such driver.
+        LinearAlgebraError: the rank is not full, which "gels" needs.
+    """
+    ...
+
+
+@linalg_lstsq.kernel("CompositeExplicitAutograd")
+def linalg_lstsq_kernel(self, b, rcond, driver):
+    name = "torch.linalg.lstsq"
+    require_matrix(name, self, "input")
+    check(b.ndim >= 1, f"{name}: other must have at least 1 dimension.")
+    require_same_dtype(name, self, b, ("input", "other"))
+    require_numbers(name, self)
+    check(
+        0 <= self.ndim - b.ndim <= 1,
+        f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1",
+    )
+    is_one = is_vector(self, b)
+    right = b.unsqueeze(-1) if is_one else b
+    check(self.shape[-2] == right.shape[-2], f"{name}: input.size(-2) should match other.size({-1 if is_one else -2})")
+    if driver not in (None, *DRIVERS):
+        raise OptionError(f"{name}: parameter `driver` should be one of {', '.join(DRIVERS)}, not {driver!r}.")
+    found = least_squares(self, right, rcond, driver or "gelsy")
+    return LeastSquares(found.solution.squeeze(-1), *found[1:]) if is_one else found
+
+
+def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> LeastSquares:
+    """See ``linalg.lstsq``."""
+    m, n = self.shape[-2:]
+    batch = broadcast(self.shape[:-2], b.shape[:-2])
+    rows, columns = max(m, n), b.shape[-1]
+    # LAPACK writes solutions over right-hand sides, and needs room for the larger of both.
+    room = self.new_empty_strided((*batch, rows, columns), by_column((*batch, rows, columns)))
+    fill_(room, 0)
+    copy_(room.narrow(-2, 0, m), b.expand((*batch, m, columns)))
+    factors = self.new_empty_strided((*batch, m, n), by_column((*batch, m, n)))
+    copy_(factors, self.expand((*batch, m, n)))
+    rank = self.new_zeros(batch, dtype=int32)
+    values = self.new_zeros((*batch, min(m, n)), dtype=self.dtype.to_real())
+    if self.device.type != "meta":
+        info = self.new_zeros(batch, dtype=int32)
+        bound = epsilon(self) * rows if rcond is None else rcond
+        solve_in_place(driver, factors, room, bound, rank, values, info)
+        raise_failure(info, "torch.linalg.lstsq", not batch)
+    solution = self.new_empty_strided((*batch, n, columns), room.strides)
+    copy_(solution, room.narrow(-2, 0, n))
+    residuals = values.new_empty((0,))
+    is_full = driver == "gels" or self.device.type == "meta" or bool((rank == n).all())
+    if m > n and driver != "gelsy" and is_full:
+        rest = room.narrow(-2, n, m - n).abs()
+        residuals = (rest * rest).sum(-2)
+    # Matrices that are one for several right-hand sides have one rank.
+    own = tuple(slice(None) if size == whole else slice(1) for size, whole in zip(self.shape[:-2], batch, strict=True))
+    ranks = self.new_empty((0,), dtype=int64) if driver == "gels" else rank[own].to(int64).expand(self.shape[:-2])
+    return LeastSquares(solution, residuals, ranks, values[own] if driver in BY_VALUES else values.new_empty((0,)))
+
+
+@step
+def solve_in_place(
+    driver: str, matrices: Array, room: Array, rcond: float, rank: Array, values: Array, info: Array
+) -> None:
+    """Write solutions in place of right-hand sides; matrices are overwritten."""
+    from opdsl.backends.cpu import lapack
+
+    if not matrices.size or not room.size:
+        room[...] = 0
+        return
+    a, b, ranks = stack(matrices), stack(room), stack(rank, 0)[:, None]
+    if driver == "gels":
+        failed = lapack.gels(a, b)
+    elif driver == "gelsy":
+        failed = lapack.gelsy(a, b, rcond, ranks)
+    else:
+        routine = lapack.gelsd if driver == "gelsd" else lapack.gelss
+        failed = routine(a, b, rcond, ranks, stack(values, 1))
+    stack(info, 0)[...] = failed
+
+
+@linalg_lstsq.derivative("self", "b", output_differentiability=[True, True, False, False])
+def linalg_lstsq_derivative(grads, self, b, solution):
+    """``linalg_lstsq_backward`` in FunctionsManual.cpp."""
+    is_one = is_vector(self, b)
+    of_solution, right, found = (each.unsqueeze(-1) if is_one else each for each in (grads[0], b, solution))
+    inverse = linalg_pinv(self)
+    of_right = matmul(inverse.adjoint(), of_solution)
+    of_matrix = pseudo_inverse_gradient(matmul(of_solution, right.adjoint()), self, inverse)
+    if grads[1].numel():  # what remains is shortest, so the solution's part in it counts for nothing
+        rest = 2 * grads[1].unsqueeze(-2) * (matmul(self, found) - right)
+        of_right = of_right - rest
+        of_matrix = of_matrix + matmul(rest, found.adjoint())
+    return of_matrix, of_right.squeeze(-1) if is_one else of_right

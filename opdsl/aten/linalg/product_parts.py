@@ -1,0 +1,218 @@
+"""Outer products added to matrices, products that gradients and networks are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten._shared.checks import category_of, check_alpha
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.linalg.matrix_products import bmm, matmul, mm
+from opdsl.aten.linalg.matrix_sums import add_product, addmm_meta
+from opdsl.aten.nn.activations import gelu, relu
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Inplace, Library, Out, op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, copy_
+from opdsl.kernels.iteration.broadcasting import broadcast
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import DType, Tensor, int8, int32, int64
+from opdsl.schema.vocabulary import Bools, Scalar
+
+lib = Library("opdsl")
+
+
+# ----------------------------------------------------------------------------------------------------------------- addr
+
+
+@lib.op(variants="function")
+def scaled_sum(self: Tensor, first: Tensor, second: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    """``beta * self + alpha * first * second``; what is multiplied by 0 does not count."""
+    ...
+
+
+@scaled_sum.pointwise
+def scaled_sum_scalar(self, first, second, beta, alpha):
+    return (beta * self if beta != 0 else 0 * first) + alpha * first * second
+
+
+@op(
+    "aten::addr",
+    variants="function, method",
+    dispatch={"CPU, CUDA": "addr", "MPS": "addr_mps", "CompositeExplicitAutograd": "math_addr"},
+    inplace=Inplace(variants="method", dispatch={"CompositeExplicitAutograd": "addr_"}),
+    out=Out(
+        explicit=True,
+        cast="safe",
+        dispatch={"CPU, CUDA": "addr_out", "MPS": "addr_out_mps", "CompositeExplicitAutograd": "math_addr_out"},
+    ),
+)
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+    check(vec1.ndim == 1, f"addr: Expected 1-D argument vec1, but got {vec1.ndim}-D")
+    check(vec2.ndim == 1, f"addr: Expected 1-D argument vec2, but got {vec2.ndim}-D")
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        check_alpha(self if category_of(self) > category_of(vec1) else vec1, vec2, number, name)
+    return scaled_sum(self.expand((vec1.shape[0], vec2.shape[0])), vec1.unsqueeze(1), vec2, beta, alpha)
+
+
+@op(
+    "aten::_compute_linear_combination",
+    dispatch={"CPU, CUDA": "_compute_linear_combination"},
+    out=Out(explicit=True, dispatch={"CPU, CUDA": "_compute_linear_combination_out"}),
+)
+def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
+    """Sums of tensors times numbers: ``tensordot(coefficients, input, 1)``.
+
+    Args:
+        input: (n, ...).
+        coefficients: (m, n).
+    """
+    check(
+        input.ndim > 0 and coefficients.ndim == 2 and coefficients.shape[1] == input.shape[0],
+        "_compute_linear_combination: expected coefficients for each of the tensors",
+        got=(input.shape, coefficients.shape),
+    )
+    columns = input.reshape((input.shape[0], -1)) if input.numel() else input.new_zeros((input.shape[0], 0))
+    return mm(coefficients, columns).reshape((coefficients.shape[0], *input.shape[1:]))
+
+
+@op(
+    "aten::linear_backward",
+    dispatch={
+        "NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "nested_linear_backward",
+        "MPS": "mps_linear_backward",
+    },
+    autogen="linear_backward.out",
+)
+def linear_backward(
+    self: Tensor, grad_output: Tensor, weight: Tensor, output_mask: Bools[3]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``linear``: of its input, its weight and its bias, those that are asked for."""
+    check(
+        grad_output.shape[:-1] == self.shape[:-1] and grad_output.ndim > 0,
+        "linear_backward: the gradient must have the rows of the input",
+        got=(self.shape, grad_output.shape),
+    )
+    asked: Any = output_mask
+    rows = grad_output.reshape((-1, grad_output.shape[-1]))
+    of_input: Any = matmul(grad_output, weight) if asked[0] else None
+    of_weight: Any = mm(rows.adjoint(), self.reshape((-1, self.shape[-1]))) if asked[1] else None
+    of_bias: Any = rows.sum(0) if asked[2] else None
+    return of_input, of_weight, of_bias
+
+
+@op(
+    "aten::matmul_backward",
+    dispatch={"NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "matmul_backward_nested"},
+    autogen="matmul_backward.out",
+)
+def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: Bools[2]) -> tuple[Tensor, Tensor]:
+    """The gradients of ``matmul``: of both factors, those that are asked for."""
+    check(self.ndim > 0 and other.ndim > 0, "matmul_backward: both factors need at least 1 dimension")
+    first, second = self if self.ndim > 1 else self.unsqueeze(0), other if other.ndim > 1 else other.unsqueeze(1)
+    shape = (*broadcast(first.shape[:-2], second.shape[:-2]), first.shape[-2], second.shape[-1])
+    kept = shape[:-2] + shape[-2:-1] * (self.ndim > 1) + shape[-1:] * (other.ndim > 1)
+    check(grad.shape == kept, "matmul_backward: the gradient must have the shape of the product", got=grad.shape)
+    asked: Any = mask
+    given = grad.reshape(shape)
+    of_first: Any = matmul(given, second.adjoint()).sum_to_size(first.shape).reshape(self.shape) if asked[0] else None
+    of_second: Any = matmul(first.adjoint(), given).sum_to_size(second.shape).reshape(other.shape) if asked[1] else None
+    return of_first, of_second
+
+
+@op("aten::_addmm_activation", variants="function, method", out=True)
+def _addmm_activation(
+    self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: bool = False
+) -> Tensor:
+    """``relu``, or ``gelu``, of ``addmm``."""
+    ...
+
+
+@_addmm_activation.meta
+def _addmm_activation_meta(ctx, self, mat1, mat2, beta, alpha):
+    addmm_meta(ctx, self, mat1, mat2, beta, alpha)
+
+
+@_addmm_activation.out_kernel
+def _addmm_activation_kernel(self, mat1, mat2, beta, alpha, use_gelu, out):
+    add_product(self, mat1, mat2, beta, alpha, out)
+    copy_(out, gelu(out) if use_gelu else relu(out))
+
+
+# ------------------------------------------------------------------------------------------------ groups and weights
+
+
+@op("aten::_weight_int8pack_mm")
+def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    """The product with the transpose of a matrix of int8, whose rows have scales.
+
+    Args:
+        self: (m, k), of floating numbers.
+        mat2: int8 (n, k).
+        scales: (n,), of the dtype of ``self``.
+    """
+    ...
+
+
+@_weight_int8pack_mm.kernel
+def _weight_int8pack_mm_kernel(self, mat2, scales):
+    name = "_weight_int8pack_mm"
+    check(self.ndim == 2, f"{name}: expect A to be 2D tensor", got=self.shape)
+    check(mat2.ndim == 2 and mat2.shape[1] == self.shape[1], f"{name}: expect B.size(1) == {self.shape[1]}")
+    check(scales.shape == mat2.shape[:1], f"{name}: expect scales to be 1d tensor with size {mat2.shape[0]}")
+    if not self.dtype.is_floating_point or mat2.dtype is not int8 or scales.dtype is not self.dtype:
+        raise DTypeError(f"{name}: expected floating numbers, int8, and scales of the first dtype")
+    wide = precision_of(self.dtype)
+    return (mm(self.to(wide), mat2.to(wide).t()) * scales.to(wide)).to(self.dtype)
+
+
+@op("aten::_grouped_mm", dispatch={"CompositeExplicitAutograd": "_grouped_mm", "CUDA": "_grouped_mm_cuda"})
+def _grouped_mm(
+    self: Tensor,
+    mat2: Tensor,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: DType | None = None,
+) -> Tensor:
+    """Products of groups of matrices.
+
+    Args:
+        self, mat2: of 3 dimensions, the first for groups; or of 2, where groups lie one after another: the rows of
+            ``self``, the columns of ``mat2``, or, of two matrices, what is summed over.
+        offs: int32, where each group ends, where there is a matrix of 2 dimensions. What lies beyond is 0.
+        bias: None.
+        out_dtype: of the result; that of the factors.
+    """
+    check(self.ndim in (2, 3) and mat2.ndim in (2, 3), "_grouped_mm: expected matrices of 2 or 3 dimensions")
+    check(
+        (offs is None) == (self.ndim == mat2.ndim == 3),
+        "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d",
+    )
+    check(bias is None, "Bias not supported yet")
+    if not self.dtype.is_floating_point or self.dtype is not mat2.dtype or out_dtype not in (None, self.dtype):
+        raise DTypeError("_grouped_mm: expected factors, and a result, of one floating dtype")
+    is_summed = self.ndim == mat2.ndim == 2
+    shapes = self.shape, mat2.shape
+    check(self.shape[-1] == mat2.shape[-2], "contraction dimension of mat_a and mat_b must match", got=shapes)
+    if offs is None:
+        return bmm(self, mat2)
+    check(offs.ndim == 1, "offs has to be 1D", got=offs.shape)
+    if offs.dtype is not int32:
+        raise DTypeError("Offsets have to be int32")
+    count = offs.shape[0]
+    check(
+        is_summed or (mat2 if self.ndim == 2 else self).shape[0] == count,
+        "_grouped_mm: expected an offset for each group",
+        got=offs.shape,
+    )
+    # Each position of the dimension in which the groups lie is of the group that ends behind it.
+    length = self.shape[-1] if is_summed else self.shape[0] if self.ndim == 2 else mat2.shape[1]
+    ends = offs.to(int64).unsqueeze(1)
+    places = arange(length, device=offs.device)
+    begins = cat([ends.new_zeros((min(count, 1), 1)), ends.narrow(0, 0, max(count - 1, 0))])
+    is_own = (places >= begins).logical_and(places < ends)
+    if is_summed:
+        return matmul(where(is_own.unsqueeze(1), self, 0.0), where(is_own.unsqueeze(2), mat2, 0.0))
+    place = 2 if self.ndim == 2 else 1
+    return where(is_own.unsqueeze(place), matmul(self, mat2), 0.0).sum(0)

@@ -1,0 +1,254 @@
+"""Products of reflections, which is how LAPACK keeps orthogonal factors of matrices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from opdsl.aten.create.identity import eye
+from opdsl.aten.linalg.decompositions import (
+    Array,
+    by_column,
+    given_out,
+    readable,
+    require_matrix,
+    require_numbers,
+    require_same_dtype,
+    stack,
+)
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import Out, op
+from opdsl.kernels import check, copy_, step
+from opdsl.runtime import Tensor, contiguous_strides
+
+
+class Reflectors(NamedTuple):
+    """The triangular factor with the reflectors of the orthogonal one beneath it, and the reflectors' factors."""
+
+    a: Tensor
+    tau: Tensor
+
+
+@op("aten::geqrf", variants="function, method", structured=False, out=Out("geqrf.a", args=("a", "tau"), explicit=True))
+def geqrf(self: Tensor) -> Reflectors:
+    """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+
+    Args:
+        self: (..., m, n).
+    """
+    ...
+
+
+@geqrf.meta
+def geqrf_meta(ctx, self):
+    require_matrix("torch.geqrf", self, "input")
+    require_numbers("geqrf", self)
+    ctx.set_output(0, self.shape, by_column(self.shape), like=self)
+    shape = (*self.shape[:-2], min(self.shape[-2:]))
+    ctx.set_output(1, shape, contiguous_strides(shape), like=self)
+
+
+geqrf.sharding(rows=2)
+
+
+@geqrf.out_kernel("CPU", compiled=False)
+def geqrf_cpu(self, a, tau):
+    copy_(a, self)
+    factor_in_place(a, tau)
+
+
+@step
+def factor_in_place(matrices: Array, tau: Array) -> None:
+    """Write the factors of matrices in place of these."""
+    from opdsl.backends.cpu import lapack
+
+    lapack.geqrf(stack(matrices), stack(tau, 1))
+
+
+# ------------------------------------------------------------------------------------------------------------ gradients
+
+
+def reflections_gradient(
+    grad: Tensor, input: Tensor, tau: Tensor, other: Tensor, adjoint: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of a product of reflections ``I - tau v v^H`` with what stands to its right.
+
+    Args:
+        grad: of the product.
+        input: has the vectors beneath its diagonal, each of which begins with a 1 there.
+        tau: their factors.
+        other: what stands to the right.
+        adjoint: whether the adjoint of the product is meant.
+
+    Returns:
+        Those of ``input``, ``tau`` and ``other``.
+    """
+    count = tau.shape[-1]
+    one = eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
+    vectors = input.narrow(-1, 0, count).tril(-1) + one
+    factors = tau.conj() if adjoint else tau
+    order = range(count) if adjoint else range(count - 1, -1, -1)
+    of_vectors = [grad.new_zeros(())] * count
+    of_factors = list(of_vectors)
+    seen = []
+    for index in order:  # what each reflection is multiplied with
+        seen.append(other)
+        vector, factor = vectors.narrow(-1, index, 1), factors.narrow(-1, index, 1).unsqueeze(-1)
+        other = other - factor * matmul(vector, matmul(vector.adjoint(), other))
+    for index, given in zip(reversed(order), reversed(seen), strict=True):
+        vector, factor = vectors.narrow(-1, index, 1), factors.narrow(-1, index, 1).unsqueeze(-1)
+        along, across = matmul(given.adjoint(), vector), matmul(vector.adjoint(), grad)
+        through = matmul(grad, along)
+        of_factors[index] = -matmul(vector.adjoint(), through).squeeze(-1)
+        of_vectors[index] = -factor.conj() * through - factor * matmul(given, across.adjoint())
+        grad = grad - factor.conj() * matmul(vector, across)
+    rest = input.new_zeros((*input.shape[:-1], input.shape[-1] - count))
+    of_input = cat([*(each.expand((*input.shape[:-1], 1)) for each in of_vectors), rest], -1).tril(-1)
+    of_tau = cat(of_factors, -1) if count else tau.new_zeros(tau.shape)
+    return of_input, of_tau.conj() if adjoint else of_tau, grad
+
+
+# -------------------------------------------------------------------------------------------------------------- columns
+
+
+def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
+    """That there are as many factors as columns at most, for each matrix, and of one dtype.
+
+    Raises:
+        ShapeError, DTypeError: it is not so.
+    """
+    require_matrix(name, input, "input")
+    check(
+        input.ndim - tau.ndim == 1,
+        f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+        f"input.ndim is equal to {input.ndim}",
+    )
+    check(
+        input.shape[:-2] == tau.shape[:-1],
+        f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}",
+    )
+    check(
+        input.shape[-1] >= tau.shape[-1],
+        f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]",
+    )
+    require_same_dtype(name, input, tau, ("input", "tau"))
+    require_numbers(name, input)
+
+
+@op("aten::linalg_householder_product", python_module="linalg", out=Out(explicit=True))
+def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+    Args:
+        input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+        tau: (..., k) with n >= k: their factors.
+    """
+    ...
+
+
+@linalg_householder_product.kernel("CPU", "Meta")
+def linalg_householder_product_kernel(input, tau, out):
+    name = "torch.linalg.householder_product"
+    require_reflectors(name, input, tau)
+    check(
+        input.shape[-2] >= input.shape[-1],
+        f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]",
+    )
+    found = input.new_empty_strided(input.shape, by_column(input.shape))
+    if input.device.type != "meta":
+        copy_(found, input)
+        multiply_out(found, tau)
+    return given_out("linalg_householder_product", found, out)
+
+
+linalg_householder_product.sharding(rows=2)
+
+
+@step
+def multiply_out(matrices: Array, tau: Array) -> None:
+    """Write the first columns of products of reflections in place of these."""
+    from opdsl.backends.cpu import lapack
+
+    columns = stack(matrices)
+    if tau.size:
+        lapack.orgqr(columns, readable(tau, 1))
+    elif columns.size:
+        columns[...] = numpy.eye(*columns.shape[1:])
+
+
+@linalg_householder_product.derivative("input", "tau")
+def linalg_householder_product_derivative(grad, input, tau):
+    one = eye(*input.shape[-2:], dtype=input.dtype, device=input.device)
+    return reflections_gradient(grad, input, tau, one, False)[:2]
+
+
+@op("aten::orgqr", variants="function, method", out=Out(explicit=True))
+def orgqr(self: Tensor, input2: Tensor) -> Tensor:
+    """An older name of ``linalg.householder_product``."""
+    return linalg_householder_product(self, input2)
+
+
+# ------------------------------------------------------------------------------------------------------------- products
+
+
+@op("aten::ormqr", variants="function, method", out=Out(explicit=True))
+def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """The product of the orthogonal matrices that reflections make with others.
+
+    Args:
+        self: (..., m, n), the reflectors as ``geqrf`` gives them.
+        input2: (..., k), their factors.
+        input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
+        left: whether it stands to the left.
+        transpose: whether its adjoint is meant.
+    """
+    ...
+
+
+@ormqr.kernel("CPU", "Meta")
+def ormqr_kernel(self, input2, input3, left, transpose, out):
+    name = "torch.ormqr"
+    require_reflectors(name, self, input2)
+    require_matrix(name, input3, "other")
+    place = -2 if left else -1
+    check(
+        input3.shape[place] >= input2.shape[-1],
+        f"{name}: other.shape[{place}] must be greater than or equal to tau.shape[-1]",
+    )
+    check(input3.shape[place] == self.shape[-2], f"{name}: other.shape[{place}] must be equal to input.shape[-2]")
+    check(
+        self.shape[:-2] == input3.shape[:-2],
+        f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got "
+        f"{list(input3.shape[:-2])}",
+    )
+    require_same_dtype(name, self, input3, ("input", "other"))
+    if out is not None:
+        require_same_dtype(name, self, out, ("input", "result"))
+    found = input3.new_empty_strided(input3.shape, by_column(input3.shape))
+    if input3.device.type != "meta":
+        copy_(found, input3)
+        multiply_by_reflections(self, input2, found, left, transpose)
+    return given_out("ormqr", found, out)
+
+
+ormqr.sharding(rows=2)
+
+
+@step
+def multiply_by_reflections(input: Array, tau: Array, out: Array, left: bool, adjoint: bool) -> None:
+    """Multiply matrices in place by products of reflections."""
+    from opdsl.backends.cpu import lapack
+
+    if out.size and tau.size:
+        lapack.ormqr("L" if left else "R", adjoint, readable(input), readable(tau, 1), stack(out))
+
+
+@ormqr.derivative("self", "input2", "input3")
+def ormqr_derivative(grad, self, input2, input3, left, transpose):
+    """``C Q`` is the adjoint of ``Q^H C^H``."""
+    if left:
+        return reflections_gradient(grad, self, input2, input3, transpose)
+    of_self, of_factors, of_other = reflections_gradient(grad.adjoint(), self, input2, input3.adjoint(), not transpose)
+    return of_self, of_factors, of_other.adjoint()

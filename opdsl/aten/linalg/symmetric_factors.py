@@ -1,0 +1,156 @@
+"""The factors L and D of symmetric and of Hermitian matrices that need not be definite."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from opdsl.aten.linalg.decompositions import (
+    Array,
+    _linalg_check_errors,
+    by_column,
+    raise_failure,
+    readable,
+    require_matrix,
+    require_numbers,
+    require_same_dtype,
+    require_solvable,
+    require_square,
+    stack,
+    with_batch,
+)
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError, PositionError
+from opdsl.kernels import check, copy_, step
+from opdsl.runtime import Category, Tensor, contiguous_strides, int32
+
+
+class Factors(NamedTuple):
+    """L beneath the diagonal and D on it and beside it, and which rows were exchanged, from 1; two at once below 0."""
+
+    LD: Tensor
+    pivots: Tensor
+
+
+class CheckedFactors(NamedTuple):
+    """``Factors``, and for each matrix 0 or the place of the first 0 in the diagonal of D, counted from 1."""
+
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+@op("aten::linalg_ldl_factor_ex", python_module="linalg", out=Out(args=("LD", "pivots", "info")))
+def linalg_ldl_factor_ex(self: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> CheckedFactors:
+    """The factors of matrices: ``A = L @ D @ L.T`` with rows and columns exchanged (Bunch and Kaufman).
+
+    Args:
+        self: (..., n, n), of which the lower triangle is read.
+        hermitian: whether complex matrices are, rather than symmetric.
+        check_errors: whether a 0 in the diagonal of D is an error.
+    """
+    ...
+
+
+@linalg_ldl_factor_ex.meta
+def linalg_ldl_factor_ex_meta(ctx, self):
+    require_square("torch.linalg.ldl_factor_ex", self)
+    require_numbers("torch.linalg.ldl_factor_ex", self)
+    ctx.set_output(0, self.shape, by_column(self.shape), like=self)
+    for place, shape in ((1, self.shape[:-1]), (2, self.shape[:-2])):
+        ctx.set_output(place, shape, contiguous_strides(shape), like=self, dtype=int32)
+
+
+linalg_ldl_factor_ex.sharding(rows=2)
+
+
+@linalg_ldl_factor_ex.out_kernel("CPU", compiled=False)
+def linalg_ldl_factor_ex_cpu(self, hermitian, check_errors, LD, pivots, info):
+    copy_(LD, self.tril())
+    factor_in_place(LD, pivots, info, "hetrf" if hermitian and self.dtype.is_complex else "sytrf")
+    if check_errors:
+        raise_failure(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
+
+
+@step
+def factor_in_place(matrices: Array, pivots: Array, info: Array, name: str) -> None:
+    """Write the factors of matrices in place of these, the pivots, and what LAPACK says of each."""
+    from opdsl.backends.cpu import lapack
+
+    stack(info, 0)[...] = lapack.sytrf(name, "L", stack(matrices), stack(pivots, 1))
+
+
+@op("aten::linalg_ldl_factor", python_module="linalg", out=Out(args=("LD", "pivots"), explicit=True))
+def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Factors:
+    """The factors L and D of matrices in one matrix, and the rows that were exchanged.
+
+    Raises:
+        LinearAlgebraError: a 0 is in the diagonal of D.
+    """
+    factors, pivots, info = linalg_ldl_factor_ex(self, hermitian=hermitian)
+    _linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.ndim == 2)
+    return Factors(factors, pivots)
+
+
+@op("aten::linalg_ldl_solve", python_module="linalg", out=True)
+def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+    """The solution of ``A X = B`` by the factors of ``A``.
+
+    Args:
+        LD, pivots: of ``linalg.ldl_factor``.
+        B: (..., n, k).
+        hermitian: what ``A`` was factored as.
+    """
+    ...
+
+
+@linalg_ldl_solve.meta
+def linalg_ldl_solve_meta(ctx, LD, pivots, B):
+    name = "torch.linalg.ldl_solve"
+    require_square(name, LD)
+    require_numbers(name, LD)
+    require_matrix(name, B, "B")
+    require_solvable(name, LD, B, True)
+    check(
+        LD.shape[:-1] == pivots.shape,
+        f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+        f"{list(pivots.shape)} instead",
+    )
+    if pivots.dtype.category is not Category.INT:
+        raise DTypeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type}")
+    require_same_dtype(name, LD, B, ("LD", "B"))
+    shape = with_batch(B, LD)[0].shape
+    ctx.set_output(0, shape, by_column(shape), like=B)
+
+
+@linalg_ldl_solve.out_kernel("CPU", compiled=False)
+def linalg_ldl_solve_cpu(LD, pivots, B, hermitian, out):
+    rows = pivots.to(int32)
+    require_exchanges(rows)
+    right, factors = with_batch(B, LD)
+    copy_(out, right)
+    name = "hetrs" if hermitian and LD.dtype.is_complex else "sytrs"
+    solve_by_factors(factors, rows.expand(factors.shape[:-1]), out, name)
+
+
+@step
+def require_exchanges(pivots: Array) -> None:
+    """Raise PositionError where a pivot is no row, or where one of two that are exchanged at once is alone."""
+    edge = numpy.zeros((*pivots.shape[:-1], 1), bool)
+    changes = numpy.diff(numpy.concatenate([edge, pivots < 0, edge], -1).astype(numpy.int8), axis=-1).reshape(-1)
+    lengths = numpy.flatnonzero(changes < 0) - numpy.flatnonzero(changes > 0)
+    rows = abs(pivots.astype(numpy.int64))
+    if rows.size and (rows.min() < 1 or rows.max() > rows.shape[-1] or any(lengths % 2)):
+        raise PositionError(
+            "torch.linalg.ldl_solve: pivots must be rows, counted from 1, as linalg.ldl_factor gives them"
+        )
+
+
+@step
+def solve_by_factors(factors: Array, pivots: Array, out: Array, name: str) -> None:
+    """Write the solutions in place of the right-hand sides."""
+    from opdsl.backends.cpu import lapack
+
+    if out.size:
+        lapack.sytrs(name, "L", readable(factors), readable(pivots, 1), stack(out))

@@ -1,0 +1,186 @@
+"""Images in another size, each element an average over all that it covers: they do not alias when they shrink.
+
+The rules are those of ATen/native/cpu/UpSampleKernel.cpp. Along a dimension the result is a product with a matrix of
+weights, so that its gradient is one with the transposed matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.nn.interpolation import check_sizes, require_kernel, step_of
+from opdsl.aten.nn.upsampling import by_factors
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, float64, uint8
+from opdsl.schema.vocabulary import SymInt, SymInts
+
+# --------------------------------------------------------------------------------------- weights of distances from 0 on
+
+
+def triangle(x: Tensor) -> Tensor:
+    return 1 - x
+
+
+def cubic(x: Tensor) -> Tensor:
+    """The cubic convolution whose free parameter is -1/2, as Pillow has it."""
+    return where(x < 1, (1.5 * x - 2.5) * x * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2)
+
+
+def lanczos(x: Tensor) -> Tensor:
+    made: Tensor = x.sinc() * (x / 3).sinc()
+    return made
+
+
+FILTERS: dict[str, tuple[Callable[[Tensor], Tensor], int]] = {
+    "bilinear": (triangle, 1),
+    "bicubic": (cubic, 2),
+    "lanczos": (lanczos, 3),
+}
+"""The weight of a distance, and the distance from which on it is 0."""
+
+
+def shares(mode: str, size: int, count: int, aligned: bool, scale: float | None, device: Any) -> Tensor:
+    """How much each of ``size`` elements counts for each of ``count``, in double precision."""
+    weight, reach = FILTERS[mode]
+    step = step_of(numpy.float64, int(size), int(count), scale, aligned=aligned)
+    wide = max(step, 1.0)
+    places = arange(size, dtype=float64, device=device)
+    centers = (arange(count, dtype=float64, device=device).unsqueeze(1) + 0.5) * step
+    distances = ((places - centers + 0.5) / wide).abs()
+    found = where(distances < reach, weight(distances), 0.0)
+    # Elements whose centres lie beyond by rounding alone are left out, as PyTorch leaves them out.
+    first, last = ((centers + reach * wide * side + 0.5).trunc() for side in (-1, 1))
+    found = where((places >= first).logical_and(places < last), found, 0.0)
+    total = found.sum(1, keepdim=True)
+    return found / where(total == 0, 1.0, total)
+
+
+def in_bytes(images: Tensor, weights: Tensor) -> Tensor:
+    """The last dimension averaged: integer weights of 16 bits, sums that are rounded."""
+    powers = arange(1, 23, dtype=float64, device=weights.device).exp2()
+    fitting = (weights.max() * powers + 0.5).trunc() < 2**15
+    unit = fitting.sum().to(float64).exp2()
+    whole = (weights * unit + 0.5 * weights.sign()).trunc()
+    made: Tensor = ((images @ whole.t() + unit / 2) / unit).floor().clamp(0, 255)
+    return made
+
+
+def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool, *scales: float | None) -> Tensor:
+    """Images in another size.
+
+    Raises:
+        ShapeError: there is no element before or after.
+        UnsupportedDTypeError: the elements are not floating-point numbers or bytes.
+    """
+    check_sizes(self.shape[2:], output_size, 2, self.ndim)
+    check(0 not in self.shape[1:], f"Non-empty 4D data tensor expected but got a tensor with sizes {list(self.shape)}")
+    require_kernel(name, (uint8,), self.dtype)
+    memory_format = self.geometry.suggested_memory_format()
+    if tuple(self.shape[2:]) == tuple(output_size):
+        return self.clone(memory_format=memory_format)
+    down, right = (
+        shares(mode, size, count, aligned, scale, self.device)
+        for size, count, scale in zip(self.shape[2:], output_size, scales, strict=True)
+    )
+    if self.dtype is uint8:
+        turned = in_bytes(self.to(float64), right).transpose(-2, -1)
+        found: Tensor = in_bytes(turned, down).transpose(-2, -1).to(uint8)
+    else:
+        found = down.to(self.dtype) @ (self @ right.to(self.dtype).t())
+    made: Tensor = found.contiguous(memory_format=memory_format)
+    return made
+
+
+def spread(
+    name: str,
+    mode: str,
+    grad: Tensor,
+    output_size: Any,
+    input_size: Any,
+    aligned: bool,
+    *scales: float | None,
+) -> Tensor:
+    """The gradient of images that got another size.
+
+    Raises:
+        ShapeError: the gradient is not of such images.
+        UnsupportedDTypeError: its elements are not floating-point numbers.
+    """
+    check_sizes(input_size[2:], output_size, 2, len(input_size))
+    wanted = [*input_size[:2], *output_size]
+    check(
+        list(grad.shape) == wanted,
+        f"Expected grad_output to have the same shape as output; output has shape {wanted} but got grad_output with "
+        f"shape {list(grad.shape)}",
+    )
+    require_kernel(f"{name}_backward", (), grad.dtype)
+    down, right = (
+        shares(mode, size, count, aligned, scale, grad.device).to(grad.dtype)
+        for size, count, scale in zip(input_size[2:], output_size, scales, strict=True)
+    )
+    made: Tensor = (down.t() @ (grad @ right)).contiguous(memory_format=grad.geometry.suggested_memory_format())
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------------ operators
+
+
+def declare(mode: str, *devices: str) -> Any:
+    """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
+    name = f"_upsample_{mode}2d_aa"
+
+    @op(
+        f"aten::{name}",
+        python_module="nn",
+        out=Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices}),
+    )
+    def upsample(
+        self: Tensor,
+        output_size: SymInts[2],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+        return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
+
+    @op(
+        f"aten::{name}_backward",
+        python_module="nn",
+        out=Out(
+            f"{name}_backward.grad_input",
+            args=("grad_input",),
+            structured=True,
+            dispatch={each: f"{name}_backward_out_{each.lower()}" for each in devices if each != "MPS"},
+        ),
+    )
+    def upsample_backward(
+        grad_output: Tensor,
+        output_size: SymInts[2],
+        input_size: SymInts[4],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+        return spread(name, mode, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+
+    @upsample.overload("vec", python_module="nn", autogen=f"{name}.vec_out")
+    def upsample_vec(
+        input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+        return by_factors(upsample, 2, input, output_size, scale_factors, align_corners)
+
+    return upsample
+
+
+_upsample_bilinear2d_aa = declare("bilinear", "CPU", "CUDA", "MPS")
+_upsample_bicubic2d_aa = declare("bicubic", "CPU", "CUDA", "MPS")
+_upsample_lanczos2d_aa = declare("lanczos", "CPU")

@@ -1,0 +1,383 @@
+"""Connectionist temporal classification: how likely labels are, whatever the times at which they are emitted.
+
+A. Graves et al., Connectionist temporal classification (ICML 2006): sums over all paths, forwards (alpha) and
+backwards (beta), in logarithms; as in ATen/native/LossCTC.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.aten._shared.index_tensors import BOTH, as_int64, require_inside
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.nn.losses import reduced
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.stacking import stack
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, step
+from opdsl.runtime import Tensor, cpu, float32, float64, int64
+from opdsl.schema.vocabulary import Reduction
+
+Array = numpy.ndarray[Any, Any]
+
+# --------------------------------------------------------------------------------------------------------- checks
+
+
+def check_batch(
+    log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
+) -> tuple[int, int, int]:
+    """That labels fit probabilities; how many positions of labels and blanks there are, times and sequences.
+
+    Raises:
+        ShapeError, DTypeError, UnsupportedDTypeError, PositionError: they do not.
+    """
+    if log_probs.dtype not in (float32, float64):
+        raise UnsupportedDTypeError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.scalar_type}'")
+    if targets.dtype not in BOTH:
+        raise DTypeError(f"ctc_loss: Expected targets of int32 or int64, got {targets.dtype.scalar_type}")
+    check(log_probs.ndim == 3, "ctc_loss: Expected log_probs of shape (times, batch, labels)", got=log_probs.shape)
+    check(log_probs.numel() > 0, "log_probs tensor must not be empty", got=log_probs.shape)
+    times, batch, labels = log_probs.shape
+    check(0 <= blank < labels, f"blank must be in label range, from 0 to {labels - 1}", got=blank)
+    check(len(input_lengths) == batch, f"input_lengths must be of size batch_size {batch}", got=input_lengths)
+    check(len(target_lengths) == batch, f"target_lengths must be of size batch_size {batch}", got=target_lengths)
+    for name, given, most in (("input_lengths", input_lengths, times), ("target_lengths", target_lengths, math.inf)):
+        check(
+            all(0 <= each <= most for each in given),
+            f"ctc_loss: Expected {name} to have values from 0 to {most}, but got {list(given)}",
+        )
+    longest = max(target_lengths)
+    if targets.ndim == 1:
+        check(
+            targets.shape[0] == sum(target_lengths),
+            f"ctc_loss: Expected targets of {sum(target_lengths)} labels in a vector",
+            got=targets.shape,
+        )
+    else:
+        check(
+            targets.ndim == 2 and targets.shape[0] == batch and targets.shape[1] >= longest,
+            f"ctc_loss: Expected targets of shape [{batch}, at least {longest}], or a vector",
+            got=targets.shape,
+        )
+        is_padding = arange(targets.shape[1], device=targets.device) >= on_device(target_lengths, targets).unsqueeze(1)
+        targets = targets.masked_fill(is_padding, 0)
+    require_inside(as_int64(targets), labels, 0)
+    return 2 * longest + 1, times, batch
+
+
+def on_device(numbers: Sequence[int], like: Tensor) -> Tensor:
+    """Integers as a tensor on the device of another one."""
+    return stack([like.new_full((), each, dtype=int64) for each in numbers])
+
+
+# ---------------------------------------------------------------------------------------------------- paths in NumPy
+
+
+def with_blanks(targets: Array, lengths: Sequence[int], count: int, blank: int) -> Array:
+    """The labels of each sequence with a blank before, between and behind them."""
+    found = numpy.full((len(lengths), count), blank, numpy.int64)
+    begin = 0
+    for row, length in enumerate(lengths):
+        given = targets[begin : begin + length] if targets.ndim == 1 else targets[row, :length]
+        found[row, 1 : 2 * length : 2] = given
+        begin += length
+    return found
+
+
+def log_sum(*terms: Array) -> Array:
+    """The logarithm of a sum, of which no term may be above 0."""
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        most = numpy.maximum.reduce(terms)
+        most = numpy.where(numpy.isneginf(most), 0.0, most)
+        made: Array = numpy.log(sum(numpy.exp(each - most) for each in terms)) + most
+    return made
+
+
+def moved(values: Array, by: int) -> Array:
+    """Values of positions ``by`` further in front, or behind for a negative number; -inf where there are none."""
+    found = numpy.full_like(values, -numpy.inf)
+    size = values.shape[-1]
+    if by > 0:
+        found[..., by:] = values[..., : max(size - by, 0)]
+    else:
+        found[..., : max(size + by, 0)] = values[..., -by:]
+    return found
+
+
+def paths(emitted: Array, symbols: Array, lengths: Sequence[int], times: Sequence[int], *, back: bool) -> Array:
+    """The logarithms of the probabilities of all paths up to each time and position, or from there on.
+
+    Args:
+        emitted: (times, batch, positions), the logarithms of the probabilities of what is there.
+        symbols: (batch, positions), what is there. lengths: how many labels. times: how many of them count.
+        back: whether paths lead from there to the end.
+    """
+    found = numpy.full_like(emitted, -numpy.inf)
+    count, batch, positions = emitted.shape
+    ends, last = 2 * numpy.asarray(lengths)[:, None], numpy.asarray(times)[:, None] - 1
+    at = numpy.arange(positions)
+    is_within = at <= ends
+    # A blank between two labels that differ may be left out.
+    differs = numpy.zeros((batch, positions), bool)
+    differs[:, 2:] = symbols[:, 2:] != symbols[:, :-2]
+    leaps = numpy.where(numpy.roll(differs, -2, 1) if back else differs, 0.0, -numpy.inf)
+    begins = ((at >= ends - 1) if back else (at <= 1)) & is_within
+    side = -1 if back else 1
+    present = numpy.full((batch, positions), -numpy.inf, emitted.dtype)
+    for time in range(count)[::side]:
+        onward = log_sum(present, moved(present, side), moved(present, 2 * side) + leaps)
+        starts = time == last if back else numpy.full((batch, 1), time == 0)
+        here = numpy.where(starts, numpy.where(begins, 0.0, -numpy.inf), onward) + emitted[time]
+        present = numpy.where(is_within & (time <= last), here, -numpy.inf).astype(emitted.dtype)
+        found[time] = present
+    return found
+
+
+@step
+def write_paths(
+    log_probs: Array,
+    targets: Array,
+    input_lengths: tuple[int, ...],
+    target_lengths: tuple[int, ...],
+    blank: int,
+    losses: Array,
+    log_alpha: Array,
+) -> None:
+    symbols = with_blanks(targets, target_lengths, log_alpha.shape[2], blank)
+    rows = numpy.arange(len(symbols))
+    found = paths(log_probs[:, rows[:, None], symbols], symbols, target_lengths, input_lengths, back=False)
+    log_alpha[...] = found.transpose(1, 0, 2)
+    times, ends = numpy.asarray(input_lengths), 2 * numpy.asarray(target_lengths)
+    end = found[numpy.maximum(times - 1, 0), rows]
+    before = numpy.where(ends > 0, end[rows, numpy.maximum(ends - 1, 0)], -numpy.inf)
+    nothing = numpy.where(ends == 0, 0.0, numpy.inf)
+    losses[...] = numpy.where(times == 0, nothing, -log_sum(end[rows, ends], before))
+
+
+@step
+def write_gradient(
+    grad: Array,
+    log_probs: Array,
+    targets: Array,
+    input_lengths: tuple[int, ...],
+    target_lengths: tuple[int, ...],
+    losses: Array,
+    log_alpha: Array,
+    blank: int,
+    zero_infinity: bool,
+    out: Array,
+) -> None:
+    symbols = with_blanks(targets, target_lengths, log_alpha.shape[2], blank)
+    rows = numpy.arange(len(symbols))
+    wide = log_probs.astype(numpy.float64)
+    beta = paths(wide[:, rows[:, None], symbols], symbols, target_lengths, input_lengths, back=True)
+    with numpy.errstate(all="ignore"):
+        is_within = numpy.arange(symbols.shape[1]) <= 2 * numpy.asarray(target_lengths)[:, None]
+        both = numpy.where(is_within, log_alpha.transpose(1, 0, 2) + beta, -numpy.inf)
+        most = both.max(2, keepdims=True)
+        most = numpy.where(numpy.isneginf(most), 0.0, most)
+        sums = numpy.zeros_like(wide)
+        places: Any = (slice(None), rows[:, None], symbols)
+        numpy.add.at(sums, places, numpy.exp(both - most))
+        through = numpy.exp(numpy.log(sums) + most + losses[:, None] - wide)
+        found = (numpy.exp(wide) - through) * grad[:, None]
+    counts = numpy.arange(len(wide))[:, None] < numpy.asarray(input_lengths)
+    if zero_infinity:
+        counts = counts & ~numpy.isposinf(losses)
+    out[...] = numpy.where(counts[:, :, None], found, 0.0)
+
+
+# ------------------------------------------------------------------------------------------------------------ operators
+
+
+@op("aten::_ctc_loss", tags="dynamic_output_shape", autogen="_ctc_loss.out")
+def _ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
+    ...
+
+
+@_ctc_loss.kernel
+def ctc_loss_kernel(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
+    positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
+    kind, device = log_probs.dtype, cpu if log_probs.is_cuda else log_probs.device
+    losses = log_probs.new_empty((batch,), device=device)
+    log_alpha = log_probs.new_empty((batch, times, positions), device=device)
+    if not log_probs.is_meta:
+        lengths = tuple(input_lengths), tuple(target_lengths)
+        write_paths(log_probs.to(cpu), targets.to(cpu), *lengths, blank, losses, log_alpha)
+    return losses.to(log_probs.device, kind), log_alpha.to(log_probs.device, kind)
+
+
+@_ctc_loss.derivative("log_probs")
+def ctc_loss_derivative(
+    grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+):
+    return _ctc_loss_backward(
+        grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+    )
+
+
+def numbers(lengths: Tensor, name: str) -> list[int]:
+    """Lengths that are the elements of a tensor.
+
+    Raises:
+        DTypeError: they are no integers.
+    """
+    if lengths.dtype not in BOTH:
+        raise DTypeError(f"ctc_loss: {name} must be integral, got {lengths.dtype.scalar_type}")
+    made: list[int] = lengths.reshape((-1,)).tolist()
+    return made
+
+
+@_ctc_loss.overload("Tensor", tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
+def ctc_loss_of_tensors(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The same with lengths in tensors."""
+    ...
+
+
+@ctc_loss_of_tensors.kernel
+def ctc_loss_of_tensors_kernel(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
+    times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
+    return _ctc_loss(log_probs, targets, times, counts, blank, zero_infinity)
+
+
+@ctc_loss_of_tensors.derivative("log_probs")
+def ctc_loss_of_tensors_derivative(
+    grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+):
+    return ctc_loss_backward_of_tensors(
+        grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+    )
+
+
+@op("aten::_ctc_loss_backward", autogen="_ctc_loss_backward.out")
+def _ctc_loss_backward(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
+    ...
+
+
+@_ctc_loss_backward.kernel
+def ctc_loss_backward_kernel(
+    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+):
+    positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
+    given = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
+    for name, each, shape in (*given, ("log_alpha", log_alpha, (batch, times, positions))):
+        check(each.shape == shape, f"_ctc_loss_backward: expected {name} of shape {list(shape)}", got=each.shape)
+        if each.dtype is not log_probs.dtype:
+            raise DTypeError(f"_ctc_loss_backward: expected {name} to have dtype {log_probs.dtype}, got {each.dtype}")
+    found = log_probs.new_empty(log_probs.shape, device=cpu if log_probs.is_cuda else log_probs.device)
+    if not log_probs.is_meta:
+        lengths = tuple(input_lengths), tuple(target_lengths)
+        known = neg_log_likelihood.to(cpu), log_alpha.to(cpu)
+        write_gradient(grad.to(cpu), log_probs.to(cpu), targets.to(cpu), *lengths, *known, blank, zero_infinity, found)
+    return found.to(log_probs.device)
+
+
+@_ctc_loss_backward.overload("Tensor")
+def ctc_loss_backward_of_tensors(
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The same with lengths in tensors."""
+    ...
+
+
+@ctc_loss_backward_of_tensors.kernel
+def ctc_loss_backward_of_tensors_kernel(
+    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+):
+    if log_probs.is_meta:
+        return log_probs.new_empty(log_probs.shape)
+    times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
+    return _ctc_loss_backward(
+        grad, log_probs, targets, times, counts, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+
+
+def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool, *, is_batch: bool) -> Tensor:
+    """Losses reduced: the mean is that of losses of one label."""
+    if zero_infinity:
+        losses = where(losses == math.inf, 0.0, losses)
+    if reduction == Reduction.Mean:
+        losses = losses / counts.reshape((-1,)).to(losses.dtype).clamp(min=1)
+    found = reduced(losses, reduction)
+    return found if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else found.squeeze(0)
+
+
+@op("aten::ctc_loss.IntList")
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: list[int],
+    target_lengths: list[int],
+    blank: int = 0,
+    reduction: int = Reduction.Mean,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """How unlikely sequences of labels are, whatever the times at which they are emitted.
+
+    Args:
+        log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.
+        targets: (batch, labels), padded, or the labels of one sequence after those of another.
+        input_lengths: how many times of each sequence count.
+        target_lengths: how many labels each has.
+        blank: the label that stands for none.
+        reduction: 0 for one loss for each, 1 for the mean of losses of one label, 2 for the sum.
+        zero_infinity: whether a loss of labels that do not fit into the times is 0, and has no gradient.
+    """
+    batch = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
+    losses = _ctc_loss(batch, targets.to(int64), input_lengths, target_lengths, blank, zero_infinity)[0]
+    return finished(losses, on_device(target_lengths, losses), reduction, zero_infinity, is_batch=log_probs.ndim == 3)
+
+
+@ctc_loss.overload("Tensor")
+def ctc_loss_tensor(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: int = Reduction.Mean,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The same with lengths in tensors."""
+    batch = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
+    losses = ctc_loss_of_tensors(batch, targets.to(int64), input_lengths, target_lengths, blank, zero_infinity)[0]
+    return finished(losses, target_lengths, reduction, zero_infinity, is_batch=log_probs.ndim == 3)

@@ -1,0 +1,116 @@
+"""The gradients of images and volumes at given points, which PyTorch declares as operators of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten.nn.grid_sampling import MODES, PADDINGS, check_grid, grid_sampler_2d, grid_sampler_3d
+from opdsl.declare import Library, op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import Bools
+
+lib = Library("opdsl")
+
+SAMPLERS = {2: grid_sampler_2d, 3: grid_sampler_3d}
+
+
+def declare(dims: int, wanted: str) -> Any:
+    """Declare the gradient of one of the tensors that a sampler reads.
+
+    Args:
+        dims: of the images.
+        wanted: ``input`` or ``grid``.
+    """
+    name = f"grid_sampler_{dims}d"
+
+    @lib.op(f"opdsl::{name}_gradient_of_{wanted}")
+    def gradient(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+    ) -> Tensor:
+        """The gradient of one of the tensors that images at points are made of."""
+        ...
+
+    @gradient.meta
+    def gradient_meta(ctx, grad_output, input, grid, interpolation_mode, padding_mode, align_corners):
+        check_grid(f"{name}_backward", input, grid, interpolation_mode, padding_mode, dims)
+        shape = (*input.shape[:2], *grid.shape[1:-1])
+        grad = grad_output
+        check(grad.shape == shape, f"{name}_backward(): expected grad_output of shape {list(shape)}", got=grad.shape)
+        if grad.dtype is not input.dtype:
+            raise DTypeError(f"{name}_backward(): expected grad_output to have dtype {input.dtype}, got {grad.dtype}")
+        of = input if wanted == "input" else grid
+        ctx.set_output(0, of.shape, like=of)
+        return {"mode": MODES[interpolation_mode], "outside": PADDINGS[padding_mode]}
+
+    gradient.adjoint(SAMPLERS[dims], wanted)
+    return gradient
+
+
+GRADIENTS = {(dims, wanted): declare(dims, wanted) for dims in (2, 3) for wanted in ("input", "grid")}
+
+
+def gradients(dims: int, output_mask: Any, *given: Any) -> tuple[Any, Any]:
+    """The gradients of the images and of the points, where they are asked for."""
+    return (
+        GRADIENTS[dims, "input"](*given) if output_mask[0] else None,
+        GRADIENTS[dims, "grid"](*given) if output_mask[1] else None,
+    )
+
+
+@op("aten::grid_sampler_2d_backward", dispatch="CPU, CUDA, MPS", autogen="grid_sampler_2d_backward.out")
+def grid_sampler_2d_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Bools[2],
+) -> tuple[Tensor, Tensor]:
+    """The gradients of images at points: those of the images and of the points that ``output_mask`` asks for."""
+    return gradients(2, output_mask, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@op("aten::grid_sampler_3d_backward", dispatch="CPU, CUDA, MPS", autogen="grid_sampler_3d_backward.out")
+def grid_sampler_3d_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Bools[2],
+) -> tuple[Tensor, Tensor]:
+    """The gradients of volumes at points: those of the volumes and of the points that ``output_mask`` asks for."""
+    return gradients(3, output_mask, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@op(
+    "aten::_grid_sampler_2d_cpu_fallback",
+    dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback"},
+    autogen="_grid_sampler_2d_cpu_fallback.out",
+)
+def _grid_sampler_2d_cpu_fallback(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """``grid_sampler_2d``."""
+    return grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@op(
+    "aten::_grid_sampler_2d_cpu_fallback_backward",
+    dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
+)
+def _grid_sampler_2d_cpu_fallback_backward(
+    grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> tuple[Tensor, Tensor]:
+    """The gradients of ``grid_sampler_2d``."""
+    given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+    return gradients(2, (True, True), *given)

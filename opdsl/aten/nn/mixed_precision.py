@@ -1,0 +1,99 @@
+"""Training with scaled losses: gradients are unscaled, and the scale follows what overflows."""
+
+from __future__ import annotations
+
+from opdsl.aten._shared.results import store_results
+from opdsl.aten.pointwise.comparison import where
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, float32, int32
+from opdsl.schema import Alias
+
+
+def require_one(name: str, **numbers: Tensor) -> None:
+    """That tensors hold one float32 each.
+
+    Raises:
+        ShapeError, DTypeError: one does not.
+    """
+    for each, value in numbers.items():
+        check(value.numel() == 1, f"{name}: {each} must be a 1-element tensor.", got=value.shape)
+        if value.dtype is not float32:
+            raise DTypeError(f"{name}: {each} must be a float tensor, not {value.dtype}.")
+
+
+@op(
+    "aten::_amp_foreach_non_finite_check_and_unscale_",
+    autogen="_amp_foreach_non_finite_check_and_unscale, _amp_foreach_non_finite_check_and_unscale.out",
+)
+def _amp_foreach_non_finite_check_and_unscale_(
+    self: list[Tensor[Alias("a", write=True)]], found_inf: Tensor[Alias("b", write=True)], inv_scale: Tensor
+) -> None:
+    """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
+    ...
+
+
+@_amp_foreach_non_finite_check_and_unscale_.kernel
+def _amp_foreach_non_finite_check_and_unscale_kernel(self, found_inf, inv_scale):
+    name = "_amp_foreach_non_finite_check_and_unscale_"
+    require_one(name, found_inf=found_inf, inv_scale=inv_scale)
+    for each in self:
+        if not each.dtype.is_floating_point:
+            raise DTypeError(f"{name}: expected tensors of floating numbers, not {each.dtype}.")
+    made = [(each * inv_scale.view(())).to(each.dtype) for each in self]
+    wrong = found_inf
+    for each in self:
+        wrong = where(each.isfinite().all(), wrong, 1.0)
+    store_results(name, (), (), [*zip(self, made, strict=True), (found_inf, wrong)])
+
+
+@op("aten::_amp_update_scale_", autogen="_amp_update_scale, _amp_update_scale.out")
+def _amp_update_scale_(
+    self: Tensor[Alias("a", write=True)],
+    growth_tracker: Tensor[Alias("b", write=True)],
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> Tensor[Alias("a", write=True)]:
+    """Let the scale of losses fall where something has overflown, and grow after so many steps without.
+
+    Args:
+        self: the scale.
+        growth_tracker: int32, how many steps there were without.
+        found_inf: not 0 where there was an overflow.
+        scale_growth_factor, scale_backoff_factor: what the scale is multiplied with.
+        growth_interval: after how many steps it grows.
+    """
+    ...
+
+
+@_amp_update_scale_.kernel
+def _amp_update_scale_kernel(
+    self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+):
+    name = "_amp_update_scale_"
+    require_one(name, current_scale=self, found_inf=found_inf)
+    check(growth_tracker.numel() == 1, f"{name}: growth_tracker must be a 1-element tensor.", got=growth_tracker.shape)
+    if growth_tracker.dtype is not int32:
+        raise DTypeError(f"{name}: growth_tracker must be an int tensor, not {growth_tracker.dtype}.")
+    scale, steps, is_wrong = self.view(()), growth_tracker.view(()) + 1, found_inf.view(()) != 0
+    is_due = steps == growth_interval
+    grown = scale * scale_growth_factor
+    grown = where(is_due.logical_and(grown.isfinite()), grown, scale)
+    made = where(is_wrong, scale * scale_backoff_factor, grown).to(float32)
+    counted = where(is_wrong.logical_or(is_due), 0, steps).to(int32)
+    store_results(
+        name, (), (), [(self, made.expand(self.shape)), (growth_tracker, counted.expand(growth_tracker.shape))]
+    )
+    return self
+
+
+@op("aten::_saturate_weight_to_fp16")
+def _saturate_weight_to_fp16(weight: Tensor) -> Tensor:
+    """A matrix whose elements are as large as float16 can be, at most."""
+    check(weight.ndim == 2, "_saturate_weight_to_fp16: expected a matrix", got=weight.shape)
+    if weight.dtype is not float32:
+        raise DTypeError(f"_saturate_weight_to_fp16: expected a tensor of float32, not {weight.dtype}.")
+    return weight.clamp(-65504.0, 65504.0)

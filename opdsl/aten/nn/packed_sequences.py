@@ -1,0 +1,215 @@
+"""Sequences of different lengths, packed into one tensor step by step, or padded to one length."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.stacking import stack
+from opdsl.declare import op
+from opdsl.errors import DeviceError, DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, cpu, int32, int64
+from opdsl.schema.vocabulary import Scalar, SymInt
+
+
+def require_lengths(name: str, lengths: Tensor) -> None:
+    """That a tensor is a vector of numbers that lie in the machine's memory.
+
+    Raises:
+        ShapeError, DTypeError, DeviceError: it is none.
+    """
+    check(lengths.ndim == 1, f"'{name}' argument should be a 1D CPU int64 tensor", got=lengths.shape)
+    if lengths.dtype is not int64:
+        raise DTypeError(f"'{name}' argument should be a 1D CPU int64 tensor, but got one of {lengths.dtype}")
+    if lengths.device is not cpu:
+        raise DeviceError(f"'{name}' argument should be a 1D CPU int64 tensor, but got one on {lengths.device}")
+
+
+def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
+    """How many sequences have a step, for each step.
+
+    Raises:
+        ShapeError: there are fewer for a step than for the next one, or not as many as there are rows.
+    """
+    require_lengths("batch_sizes", batch_sizes)
+    sizes: list[int] = batch_sizes.tolist()
+    falling = all(one >= other for one, other in itertools.pairwise(sizes))
+    check(len(sizes) > 0 and falling and sizes[-1] > 0, "batch_sizes should fall, and be greater than 0")
+    check(sum(sizes) == rows, f"batch_sizes should add up to the {rows} rows of data", got=sum(sizes))
+    return sizes
+
+
+@op("aten::_pack_padded_sequence", autogen="_pack_padded_sequence.out")
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """Padded sequences packed: the rows of all steps one after another, and how many there are for each step.
+
+    Args:
+        input: (time, batch, ...), or (batch, time, ...).
+        lengths: int64, how many steps each sequence has, the longest first.
+        batch_first: which of both ``input`` is.
+    """
+    ...
+
+
+@_pack_padded_sequence.kernel("CompositeExplicitAutograd")
+def _pack_padded_sequence_kernel(input, lengths, batch_first):
+    check(input.ndim >= 2, "_pack_padded_sequence: expected at least 2 dimensions", got=input.shape)
+    given = input.transpose(0, 1) if batch_first else input
+    require_lengths("lengths", lengths)
+    check(given.numel() > 0, "Cannot pack empty tensors.")
+    check(
+        lengths.shape[0] == given.shape[1],
+        f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.shape[0]} (batch_size={given.shape[1]})",
+    )
+    numbers: list[int] = lengths.tolist()
+    check(min(numbers) > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' <= 0")
+    check(
+        all(one >= other for one, other in itertools.pairwise(numbers)),
+        "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+        "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement.",
+    )
+    check(numbers[0] <= given.shape[0], f"a sequence of {numbers[0]} steps is longer than the {given.shape[0]} given")
+    sizes = (lengths.unsqueeze(0) > arange(numbers[0]).unsqueeze(1)).sum(1)
+    rows = [given.select(0, step).narrow(0, 0, size) for step, size in enumerate(sizes.tolist())]
+    return cat(rows), sizes
+
+
+@op("aten::_pack_padded_sequence_backward")
+def _pack_padded_sequence_backward(
+    grad: Tensor, input_size: list[SymInt], batch_sizes: Tensor, batch_first: bool
+) -> Tensor:
+    """The gradient of ``_pack_padded_sequence``: zeros where nothing was packed."""
+    check(len(input_size) >= 2, "_pack_padded_sequence_backward: expected at least 2 sizes", got=input_size)
+    first, second, *rest = input_size
+    time, batch = (second, first) if batch_first else (first, second)
+    check(grad.ndim > 0 and list(grad.shape[1:]) == rest, f"expected rows of shape {rest}", got=grad.shape)
+    found = padded(grad, sizes_of(batch_sizes, grad.shape[0]), 0, time, batch)
+    return found.transpose(0, 1) if batch_first else found
+
+
+_pack_padded_sequence.derivative(
+    input=lambda grad, input, result1, batch_first: _pack_padded_sequence_backward(
+        grad, input.shape, result1, batch_first
+    ),
+)
+
+
+def padded(data: Tensor, sizes: list[int], value: Any, time: int, batch: int) -> Tensor:
+    """Packed sequences as (time, batch, ...), with a number where they have ended.
+
+    Raises:
+        ShapeError: they are longer, or more.
+    """
+    check(len(sizes) <= time and sizes[0] <= batch, f"{len(sizes)} steps of {sizes[0]} rows, not ({time}, {batch})")
+    rest = data.shape[1:]
+    steps = [cat([rows, rows.new_full((batch - len(rows), *rest), value)]) for rows in data.split_with_sizes(sizes)]
+    return cat([stack(steps), data.new_full((time - len(sizes), batch, *rest), value)])
+
+
+@op("aten::_pad_packed_sequence")
+def _pad_packed_sequence(
+    data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
+) -> tuple[Tensor, Tensor]:
+    """Packed sequences padded to one length, and how long each one is.
+
+    Args:
+        data, batch_sizes: of ``_pack_padded_sequence``.
+        batch_first: whether the batch comes before the time.
+        padding_value: what stands where a sequence has ended.
+        total_length: the length; that of the longest one if it is not greater than 0.
+    """
+    check(data.ndim > 0, "_pad_packed_sequence: expected rows", got=data.shape)
+    sizes = sizes_of(batch_sizes, data.shape[0])
+    check(
+        total_length <= 0 or total_length >= len(sizes),
+        "Expected total_length to be at least the length of the longest sequence in input, but got "
+        f"total_length={total_length} and max sequence length being {len(sizes)}",
+    )
+    found = padded(data, sizes, padding_value, max(total_length, len(sizes)), sizes[0])
+    lengths = (batch_sizes.unsqueeze(0) > arange(sizes[0]).unsqueeze(1)).sum(1)
+    return found.transpose(0, 1) if batch_first else found, lengths
+
+
+# -------------------------------------------------------------------------------------------------------------- jagged
+
+
+def require_jagged(name: str, offsets: Sequence[Tensor]) -> Tensor:
+    """The places at which rows of several sequences that lie one after another begin and end.
+
+    Raises:
+        ShapeError, DTypeError: there are none.
+    """
+    check(len(offsets) == 1, f"{name}: only a single jagged dim is supported", got=len(offsets))
+    found = offsets[0]
+    check(found.ndim == 1 and found.shape[0] > 0, f"{name}: expected a vector of offsets", got=found.shape)
+    if found.dtype not in (int32, int64):
+        raise DTypeError(f"{name}: expected offsets of int32 or int64, not {found.dtype}")
+    return found.to(int64)
+
+
+@op(
+    "aten::_jagged_to_padded_dense_forward",
+    dispatch={"CUDA": "_fbgemm_jagged_to_padded_dense_forward", "CPU": "_jagged_to_padded_dense_forward_cpu"},
+)
+def _jagged_to_padded_dense_forward(
+    values: Tensor, offsets: list[Tensor], max_lengths: list[SymInt], padding_value: float = 0.0
+) -> Tensor:
+    """Sequences that lie one after another, padded to one length, or cut to it.
+
+    Args:
+        values: the rows of all.
+        offsets: where they begin, and where the last one ends.
+        max_lengths: the length.
+        padding_value: what stands where a sequence has ended.
+    """
+    places = require_jagged("_jagged_to_padded_dense_forward", offsets)
+    check(len(max_lengths) == 1 and max_lengths[0] >= 0, "expected one length", got=max_lengths)
+    check(values.ndim > 0, "expected rows", got=values.shape)
+    count, length = places.shape[0] - 1, max_lengths[0]
+    shape = (count, length, *values.shape[1:])
+    if not values.shape[0]:
+        return values.new_full(shape, padding_value)
+    steps = arange(length, device=places.device)
+    rows = places.narrow(0, 0, count).unsqueeze(1) + steps
+    is_there = rows < places.narrow(0, 1, count).unsqueeze(1)
+    found = values.index_select(0, where(is_there, rows, 0).flatten()).reshape(shape)
+    return where(is_there.view((count, length, *(1,) * (values.ndim - 1))), found, padding_value).to(values.dtype)
+
+
+@op(
+    "aten::_padded_dense_to_jagged_forward",
+    dispatch={"CUDA": "_fbgemm_dense_to_jagged_forward_symint", "CPU": "_padded_dense_to_jagged_forward_cpu"},
+)
+def _padded_dense_to_jagged_forward(dense: Tensor, offsets: list[Tensor], total_L: SymInt | None = None) -> Tensor:
+    """The rows of padded sequences one after another.
+
+    Args:
+        dense: (batch, length, ...).
+        offsets: where the sequences begin, and where the last one ends.
+        total_L: how many rows there are.
+    """
+    places = require_jagged("_padded_dense_to_jagged_forward", offsets)
+    check(dense.ndim >= 2, "expected at least 2 dimensions", got=dense.shape)
+    count, length = dense.shape[:2]
+    check(places.shape[0] == count + 1, f"expected {count + 1} offsets", got=places.shape)
+    total: Any = places.select(0, count).item() if total_L is None else total_L
+    check(
+        places.is_meta or places.select(0, count).item() == total,
+        "_padded_dense_to_jagged_forward(): final offset should match total_L value",
+    )
+    ends = places.narrow(0, 1, count)
+    lengths: Any = (ends - places.narrow(0, 0, count)).tolist() if not places.is_meta else [0]
+    check(
+        all(0 <= each <= length for each in lengths),
+        "_padded_dense_to_jagged_forward(): found offsets that fall, or a sequence that is longer than the padded "
+        f"length {length}",
+    )
+    rows = arange(total, device=places.device)
+    sequences = (ends.unsqueeze(0) <= rows.unsqueeze(1)).sum(1)
+    steps = rows - places.index_select(0, sequences)
+    return dense.flatten(0, 1).index_select(0, sequences * length + steps)

@@ -1,0 +1,233 @@
+"""Elements put back to where a pool found them, and windows whose places are random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from opdsl.aten.create.ranges import arange
+from opdsl.aten.nn.max_pooling import gathered_derivative
+from opdsl.aten.nn.padding import zero_derivative
+from opdsl.aten.nn.pooling import check_gradient, require_dtype, require_images
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, int64
+from opdsl.schema.vocabulary import IntList, Ints, Size, SymInts
+
+if TYPE_CHECKING:
+    from opdsl.declare.operator import Operator
+
+
+# ------------------------------------------------------------------------------------------------------------ unpooling
+
+
+def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int], dims: int) -> Tensor:
+    """Elements at their numbers in the last dimensions, zeros elsewhere.
+
+    Raises:
+        ShapeError, DTypeError, UnsupportedDTypeError, PositionError: the arguments do not fit.
+    """
+    require_dtype(name, self)
+    if indices.dtype is not int64:
+        raise DTypeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_type}")
+    check(len(output_size) == dims, f"{name}(): output_size should have {dims} elements, but got {list(output_size)}")
+    require_images(name, self, dims)
+    check(
+        indices.shape == self.shape,
+        f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices tensor "
+        f"with shape: {list(indices.shape)}",
+    )
+    check(
+        min(output_size) >= 0,
+        f"{name}(): output_size must contain non-negative spatial dimensions, but got output_size={list(output_size)}",
+    )
+    outer, count = self.shape[:-dims], math.prod(self.shape[-dims:])
+    flat = self.new_zeros((*outer, math.prod(output_size)))
+    made: Tensor = flat.scatter(-1, indices.reshape((*outer, count)), self.reshape((*outer, count)))
+    return made.view((*outer, *output_size))
+
+
+@op("aten::max_unpool2d", python_module="nn", out=Out(explicit=True))
+def max_unpool2d(self: Tensor, indices: Tensor, output_size: SymInts[2]) -> Tensor:
+    """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    ...
+
+
+@max_unpool2d.kernel
+def max_unpool2d_kernel(self, indices, output_size):
+    found = unpooled("max_unpooling2d", self, indices, output_size, 2)
+    return found.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else found
+
+
+@op("aten::max_unpool3d", python_module="nn", out=Out(explicit=True))
+def max_unpool3d(self: Tensor, indices: Tensor, output_size: SymInts[3], stride: Ints[3], padding: Ints[3]) -> Tensor:
+    """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    ...
+
+
+@max_unpool3d.kernel
+def max_unpool3d_kernel(self, indices, output_size, stride, padding):
+    check(
+        len(stride) == 3 and len(padding) == 3, f"expected 3 strides and margins, got {list(stride)}, {list(padding)}"
+    )
+    check(min(stride) > 0, f"strides should be greater than zero, but got stride: {list(stride)}")
+    return unpooled("max_unpooling3d", self, indices, output_size, 3)
+
+
+max_unpool2d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 2))
+max_unpool3d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 3))
+
+
+# ----------------------------------------------------------------------------------------------------- random windows
+
+
+def begins(samples: Tensor, size: int, count: int, kernel: int) -> Tensor:
+    """Where windows begin along a dimension of so many elements: at steps that a number from [0, 1) shifts.
+
+    Returns:
+        A tensor (..., count) of numbers (...).
+    """
+    at = arange(count, device=samples.device)
+    step = (size - kernel) / (count - 1) if count > 1 else 0.0
+    shift = samples.unsqueeze(-1)
+    found = ((at.to(samples.dtype) + shift) * step).trunc() - (shift * step).trunc()
+    return found.to(int64).clamp(0, size - kernel).masked_fill(at == count - 1, size - kernel)
+
+
+def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], dims: int) -> None:
+    """That there are so many windows.
+
+    Raises:
+        ShapeError, UnsupportedDTypeError: there are not.
+    """
+    for what, given in (("kernel_size", kernel_size), ("output_size", output_size)):
+        check(len(given) == dims, f"{name}(): {what} should have {dims} elements, but got {list(given)}")
+    require_images(name, self, dims)
+    require_dtype(name, self)
+    check(min(kernel_size) > 0, f"{name}(): kernel_size should be greater than zero, but got {list(kernel_size)}")
+    check(min(output_size) > 0, f"{name}(): output_size should be greater than zero, but got {list(output_size)}")
+    for kernel, count, size in zip(kernel_size, output_size, self.shape[-dims:], strict=True):
+        check(
+            count + kernel - 1 <= size,
+            f"{name}(): pool size {kernel} too large for {count} windows relative to input size {size}",
+        )
+
+
+def check_samples(name: str, self: Tensor, samples: Tensor, dims: int) -> None:
+    """That there is a random number for each dimension of each channel.
+
+    Raises:
+        ShapeError, DTypeError: there is not.
+    """
+    if samples.dtype is not self.dtype:
+        raise DTypeError(f"{name}(): Expect _random_samples to have the same dtype as input")
+    batch = self.shape[0] if self.ndim == dims + 2 else 1
+    wanted = (batch, self.shape[-dims - 1], dims)
+    check(
+        samples.ndim == 3 and samples.shape[0] >= batch and samples.shape[1:] == wanted[1:],
+        f"{name}(): Expect _random_samples to have at least the shape {list(wanted)}",
+        got=samples.shape,
+    )
+
+
+def pooled(
+    name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], samples: Tensor, dims: int
+) -> tuple[Tensor, Tensor]:
+    """The largest element of each window, and its number.
+
+    Raises:
+        ShapeError, DTypeError: the arguments do not fit.
+    """
+    check_windows(name, self, kernel_size, output_size, dims)
+    check_samples(name, self, samples, dims)
+    outer, inner = self.shape[:-dims], self.shape[-dims:]
+    shifts = samples[: outer[0]] if self.ndim == dims + 2 else samples[0]
+    order = (1, 0) if dims == 2 else range(dims)  # those of images are for the width first
+    number: Any = 0
+    for dim, which in enumerate(order):
+        first = begins(shifts.select(-1, which), inner[dim], output_size[dim], kernel_size[dim])
+        places = first.unsqueeze(-1) + arange(kernel_size[dim], device=self.device)
+        here = [1] * (2 * dims)
+        here[dim], here[dims + dim] = output_size[dim], kernel_size[dim]
+        number = number * inner[dim] + places.reshape((*outer, *here))
+    number = number.flatten(-dims)  # (..., a window in each dimension, an element of it)
+    flat = self.reshape((*outer, math.prod(inner)))
+    values, at = (
+        flat.gather(-1, number.reshape((*outer, math.prod(number.shape[-dims - 1 :])))).view(number.shape).max(-1)
+    )
+    return values, number.gather(-1, at.unsqueeze(-1)).squeeze(-1)
+
+
+PRECOMPUTED: dict[int, dict[str, Any]] = {
+    3: {
+        "precomputed": (
+            "kernel_size -> int poolSizeT, int poolSizeH, int poolSizeW",
+            "output_size -> int outputT, int outputH, int outputW",
+            "int numBatch, int numPlanes, int inputT, int inputH, int inputW",
+        )
+    }
+}
+"""What PyTorch's entry of the pool of volumes says."""
+
+
+def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tensor]]:
+    """Declare the largest elements of windows at random places, and the operator of their gradient.
+
+    Args:
+        dims: how many dimensions windows lie in.
+        structured: whether PyTorch's kernel of the gradient is.
+    """
+    name = f"fractional_max_pool{dims}d"
+
+    output = Out(f"{name}.output", args=("output", "indices"), structured=True, **PRECOMPUTED.get(dims, {}))
+
+    @op(f"aten::{name}", python_module="nn", out=output)
+    def pool(
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        output_size: Annotated[IntList, Size(dims)],
+        random_samples: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+        ...
+
+    @pool.kernel
+    def pool_kernel(self, kernel_size, output_size, random_samples):
+        return pooled(name, self, kernel_size, output_size, random_samples, dims)
+
+    @op(
+        f"aten::{name}_backward",
+        python_module="nn",
+        out=Out(f"{name}_backward.grad_input", args=("grad_input",), structured=structured, explicit=True),
+    )
+    def pool_backward(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: Annotated[IntList, Size(dims)],
+        output_size: Annotated[IntList, Size(dims)],
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+        ...
+
+    @pool_backward.kernel
+    def pool_backward_kernel(grad_output, self, kernel_size, output_size, indices):
+        check_windows(f"{name}_backward", self, kernel_size, output_size, dims)
+        outer = self.shape[:-dims]
+        check_gradient(f"{name}_backward", grad_output, self, (*outer, *output_size), indices)
+        places, given = (each.reshape((*outer, math.prod(output_size))) for each in (indices, grad_output))
+        return self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, given).view(self.shape)
+
+    @pool.derivative("self")
+    def pool_derivative(grad, self, kernel_size, output_size, result1):
+        return pool_backward(grad, self, kernel_size, output_size, result1)
+
+    pool_backward.derivative(grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims))
+    pool_backward.derivative("self")(zero_derivative)
+    return pool
+
+
+fractional_max_pool2d = declare(2, structured=True)
+fractional_max_pool3d = declare(3, structured=False)

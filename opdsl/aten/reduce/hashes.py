@@ -1,0 +1,51 @@
+"""``hash_tensor``: one number for the elements, whatever their order."""
+
+from __future__ import annotations
+
+from opdsl.declare import Library, Out, op
+from opdsl.errors import UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, float64, int64, uint16, uint32, uint64
+from opdsl.schema.vocabulary import Ints
+
+lib = Library("opdsl")
+
+
+@lib.op
+def exclusive_or(self: Tensor, dim: Ints[1] = (), keepdim: bool = False) -> Tensor:
+    """The bits that an odd number of elements along dimensions have; along all by default."""
+    ...
+
+
+@exclusive_or.reduction(init=0)
+def exclusive_or_combine(a, b):
+    return a ^ b
+
+
+@op("aten::hash_tensor", variants="function, method", out=Out(structured=True))
+def hash_tensor(self: Tensor, dim: Ints[1] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+
+    Args:
+        self: real numbers; their bits are those of float64 or of int64.
+        dim: the dimensions. keepdim: whether they are kept, of size 1.
+        mode: 0.
+    """
+    ...
+
+
+@hash_tensor.kernel
+def hash_tensor_kernel(self, dim, keepdim, mode):
+    check(mode == 0, f"Unknown hash_tensor mode: {mode}")
+    if self.dtype.is_complex or self.dtype in (uint16, uint32, uint64):
+        raise UnsupportedDTypeError(f"\"xor_sum_cpu\" not implemented for '{self.dtype.scalar_type}'")
+    check(
+        self.numel() > 0 or len(dim) > 0,
+        "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+        "the 'dim' argument.",
+    )
+    bits = self.to(float64).view(int64) if self.dtype.is_floating_point else self.to(int64)
+    return exclusive_or(bits, dim, keepdim).view(uint64)
+
+
+hash_tensor.non_differentiable("self")

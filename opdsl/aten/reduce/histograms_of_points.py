@@ -1,0 +1,201 @@
+"""``histogramdd``: how many points of several dimensions lie in boxes (ATen/native/Histogram.cpp)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from opdsl.aten.index.bucketization import bucketize
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.reduce.histograms import check_edges, even_edges
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.kernels.iteration.dtypes import c_name
+from opdsl.runtime import Tensor, bool_, float32, float64
+
+
+class Histogramdd(NamedTuple):
+    """How many points lie in each box, and the edges of boxes along each dimension."""
+
+    hist: Tensor
+    bin_edges: list[Tensor]
+
+
+def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
+    """That there are points of so many dimensions, and a weight for each.
+
+    Raises:
+        ShapeError, DTypeError: there are not.
+    """
+    name = "torch.histogramdd"
+    check(self.ndim >= 2, f"{name}: input tensor should have at least 2 dimensions, but got {self.ndim}")
+    count = self.shape[-1]
+    check(
+        count == dims,
+        f"{name}: bins should have one element for each of the input's {count} coordinates, but got {dims}",
+    )
+    check(count > 0, f"{name}: points should have at least 1 dimension", got=self.shape)
+    if self.dtype not in (float32, float64):
+        raise UnsupportedDTypeError(
+            f"\"histogramdd\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+    if weight is None:
+        return
+    check(
+        weight.shape == self.shape[:-1],
+        f"{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+        f"innermost dimension, but got input with shape {list(self.shape)} and weight with shape {list(weight.shape)}",
+    )
+    if weight.dtype is not self.dtype:
+        raise DTypeError(
+            f"{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+            f"input(dtype={c_name(self.dtype)}), and weight(dtype={c_name(weight.dtype)})"
+        )
+
+
+def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -> list[Tensor]:
+    """Evenly spaced edges along each dimension.
+
+    Raises:
+        ShapeError: there are no bins, or the range is none.
+    """
+    for dim, each in enumerate(bins):
+        check(each > 0, f"torch.histogramdd(): bins must be > 0, but got {each} for dimension {dim}")
+    check(
+        range is None or len(range) == 2 * len(bins),
+        f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, but "
+        f"got {len(range or ())}",
+    )
+    return [
+        even_edges(
+            self.select(-1, dim).flatten(), count, None if range is None else tuple(range[2 * dim : 2 * dim + 2])
+        )
+        for dim, count in enumerate(bins)
+    ]
+
+
+def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
+    """How many points lie in each box, or the sum of their weights; the last edges belong to the last boxes."""
+    counts = [each.shape[0] - 1 for each in edges]
+    found: Any = self.new_zeros((math.prod(counts),))
+    if found.shape[0]:
+        points = self.reshape((-1, len(counts)))
+        box: Any = 0
+        inside: Any = points.new_ones((points.shape[0],), dtype=bool_)
+        for dim, (edge, count) in enumerate(zip(edges, counts, strict=True)):
+            values = points.select(1, dim).contiguous()
+            box = box * count + (bucketize(values, edge, right=True) - 1).clamp(0, count - 1)
+            inside = inside.logical_and(values >= edge[0]).logical_and(values <= edge[-1])
+        shares: Any = 1.0 if weight is None else weight.reshape((-1,))
+        found = found.index_add(0, box, where(inside, shares, found.new_zeros(())))
+    found = found.reshape(counts)
+    if density:
+        found = found / found.sum()
+        for dim, edge in enumerate(edges):
+            found = found / edge.diff().reshape([-1 if each == dim else 1 for each in range(len(counts))])
+    made: Tensor = found
+    return made
+
+
+@op("aten::_histogramdd_bin_edges", autogen="_histogramdd_bin_edges.out")
+def _histogramdd_bin_edges(
+    self: Tensor,
+    bins: list[int],
+    *,
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> list[Tensor]:
+    """Evenly spaced edges of boxes that hold points, along each dimension."""
+    ...
+
+
+@_histogramdd_bin_edges.kernel
+def _histogramdd_bin_edges_kernel(self, bins, range, weight, density):
+    check_points(self, len(bins), weight)
+    return edges_of(self, bins, range)
+
+
+@op("aten::_histogramdd_from_bin_cts", autogen="_histogramdd_from_bin_cts.out")
+def _histogramdd_from_bin_cts(
+    self: Tensor,
+    bins: list[int],
+    *,
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Tensor:
+    """How many points lie in each of so many boxes along each dimension."""
+    ...
+
+
+@_histogramdd_from_bin_cts.kernel
+def _histogramdd_from_bin_cts_kernel(self, bins, range, weight, density):
+    check_points(self, len(bins), weight)
+    return count_in_boxes(self, edges_of(self, bins, range), weight, density)
+
+
+@op("aten::_histogramdd_from_bin_tensors", autogen="_histogramdd_from_bin_tensors.out")
+def _histogramdd_from_bin_tensors(
+    self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False
+) -> Tensor:
+    """How many points lie in each box between edges."""
+    ...
+
+
+@_histogramdd_from_bin_tensors.kernel
+def _histogramdd_from_bin_tensors_kernel(self, bins, weight, density):
+    check_points(self, len(bins), weight)
+    for each in bins:
+        check_edges(self, each)
+    return count_in_boxes(self, bins, weight, density)
+
+
+@op("aten::histogramdd")
+def histogramdd(
+    self: Tensor,
+    bins: list[int],
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogramdd:
+    """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+
+    Args:
+        self: float32 or float64; the last dimension is that of a point's coordinates.
+        bins: how many boxes there are along each of them.
+        range: for each coordinate the first and the last edge; the smallest and the largest by default.
+        weight: one for each point.
+        density: whether the counts are divided by their sum and the volumes of boxes.
+    """
+    edges = _histogramdd_bin_edges(self, bins, range=range, weight=weight, density=density)
+    hist = _histogramdd_from_bin_cts(self, bins, range=range, weight=weight, density=density)
+    return Histogramdd(hist, list(edges))
+
+
+@histogramdd.overload("int_bins")
+def histogramdd_int_bins(
+    self: Tensor,
+    bins: int,
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogramdd:
+    """The same with as many boxes along each dimension."""
+    check(self.ndim >= 2, f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
+    return Histogramdd(*histogramdd(self, [bins] * self.shape[-1], range, weight, density))
+
+
+@histogramdd.overload("TensorList_bins")
+def histogramdd_of_edges(
+    self: Tensor,
+    bins: list[Tensor],
+    range: list[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogramdd:
+    """The same with given edges."""
+    hist = _histogramdd_from_bin_tensors(self, bins, weight=weight, density=density)
+    return Histogramdd(hist, [each.clone() for each in bins])
