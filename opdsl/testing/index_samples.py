@@ -56,6 +56,19 @@ def _combined_number(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), 0, _index(ALONG), 1, reduce="add")
 
 
+def _masked_positions(*, adds: bool) -> Callable[[Maker], Iterator[Sample]]:
+    def samples(make: Maker) -> Iterator[Sample]:
+        mask, places = tensor([[True], [False]]), [tensor([[0], [7]]), tensor([1, 3, 2])]
+        yield Sample(make(3, 4), mask, places, make(2, 3) if adds else 1)
+
+    return samples
+
+
+def _reduced_slices(make: Maker) -> Iterator[Sample]:
+    for reduce in ("prod", "mean", "amax", "amin"):
+        yield Sample(make(4, 3), 0, tensor([1, 3, 1]), make(3, 3), reduce, include_self=reduce != "amax")
+
+
 def _reduced(make: Maker) -> Iterator[Sample]:
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
         yield Sample(make(3, 4), 0, _index(ALONG), make(2, 4), reduce)
@@ -190,6 +203,9 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::scatter.value_reduce": _combined_number,
     "aten::scatter_add": _scattered,
     "aten::scatter_reduce.two": _reduced,
+    "aten::index_reduce": _reduced_slices,
+    "aten::_unsafe_masked_index": _masked_positions(adds=False),
+    "aten::_unsafe_masked_index_put_accumulate": _masked_positions(adds=True),
     "aten::index_add": _written,
     "aten::index_copy": _written,
     "aten::index_fill.int_Scalar": _filled,

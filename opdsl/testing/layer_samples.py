@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, bool_, float32, float64, int8, int32, uint8
+import numpy
+
+from opdsl.runtime import Tensor, bool_, float32, float64, from_numpy, int8, int32, uint8
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -24,7 +27,7 @@ def _kernels(dims: int, *rest: object, channels: int = 2, turned: bool = False) 
 
 
 def _kernel_gradients(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(2, 3, 3, 3), make(2, 2, 5, 5), make(3, 2, 3, 3), (3, 3), (2, 2), (1, 1), (True, False, True))
+    yield Sample(make(2, 3, 3, 3), make(2, 2, 5, 5), make(3, 2, 3, 3), (3, 3), (2, 2), (1, 1), (True, True, True))
 
 
 def _in_time(make: Maker) -> Iterator[Sample]:
@@ -132,6 +135,196 @@ def _indexed_gradients(make: Maker) -> Iterator[Sample]:
     yield Sample(
         0, make(4, 3, 2), make(4, 3, 2), make(3), *running, make(3), make(3), False, 1e-5, (True, True, True), reserved
     )
+
+
+def _gathered(count: object) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        counts = make(2).new_ones((2,), dtype=int32) * 4 if count is None else count
+        statistics = make(4, 3, 2), make(2, 3), _positive(make, 2, 3)
+        yield Sample(*statistics, None, None, 0.1, 1e-5, counts)
+
+    return samples
+
+
+def _update_gradients(make: Maker) -> Iterator[Sample]:
+    reserved = make(2).new_zeros((0,), dtype=uint8)
+    running = make(3), _positive(make, 3)
+    given = make(4, 3, 2), make(4, 3, 2), make(3), *running, make(3), make(3)
+    yield Sample(*given, False, 1e-5, (True, True, True), reserved)
+
+
+def _stored(*training: bool) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        reserved = () if training else (make(0).new_zeros((1,), dtype=uint8),)
+        running = make(3), _positive(make, 3)
+        yield Sample(
+            make(4, 3, 2),
+            make(3),
+            make(3),
+            *running,
+            *training,
+            0.1,
+            1e-5,
+            out=(*(make(0) for _ in range(3)), *reserved),
+        )
+
+    return samples
+
+
+def _all_gradients(make: Maker) -> Iterator[Sample]:
+    given = make(2, 3, 3, 3), make(2, 2, 5, 5), make(3, 2, 3, 3)
+    yield Sample(*given, (3, 3), (2, 2), (1, 1), out=(make(0), make(0), make(0)))
+
+
+def _root_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 4), make(2, 3, 4), (4,), _positive(make, 2, 3, 1), make(4), (True, True))
+    yield Sample(make(3, 4), make(3, 4), (3, 4), _positive(make, 1, 1), None, (True, False))
+
+
+# ------------------------------------------------------------------------------ masks, packed and padded sequences
+
+
+def _hidden(make: Maker, *shape: int) -> Tensor:
+    """A mask that leaves something of every row."""
+    found = make(*shape, dtype=bool_)
+    found[..., 0] = False
+    return found
+
+
+def _masked_rows(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), _hidden(make, 3, 4))
+    yield Sample(make(2, 2, 3, 3), _hidden(make, 3, 3), 3, 0)
+    yield Sample(make(2, 2, 3, 3), _hidden(make, 2, 3), None, 1)
+
+
+def _masked_row_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4), _hidden(make, 3, 4))
+
+
+def _sizes(make: Maker, *sizes: int) -> Tensor:
+    return from_numpy(numpy.array(sizes))
+
+
+def _unpacked(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 3, 2), _sizes(make, 4, 2, 1), False)
+    yield Sample(make(2, 3), _sizes(make, 2, 2), True)
+
+
+def _packed(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(7, 2), _sizes(make, 3, 2, 1, 1), True, 2, 6)
+    yield Sample(make(4), _sizes(make, 2, 2), False, 0, 0)
+
+
+def _packed_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(7, 2), (5, 3, 2), _sizes(make, 3, 2, 1, 1), False)
+    yield Sample(make(4), (2, 2), _sizes(make, 2, 2), True)
+
+
+def _packed_layers(gates: int, *, memory: bool = False) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        for sample in _layers(gates, memory=memory)(make):
+            _, *rest = sample.given
+            yield Sample(make(4, 3), _sizes(make, 2, 1, 1), *rest[:-1])
+
+    return samples
+
+
+def _jagged(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(5, 2), [_sizes(make, 0, 2, 5)], (4,), 2.0)
+    yield Sample(make(5), [_sizes(make, 0, 2, 2, 5)], (2,))
+
+
+def _padded_rows(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 2), [_sizes(make, 0, 2, 5)])
+    yield Sample(make(2, 2), [_sizes(make, 0, 2, 3)], 3)
+
+
+# ------------------------------------------------------------------------------------------------------- attention
+
+
+def _heads(make: Maker) -> tuple[Tensor, ...]:
+    return make(2, 2, 3, 4), make(2, 2, 5, 4), make(2, 2, 5, 4)
+
+
+def _attended(make: Maker) -> Iterator[Sample]:
+    yield Sample(*_heads(make))
+    yield Sample(*_heads(make), 0.0, True, scale=0.7)
+
+
+def _attended_with_bias(*rest: object) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(*_heads(make), None, *rest)
+        yield Sample(*_heads(make), make(2, 1, 3, 5), *rest, 0.0, True)
+
+    return samples
+
+
+def _attention_gradients(make: Maker, order: str) -> Iterator[Sample]:
+    none = make(0).new_zeros((0,), dtype=int32)
+    grad, out, sums = make(2, 2, 3, 4), make(2, 2, 3, 4), make(2, 2, 3)
+    query, key, value = _heads(make)
+    if make.dtype is not bool_:
+        sums = (query @ key.transpose(-2, -1) / 2).abs().sum(-1) + 1
+    bias, mask = make(2, 1, 3, 5) if make.dtype is bool_ else make(2, 1, 3, 5) * 0, (True, True, False, True)
+    if order == "flash":
+        yield Sample(grad, query, key, value, out, sums, none, none, 3, 5, 0.0, True, none, none)
+    elif order == "efficient":
+        yield Sample(grad, query, key, value, bias, out, sums, none, none, 0.0, mask)
+    else:
+        yield Sample(grad, query, key, value, bias, mask, out, sums, none, none, 3, 5, 0.0, False, none, none)
+
+
+def _projections(make: Maker) -> tuple[object, ...]:
+    return 4, 2, make(12, 4), make(12), make(4, 4), make(4)
+
+
+def _of_several_heads(make: Maker) -> Iterator[Sample]:
+    given = make(2, 3, 4), make(2, 3, 4), make(2, 3, 4)
+    yield Sample(*given, *_projections(make))
+
+
+def _of_masked_heads(make: Maker) -> Iterator[Sample]:
+    yield from _of_several_heads(make)
+    given = make(2, 3, 4), make(2, 3, 4), make(2, 3, 4)
+    yield Sample(*given, *_projections(make), _hidden(make, 3, 3), False, True, 0)
+
+
+def _encoded(make: Maker) -> Iterator[Sample]:
+    norms = make(4), make(4), make(4), make(4)
+    for flag in (False, True):
+        rest = make(5, 4), make(5), make(4, 5), make(4)
+        yield Sample(make(2, 3, 4), *_projections(make), flag, not flag, 1e-5, *norms, *rest)
+
+
+# ------------------------------------------------------------------------------------------------- mixed precision
+
+
+def _scaled_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample([make(3, 4), make(2)], _number(make, 0.0), _number(make, 0.5))
+    yield Sample([make(3), _number(make, math.inf)], _number(make, 0.0), _number(make, 1.0))
+
+
+def _scales(make: Maker) -> Iterator[Sample]:
+    for found, steps in ((0.0, 1), (0.0, 0), (1.0, 1)):
+        yield Sample(_number(make, 256.0), _number(make, steps, int32), _number(make, found), 2.0, 0.5, 2)
+
+
+# ------------------------------------------------------------------------------------------------ convolutions
+
+
+def _convolved(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 2, 5), make(3, 2, 3), make(3), (1,), (1,), (1,), False, (0,), 1)
+
+
+def _convolution_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 5), make(2, 2, 5), make(3, 2, 3), (1,), (1,), (1,), False, (0,), 1, (True, True, True))
+
+
+def _second_gradients(make: Maker) -> Iterator[Sample]:
+    given = make(2, 3, 5), make(3, 2, 3), make(2, 2, 5)
+    values = (1,), (1,), (1,), False, (0,), 1
+    yield Sample(make(2, 2, 5), make(3, 2, 3), make(3), *given, *values, (True, True, True))
+    yield Sample(make(2, 2, 5), None, None, *given, *values, (True, False, True))
 
 
 # -------------------------------------------------------------------------------------------------- fake quantisation
@@ -315,6 +508,41 @@ TABLE: dict[str, Samples] = {
     "aten::_thnn_fused_gru_cell_backward": _gru_gradients,
     "aten::_thnn_differentiable_gru_cell_backward": _gru_gradients_of_gates,
     "aten::batch_norm_stats": _statistics,
+    "aten::batch_norm_gather_stats": _gathered(4),
+    "aten::batch_norm_gather_stats_with_counts": _gathered(None),
+    "aten::_native_batch_norm_legit.out": _stored(True),
+    "aten::_batch_norm_with_update.out": _stored(),
+    "aten::_slow_conv2d_backward.grad_input": _all_gradients,
+    "aten::batch_norm_backward": _update_gradients,
+    "aten::_fused_rms_norm_backward": _root_gradients,
+    "aten::_scaled_dot_product_flash_attention": _attended,
+    "aten::_scaled_dot_product_fused_attention_overrideable": _attended_with_bias(),
+    "aten::_scaled_dot_product_efficient_attention": _attended_with_bias(True),
+    "aten::_scaled_dot_product_flash_attention_backward": lambda make: _attention_gradients(make, "flash"),
+    "aten::_scaled_dot_product_efficient_attention_backward": lambda make: _attention_gradients(make, "efficient"),
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward": lambda make: _attention_gradients(make, ""),
+    "aten::_triton_scaled_dot_attention": lambda make: iter([Sample(*_heads(make))]),
+    "aten::_fused_sdp_choice": lambda make: iter([Sample(*_heads(make)), Sample(*_heads(make), None, 0.5)]),
+    "aten::_native_multi_head_attention": _of_masked_heads,
+    "aten::_triton_multi_head_attention": _of_several_heads,
+    "aten::_transformer_encoder_layer_fwd": _encoded,
+    "aten::_masked_softmax": _masked_rows,
+    "aten::_masked_softmax_backward": _masked_row_gradients,
+    "aten::_pack_padded_sequence": _unpacked,
+    "aten::_pad_packed_sequence": _packed,
+    "aten::_pack_padded_sequence_backward": _packed_gradients,
+    "aten::lstm.data": _packed_layers(4, memory=True),
+    "aten::gru.data": _packed_layers(3),
+    **{f"aten::rnn_{name}.data": _packed_layers(1) for name in ("tanh", "relu")},
+    "aten::_jagged_to_padded_dense_forward": _jagged,
+    "aten::_padded_dense_to_jagged_forward": _padded_rows,
+    "aten::_amp_foreach_non_finite_check_and_unscale_": _scaled_gradients,
+    "aten::_amp_update_scale_": _scales,
+    "aten::_saturate_weight_to_fp16": lambda make: iter([Sample(make(3, 4) * 1e5)]),
+    "aten::convolution_overrideable": _convolved,
+    "aten::convolution_backward_overrideable": _convolution_gradients,
+    "aten::_convolution_double_backward": _second_gradients,
+    "aten::native_norm.ScalarOpt_dim_dtype": lambda make: iter([Sample(make(3, 4), 3, (0,), True, None)]),
     "aten::batch_norm_elemt": _normalised,
     "aten::batch_norm_backward_reduce": _reduced,
     "aten::batch_norm_backward_elemt": _elements,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy
 
-from opdsl.runtime import Tensor, from_numpy
+from opdsl.aten.nn.connectionist_losses import _ctc_loss
+from opdsl.runtime import Tensor, float32, float64, from_numpy
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -125,7 +127,33 @@ def _events(make: Maker) -> Iterator[Sample]:
         yield Sample(_weights(make, 3, 4), _weights(make, 3, 4), log_input, True, 1e-8, 1)
 
 
+def _sequences(*, tensors: bool, backward: bool = False) -> Samples:
+    """Probabilities of labels at five times, of two sequences."""
+
+    def samples(make: Maker) -> Iterator[Sample]:
+        targets = from_numpy(numpy.array([[1, 2, 2], [3, 1, 0]]))
+        lengths: tuple[Any, ...] = ([5, 4], [3, 2])
+        given = make(5, 2, 4)
+        more: tuple[Any, ...] = ()
+        if make.dtype.is_floating_point:
+            given = given.log_softmax(-1)
+        if backward:
+            found = (
+                _ctc_loss(given, targets, *lengths) if make.dtype in (float32, float64) else (make(2), make(2, 5, 7))
+            )
+            more = (*found, 0)
+        if tensors:
+            lengths = tuple(from_numpy(numpy.array(each)) for each in lengths)
+        yield Sample(*((make(2),) if backward else ()), given, targets, *lengths, *more)
+
+    return samples
+
+
 TABLE: dict[str, Samples] = {
+    **{f"aten::{name}": _sequences(tensors=False) for name in ("_ctc_loss", "ctc_loss.IntList")},
+    **{f"aten::{name}.Tensor": _sequences(tensors=True) for name in ("_ctc_loss", "ctc_loss")},
+    "aten::_ctc_loss_backward": _sequences(tensors=False, backward=True),
+    "aten::_ctc_loss_backward.Tensor": _sequences(tensors=True, backward=True),
     "aten::cosine_similarity": _vectors,
     "aten::cosine_embedding_loss": _signed_pairs,
     "opdsl::class_places": _targets,

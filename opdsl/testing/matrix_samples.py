@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, bool_, float64, int32
+import numpy
+
+from opdsl.runtime import Tensor, bool_, float64, from_numpy, int8, int32
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -159,6 +161,67 @@ def _tolerance_of_each(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 4, 3), make(2, dtype=float64).abs() * 1e-9)
 
 
+def _reflectors(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 3), make(3))
+    yield Sample(make(2, 4, 3).transpose(-2, -1)[..., :2], make(2, 2))
+
+
+def _reflected(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 3), make(3), make(4, 2))
+    yield Sample(make(2, 3, 3), make(2, 2), make(2, 4, 3), False, True)
+
+
+def _symmetric(make: Maker) -> Iterator[Sample]:
+    yield Sample(_positive(make, 3, 3))
+    yield Sample(_positive(make, 2, 3, 3), hermitian=True)
+
+
+def _symmetric_systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3), _pivots(make, 3), make(3, 2))
+    exchanged = from_numpy(numpy.array([[-3, -3, 3]] * 2, numpy.int32))
+    yield Sample(_regular(make, 2, 3, 3), exchanged, make(3, 1), hermitian=True)
+
+
+def _least_squares(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3), make(3))
+    yield Sample(make(4, 3), make(4, 2), driver="gels")
+    yield Sample(make(2, 3, 4), make(1, 3, 2), 1e-9, driver="gelsd")
+
+
+def _outer_sums(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3), make(4))
+    yield Sample(make(3, 4), make(3), make(4), beta=2, alpha=3)
+    yield Sample(make(3, 4), make(3), make(4), beta=0)
+
+
+def _linear_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 4), make(2, 3, 5), make(5, 4), (True, True, True))
+    yield Sample(make(4), make(5), make(5, 4), (True, False, True))
+
+
+def _product_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 5), make(2, 3, 4), make(4, 5), (True, True))
+    yield Sample(make(2, 3), make(2, 3, 4), make(4), (True, False))
+    yield Sample(make(), make(4), make(4), (True, True))
+
+
+def _activated(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2), make(3, 4), make(4, 2))
+    yield Sample(make(3, 2), make(3, 4), make(4, 2), beta=2, alpha=3, use_gelu=True)
+
+
+def _grouped(make: Maker) -> Iterator[Sample]:
+    ends = from_numpy(numpy.array([3, 8], numpy.int32))
+    yield Sample(make(2, 3, 4), make(2, 4, 4))
+    yield Sample(make(8, 4), make(2, 4, 4), ends)
+    yield Sample(make(2, 3, 4), make(4, 8), ends)
+    yield Sample(make(3, 8), make(8, 4), ends)
+
+
+def _int8_weights(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(5, 4, dtype=int8), make(5))
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::linalg_matmul": lambda make: iter([Sample(make(2, 3), make(3, 2))]),
     "aten::linalg_diagonal": lambda make: iter([Sample(make(3, 4)), Sample(make(2, 3, 4), offset=1)]),
@@ -186,6 +249,20 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     **dict.fromkeys(("aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"), _hermitian),
     **dict.fromkeys(("aten::_linalg_svd", "aten::linalg_svd", "aten::linalg_svdvals"), _oblong),
     **dict.fromkeys(("aten::linalg_qr", "aten::qr"), _oblong),
+    **dict.fromkeys(("aten::geqrf", "aten::svd"), _oblong),
+    **dict.fromkeys(("aten::linalg_householder_product", "aten::orgqr"), _reflectors),
+    "aten::ormqr": _reflected,
+    **dict.fromkeys(("aten::linalg_eig", "aten::linalg_eigvals", "aten::_linalg_eigvals"), _matrices),
+    **dict.fromkeys(("aten::linalg_ldl_factor", "aten::linalg_ldl_factor_ex"), _symmetric),
+    "aten::linalg_ldl_solve": _symmetric_systems,
+    "aten::linalg_lstsq": _least_squares,
+    "aten::_grouped_mm": _grouped,
+    "aten::_weight_int8pack_mm": _int8_weights,
+    "aten::addr": _outer_sums,
+    "aten::_compute_linear_combination": lambda make: iter([Sample(make(3, 2, 2), make(4, 3))]),
+    "aten::linear_backward": _linear_gradients,
+    "aten::matmul_backward": _product_gradients,
+    "aten::_addmm_activation": _activated,
     "aten::linalg_matrix_norm": _norms_of_matrices,
     "aten::linalg_matrix_norm.str_ord": _named_norms,
     "aten::linalg_norm": _any_norms,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from opdsl.aten.create.ranges import arange
 from opdsl.runtime import bfloat16, float16, float32, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
@@ -111,7 +112,57 @@ _INTERPOLATIONS: dict[str, tuple[int, tuple[bool, ...]]] = {
     "upsample_bilinear2d": (2, (False,)),
     "upsample_bicubic2d": (2, (False,)),
     "upsample_trilinear3d": (3, (False,)),
+    **{f"_upsample_{mode}2d_aa": (2, (False,)) for mode in ("bilinear", "bicubic", "lanczos")},
 }
+
+
+def _unpooled(dims: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        places = make.distinct(2, 3, *(4,) * dims).reshape((2, 3, -1)).to(float32).argsort(-1)[..., : 2**dims]
+        windows = ((2,) * dims, (0,) * dims) if dims == 3 else ()
+        yield Sample(make(2, 3, *(2,) * dims), places.reshape((2, 3, *(2,) * dims)), (4,) * dims, *windows)
+
+    return samples
+
+
+def _random_windows(dims: int, *, backward: bool) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        sizes = (2,) * dims, (3,) * dims
+        shape = 2, *(3,) * dims
+        places = (make(*shape) * 0).to(int64)
+        if backward:
+            yield Sample(make(*shape), make.distinct(2, *(5,) * dims), *sizes, places)
+        else:
+            shifts = make(1, 2, dims)
+            shifts = shifts - shifts.floor() if make.dtype.is_floating_point else shifts
+            yield Sample(make.distinct(2, *(5,) * dims), *sizes, shifts)
+
+    return samples
+
+
+def _at_points(dims: int, *more: object) -> Samples:
+    """Gradients of images at points, near enough to the middle that no place is outside."""
+
+    def samples(make: Maker) -> Iterator[Sample]:
+        for mode in (0, 1):
+            points = make(2, *(3,) * dims, dims)
+            points = points / 16 if make.dtype.is_floating_point else points
+            yield Sample(make(2, 2, *(3,) * dims), make(2, 2, *(4,) * dims), points, mode, 0, True, *more)
+
+    return samples
+
+
+def _at_one_image(make: Maker) -> Iterator[Sample]:
+    points = make(1, 3, 3, 2)
+    yield Sample(make(1, 2, 4, 4), points / 16 if make.dtype.is_floating_point else points, 0, 0, True)
+
+
+def _norms_of_rows(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 3), arange(3), 0.5, 2.0)
+
+
+def _parts_of_vectors(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(10), [make(2, 3), make(4)])
 
 
 def _batch_norms(*more: object) -> Samples:
@@ -248,6 +299,15 @@ def _collected_columns(make: Maker) -> Iterator[Sample]:
 TABLE: dict[str, Samples] = {
     "aten::grid_sampler": _sampled(3),
     **{f"aten::grid_sampler_{dims}d": _sampled(dims) for dims in (2, 3)},
+    **{f"aten::grid_sampler_{dims}d_backward": _at_points(dims, (True, True)) for dims in (2, 3)},
+    **{f"opdsl::grid_sampler_{n}d_gradient_of_{each}": _at_points(n) for n in (2, 3) for each in ("input", "grid")},
+    "aten::_grid_sampler_2d_cpu_fallback": _at_one_image,
+    "aten::_grid_sampler_2d_cpu_fallback_backward": _at_points(2),
+    "aten::embedding_renorm_": _norms_of_rows,
+    "aten::unflatten_dense_tensors": _parts_of_vectors,
+    **{f"aten::max_unpool{dims}d": _unpooled(dims) for dims in (2, 3)},
+    **{f"aten::fractional_max_pool{dims}d": _random_windows(dims, backward=False) for dims in (2, 3)},
+    **{f"aten::fractional_max_pool{dims}d_backward": _random_windows(dims, backward=True) for dims in (2, 3)},
     **{f"aten::{name}": _resized(*given) for name, given in _INTERPOLATIONS.items()},
     **{f"aten::{name}.vec": _resized_by_factors(*given) for name, given in _INTERPOLATIONS.items()},
     **{f"aten::{name}_backward": _resized_gradients(*given) for name, given in _INTERPOLATIONS.items()},

@@ -36,6 +36,7 @@ from opdsl.testing import (
     placing_samples,
     row_samples,
     special_samples,
+    statistic_samples,
     view_samples,
 )
 from opdsl.testing.making import Maker
@@ -57,6 +58,7 @@ _TOPICS = (
     loss_samples,
     matrix_samples,
     special_samples,
+    statistic_samples,
 )
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     name: make for topic in _TOPICS for name, make in topic.TABLE.items()

@@ -15,7 +15,15 @@ from opdsl.testing.sample import Sample
 
 # Tags of operators whose results' shapes depend on elements, and operators that PyTorch does not tag.
 _DYNAMIC = frozenset(("dynamic_output_shape", "data_dependent_output"))
-_UNTAGGED = frozenset(("aten::is_nonzero", "aten::narrow.Tensor", "aten::tensor_split.tensor_indices_or_sections"))
+_UNTAGGED = frozenset(
+    (
+        *("aten::is_nonzero", "aten::narrow.Tensor", "aten::tensor_split.tensor_indices_or_sections"),
+        # Lengths of sequences, which lie on the CPU.
+        *("aten::_pack_padded_sequence", "aten::_pack_padded_sequence.out", "aten::_pack_padded_sequence_backward"),
+        *("aten::_pad_packed_sequence", "aten::_padded_dense_to_jagged_forward"),
+        *("aten::lstm.data", "aten::gru.data", "aten::rnn_tanh.data", "aten::rnn_relu.data"),
+    )
+)
 
 
 class Subject:

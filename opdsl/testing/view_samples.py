@@ -93,7 +93,13 @@ def _pairs(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 2, dtype=float64))
 
 
+def _laid_out(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), (2, 6), (6, 1))
+    yield Sample(make.transposed(3, 4), (3, 4), (1, 3))
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    **{f"aten::_reshape_alias{end}": _laid_out for end in ("", "_copy")},
     "aten::swapaxes": _swapped,
     "aten::swapaxes_": _swapped,
     "aten::swapdims": _swapped,

@@ -14,6 +14,7 @@ from mypy.nodes import (
     ARG_NAMED_OPT,
     ARG_POS,
     ARG_STAR,
+    AssignmentStmt,
     CallExpr,
     Decorator,
     Expression,
@@ -21,6 +22,7 @@ from mypy.nodes import (
     NameExpr,
     RefExpr,
     Statement,
+    StrExpr,
 )
 from mypy.plugin import MethodSigContext
 from mypy.types import (
@@ -40,6 +42,8 @@ from opdsl.typing.syntax import blocks, called, is_declaring
 
 OPERATOR = "opdsl.declare.operator.Operator"
 _PREFIX = "_opdsl_calls"
+# What stands before the argument of an overload that takes a number there.
+_NUMBER = "number:"
 
 SignatureHook = Callable[[MethodSigContext], FunctionLike]
 
@@ -74,6 +78,10 @@ def calls_in(block: Iterable[Statement]) -> Iterator[Calls]:
     overloads: dict[str, list[str]] = {}
     with_out: dict[str, bool] = {}
     for statement in block:
+        if isinstance(statement, AssignmentStmt):
+            packet, argument = _number_overload(statement.rvalue)
+            if packet:
+                overloads.setdefault(packet, []).append(_NUMBER + argument)
         if not isinstance(statement, Decorator):
             continue
         for decorator in filter(is_declaring, statement.original_decorators):
@@ -95,6 +103,17 @@ def _kind(decorator: Expression) -> tuple[str, str]:
     if not isinstance(callee, MemberExpr):
         return "op", ""
     return callee.name, callee.expr.name if isinstance(callee.expr, NameExpr) else ""
+
+
+def _number_overload(value: Expression) -> tuple[str, str]:
+    """The packet and the argument of ``f.number_overload("other")``; empty for what else is assigned."""
+    callee = value.callee if isinstance(value, CallExpr) else None
+    if not isinstance(callee, MemberExpr) or callee.name != "number_overload" or not isinstance(value, CallExpr):
+        return "", ""
+    first = value.args[0] if value.args else None
+    if not isinstance(callee.expr, NameExpr) or not isinstance(first, StrExpr):
+        return "", ""
+    return callee.expr.name, first.value
 
 
 def _has_out(decorator: Expression) -> bool:
@@ -128,9 +147,19 @@ def _signatures(
     declared = {} if own is None else _declared(packet, checker)
     yield first, own
     for name in () if own is None else own.overloads:
+        if name.startswith(_NUMBER):
+            yield _with_number(first, name.removeprefix(_NUMBER), checker), own
+            continue
         other = declared.get(name)
         if other is not None and isinstance(other.func.type, CallableType):
             yield other.func.type.copy_modified(name=first.name), known.get(name)
+
+
+def _with_number(signature: CallableType, argument: str, checker: TypeChecker) -> CallableType:
+    """A signature with a number in the place of a tensor."""
+    number = checker.named_type("builtins.complex")  # int and float are promoted to it
+    pairs = zip(signature.arg_names, signature.arg_types, strict=True)
+    return signature.copy_modified(arg_types=[number if name == argument else kind for name, kind in pairs])
 
 
 def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:

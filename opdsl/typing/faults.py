@@ -57,8 +57,10 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
     schema = declared.schema
     function = KINDS[place.decorator].function
     expected = _EXPECTED[function](place, declared)
-    problem = names_fault(place.parameters, expected) or keyword_only_fault(
-        schema, place.keyword_only, by_place=function is not Function.TENSORS
+    first, last = _BY_PLACE.get(function, 0), len(schema.returns) if function is Function.OUTPUTS else 0
+    by_place = expected if function is Function.OUTPUTS else expected[:first]
+    problem = names_fault(place.parameters, expected, first=first, last=last) or keyword_only_fault(
+        each for each in place.keyword_only if each in by_place
     )
     with_default = {each.python_name for each in schema.arguments if each.default is not None}
     for each in place.defaulted:
@@ -95,6 +97,9 @@ def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:
         outputs = ("out",) if count == 1 else tuple(f"out{each}" for each in range(count))
     return [*taken, *outputs]
 
+
+# How many parameters at the beginning are found by place, and not by name.
+_BY_PLACE = {Function.VIEW: 1, Function.CONTEXT: 1}
 
 _EXPECTED: dict[Function, Callable[[Place, Declared], Sequence[str]]] = {
     Function.TENSORS: _arguments,

@@ -19,6 +19,10 @@ _R = TypeVar("_R")
 
 def _operator(function: Callable[_P, _R]) -> Operator[_P, _R]: ...
 
+class _results__amp_foreach_non_finite_check_and_unscale(NamedTuple):
+    self_out: list[Tensor]
+    found_inf_out: Tensor
+
 class _results__fake_quantize_per_tensor_affine_cachemask_tensor_qparams(NamedTuple):
     output: Tensor
     mask: Tensor
@@ -84,6 +88,28 @@ class _results__lu_with_info(NamedTuple):
     pivots: Tensor
     info: Tensor
 
+class _results__scaled_dot_product_efficient_attention(NamedTuple):
+    output: Tensor
+    log_sumexp: Tensor
+    philox_seed: Tensor
+    philox_offset: Tensor
+
+class _results__scaled_dot_product_flash_attention(NamedTuple):
+    output: Tensor
+    logsumexp: Tensor
+    cum_seq_q: Tensor
+    cum_seq_k: Tensor
+    max_q: int
+    max_k: int
+    rng_state: Tensor
+    unused: Tensor
+    debug_attn_mask: Tensor
+
+class _results__scaled_dot_product_flash_attention_backward(NamedTuple):
+    grad_query: Tensor
+    grad_key: Tensor
+    grad_value: Tensor
+
 class _results__scaled_dot_product_flash_attention_for_cpu(NamedTuple):
     output: Tensor
     logsumexp: Tensor
@@ -93,6 +119,23 @@ class _results__scaled_dot_product_flash_attention_for_cpu_backward(NamedTuple):
     grad_key: Tensor
     grad_value: Tensor
 
+class _results__scaled_dot_product_fused_attention_overrideable(NamedTuple):
+    output: Tensor
+    logsumexp: Tensor
+    cum_seq_q: Tensor
+    cum_seq_k: Tensor
+    max_q: int
+    max_k: int
+    philox_seed: Tensor
+    philox_offset: Tensor
+    debug_attn_mask: Tensor
+
+class _results__scaled_dot_product_fused_attention_overrideable_backward(NamedTuple):
+    grad_query: Tensor
+    grad_key: Tensor
+    grad_value: Tensor
+    grad_attn_bias: Tensor
+
 class _results__slow_conv2d_backward(NamedTuple):
     grad_input: Tensor
     grad_weight: Tensor
@@ -101,6 +144,11 @@ class _results__slow_conv2d_backward(NamedTuple):
 class _results_aminmax(NamedTuple):
     min: Tensor
     max: Tensor
+
+class _results_convolution_backward_overrideable(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
 
 class _results_cummax(NamedTuple):
     values: Tensor
@@ -122,9 +170,17 @@ class _results_frexp(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class _results_geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
 class _results_histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
+
+class _results_histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: list[Tensor]
 
 class _results_kthvalue(NamedTuple):
     values: Tensor
@@ -134,6 +190,10 @@ class _results_linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
 
+class _results_linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class _results_linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -141,6 +201,21 @@ class _results_linalg_eigh(NamedTuple):
 class _results_linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
+
+class _results_linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class _results_linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _results_linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 class _results_linalg_lu(NamedTuple):
     P: Tensor
@@ -226,6 +301,11 @@ class _results_sort(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _results_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
 class _results_topk(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -240,7 +320,7 @@ class _packet___and__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -248,7 +328,7 @@ class _packet___and__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
 
 class _packet___iand__(Operator[..., Tensor], Protocol):
     @overload
@@ -256,7 +336,7 @@ class _packet___iand__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -264,15 +344,14 @@ class _packet___iand__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
 
 class _packet___ilshift__(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self << other``"""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -280,7 +359,7 @@ class _packet___ilshift__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+        """``self << other``"""
 
 class _packet___ior__(Operator[..., Tensor], Protocol):
     @overload
@@ -288,7 +367,7 @@ class _packet___ior__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -296,15 +375,14 @@ class _packet___ior__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
 
 class _packet___irshift__(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self >> other``"""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -312,7 +390,7 @@ class _packet___irshift__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+        """``self >> other``"""
 
 class _packet___ixor__(Operator[..., Tensor], Protocol):
     @overload
@@ -320,7 +398,7 @@ class _packet___ixor__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -328,15 +406,14 @@ class _packet___ixor__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
 
 class _packet___lshift__(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self << other``"""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -344,7 +421,7 @@ class _packet___lshift__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+        """``self << other``"""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor: ...
@@ -358,7 +435,7 @@ class _packet___or__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -366,15 +443,14 @@ class _packet___or__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
 
 class _packet___rshift__(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self >> other``"""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -382,7 +458,7 @@ class _packet___rshift__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+        """``self >> other``"""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor: ...
@@ -396,7 +472,7 @@ class _packet___xor__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -404,7 +480,7 @@ class _packet___xor__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
 
 class _packet__adaptive_avg_pool2d(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> Tensor:
@@ -493,6 +569,39 @@ class _packet__add_relu_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
         """``relu(self + alpha * other)`` with a number."""
 
+class _packet__addmm_activation(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        use_gelu: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``relu``, or ``gelu``, of ``addmm``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: bool = False
+    ) -> Tensor:
+        """``relu``, or ``gelu``, of ``addmm``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        use_gelu: bool = False,
+        out: Tensor,
+    ) -> Tensor:
+        """``relu``, or ``gelu``, of ``addmm``."""
+
 class _packet__aminmax(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(cls, self: Tensor) -> tuple[Tensor, Tensor]:
@@ -516,6 +625,119 @@ class _packet__aminmax(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def dim_out(
         self: Tensor, dim: int, keepdim: bool = False, *, out0: Tensor, out1: Tensor
     ) -> tuple[Tensor, Tensor]: ...
+
+class _packet__amp_foreach_non_finite_check_and_unscale(
+    Operator[..., _results__amp_foreach_non_finite_check_and_unscale | None], Protocol
+):
+    @overload
+    def __call__(
+        cls, self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
+    ) -> _results__amp_foreach_non_finite_check_and_unscale: ...
+    @overload
+    def __call__(
+        cls, self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor, *, out: Sequence[Tensor]
+    ) -> None: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
+    ) -> _results__amp_foreach_non_finite_check_and_unscale: ...
+    @_operator
+    @staticmethod
+    def out(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor, *, out: Sequence[Tensor]) -> None: ...
+
+class _packet__amp_foreach_non_finite_check_and_unscale_(Operator[..., None], Protocol):
+    def __call__(cls, self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+        """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
+    @_operator
+    @staticmethod
+    def default(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+        """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
+
+class _packet__amp_update_scale(Operator[..., tuple[Tensor, Tensor] | Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        growth_tracker: Tensor,
+        found_inf: Tensor,
+        scale_growth_factor: float,
+        scale_backoff_factor: float,
+        growth_interval: int,
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        growth_tracker: Tensor,
+        found_inf: Tensor,
+        scale_growth_factor: float,
+        scale_backoff_factor: float,
+        growth_interval: int,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        growth_tracker: Tensor,
+        found_inf: Tensor,
+        scale_growth_factor: float,
+        scale_backoff_factor: float,
+        growth_interval: int,
+    ) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        growth_tracker: Tensor,
+        found_inf: Tensor,
+        scale_growth_factor: float,
+        scale_backoff_factor: float,
+        growth_interval: int,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__amp_update_scale_(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        growth_tracker: Tensor,
+        found_inf: Tensor,
+        scale_growth_factor: float,
+        scale_backoff_factor: float,
+        growth_interval: int,
+    ) -> Tensor:
+        """Let the scale of losses fall where something has overflown, and grow after so many steps without.
+
+        Args:
+            self: the scale.
+            growth_tracker: int32, how many steps there were without.
+            found_inf: not 0 where there was an overflow.
+            scale_growth_factor, scale_backoff_factor: what the scale is multiplied with.
+            growth_interval: after how many steps it grows.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        growth_tracker: Tensor,
+        found_inf: Tensor,
+        scale_growth_factor: float,
+        scale_backoff_factor: float,
+        growth_interval: int,
+    ) -> Tensor:
+        """Let the scale of losses fall where something has overflown, and grow after so many steps without.
+
+        Args:
+            self: the scale.
+            growth_tracker: int32, how many steps there were without.
+            found_inf: not 0 where there was an overflow.
+            scale_growth_factor, scale_backoff_factor: what the scale is multiplied with.
+            growth_interval: after how many steps it grows.
+        """
 
 class _packet__assert_async(Operator[..., None], Protocol):
     @overload
@@ -565,6 +787,24 @@ class _packet__assert_tensor_metadata(Operator[..., None], Protocol):
         layout: Layout | None = None,
     ) -> None:
         """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
+
+class _packet__autocast_to_full_precision(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, cuda_enabled: bool, cpu_enabled: bool) -> Tensor:
+        """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, cuda_enabled: bool, cpu_enabled: bool) -> Tensor:
+        """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
+
+class _packet__autocast_to_reduced_precision(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType
+    ) -> Tensor:
+        """A float32 tensor in the dtype that its device computes in; any other as it is."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType) -> Tensor:
+        """A float32 tensor in the dtype that its device computes in; any other as it is."""
 
 class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, int]], Protocol):
     def __call__(
@@ -681,6 +921,8 @@ class _packet__batch_norm_with_update(Operator[..., tuple[Tensor, Tensor, Tensor
         running_var: Tensor,
         momentum: float,
         eps: float,
+        *,
+        out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
     @_operator
@@ -695,6 +937,47 @@ class _packet__batch_norm_with_update(Operator[..., tuple[Tensor, Tensor, Tensor
         eps: float,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+        *,
+        out: Tensor,
+        save_mean: Tensor,
+        save_invstd: Tensor,
+        reserve: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class _packet__batch_norm_with_update_functional(
+    Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]: ...
 
 class _packet__cast_Byte(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, non_blocking: bool = False) -> Tensor:
@@ -804,6 +1087,33 @@ class _packet__chunk_cat(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor) -> Tensor:
         """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
+
+class _packet__compute_linear_combination(Operator[..., Tensor], Protocol):
+    def __call__(cls, input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Sums of tensors times numbers: ``tensordot(coefficients, input, 1)``.
+
+        Args:
+            input: (n, ...).
+            coefficients: (m, n).
+        """
+    @_operator
+    @staticmethod
+    def default(input: Tensor, coefficients: Tensor) -> Tensor:
+        """Sums of tensors times numbers: ``tensordot(coefficients, input, 1)``.
+
+        Args:
+            input: (n, ...).
+            coefficients: (m, n).
+        """
+    @_operator
+    @staticmethod
+    def out(input: Tensor, coefficients: Tensor, *, out: Tensor) -> Tensor:
+        """Sums of tensors times numbers: ``tensordot(coefficients, input, 1)``.
+
+        Args:
+            input: (n, ...).
+            coefficients: (m, n).
+        """
 
 class _packet__conj_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -960,6 +1270,57 @@ class _packet__convolution(Operator[..., Tensor], Protocol):
         out: Tensor,
     ) -> Tensor: ...
 
+class _packet__convolution_double_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        ggI: Tensor | None,
+        ggW: Tensor | None,
+        ggb: Tensor | None,
+        gO: Tensor,
+        weight: Tensor,
+        self: Tensor,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``convolution_backward``: of the gradient, the input and the weight.
+
+        Args:
+            ggI, ggW, ggb: the gradients of what it gave: of the gradients of input, weight and bias.
+            gO, weight, self: what it was given.
+            stride, padding, dilation, transposed, output_padding, groups: as of ``convolution``.
+            output_mask: which of the three are asked for.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        ggI: Tensor | None,
+        ggW: Tensor | None,
+        ggb: Tensor | None,
+        gO: Tensor,
+        weight: Tensor,
+        self: Tensor,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``convolution_backward``: of the gradient, the input and the weight.
+
+        Args:
+            ggI, ggW, ggb: the gradients of what it gave: of the gradients of input, weight and bias.
+            gO, weight, self: what it was given.
+            stride, padding, dilation, transposed, output_padding, groups: as of ``convolution``.
+            output_mask: which of the three are asked for.
+        """
+
 class _packet__convolution_mode(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -984,6 +1345,151 @@ class _packet__convolution_mode(Operator[..., Tensor], Protocol):
         groups: int,
     ) -> Tensor:
         """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+
+class _packet__ctc_loss(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[_Tensor, _Tensor]:
+        """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
+    @overload
+    def __call__(
+        cls,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[_Tensor, _Tensor]:
+        """The same with lengths in tensors."""
+    @_operator
+    @staticmethod
+    def default(
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[_Tensor, _Tensor]:
+        """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
+    @_operator
+    @staticmethod
+    def Tensor(
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        blank: int = 0,
+        zero_infinity: bool = False,
+    ) -> tuple[_Tensor, _Tensor]:
+        """The same with lengths in tensors."""
+    @_operator
+    @staticmethod
+    def out(
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: _Tensor,
+        out1: _Tensor,
+    ) -> tuple[_Tensor, _Tensor]: ...
+    @_operator
+    @staticmethod
+    def Tensor_out(
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        blank: int = 0,
+        zero_infinity: bool = False,
+        *,
+        out0: _Tensor,
+        out1: _Tensor,
+    ) -> tuple[_Tensor, _Tensor]: ...
+
+class _packet__ctc_loss_backward(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        grad: _Tensor,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: _Tensor,
+        log_alpha: _Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
+    @overload
+    def __call__(
+        cls,
+        grad: _Tensor,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        neg_log_likelihood: _Tensor,
+        log_alpha: _Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """The same with lengths in tensors."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: _Tensor,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: _Tensor,
+        log_alpha: _Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
+    @_operator
+    @staticmethod
+    def Tensor(
+        grad: _Tensor,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        neg_log_likelihood: _Tensor,
+        log_alpha: _Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """The same with lengths in tensors."""
+    @_operator
+    @staticmethod
+    def out(
+        grad: _Tensor,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        neg_log_likelihood: _Tensor,
+        log_alpha: _Tensor,
+        blank: int,
+        zero_infinity: bool = False,
+        *,
+        out: _Tensor,
+    ) -> _Tensor: ...
 
 class _packet__cummax_helper(Operator[..., None], Protocol):
     def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
@@ -1016,6 +1522,55 @@ class _packet__dim_arange(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(like: Tensor, dim: int) -> Tensor:
         """The positions along a dimension."""
+
+class _packet__dirichlet_grad(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+        """The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``."""
+    @_operator
+    @staticmethod
+    def default(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+        """The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``."""
+    @_operator
+    @staticmethod
+    def out(x: Tensor, alpha: Tensor, total: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet__efficientzerotensor(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """Zeros; here they have memory, as all tensors have."""
+    @overload
+    def __call__(
+        cls,
+        *size: int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Zeros; here they have memory, as all tensors have."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet__embedding_bag(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol):
     def __call__(
@@ -3445,6 +4000,19 @@ class _packet__fused_adamw_(Operator[..., None], Protocol):
         found_inf: Tensor | None = None,
     ) -> None: ...
 
+class _packet__fused_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, self: Tensor, p: float, generator: Generator | None = None) -> tuple[Tensor, Tensor]:
+        """``self`` with elements that stay with a probability ``p``, divided by it; and 1 where one stays, as uint8."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, generator: Generator | None = None) -> tuple[Tensor, Tensor]:
+        """``self`` with elements that stay with a probability ``p``, divided by it; and 1 where one stays, as uint8."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, p: float, generator: Generator | None = None, *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
@@ -3456,6 +4024,58 @@ class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
         input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
     ) -> tuple[Tensor, Tensor]:
         """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+
+class _packet__fused_rms_norm_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        rstd: Tensor,
+        weight: Tensor | None,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``_fused_rms_norm``'s input and weight, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        rstd: Tensor,
+        weight: Tensor | None,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``_fused_rms_norm``'s input and weight, those that ``output_mask`` asks for."""
+
+class _packet__fused_sdp_choice(Operator[..., int], Protocol):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> int:
+        """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> int:
+        """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
 
 class _packet__fused_sgd(Operator[..., _results__fused_sgd | None], Protocol):
     @overload
@@ -3669,6 +4289,98 @@ class _packet__fused_sgd_(Operator[..., None], Protocol):
         found_inf: Tensor | None = None,
     ) -> None: ...
 
+class _packet__fw_primal(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, level: int) -> Tensor:
+        """A view of everything, which has no tangent of its own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, level: int) -> Tensor:
+        """A view of everything, which has no tangent of its own."""
+
+class _packet__fw_primal_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, level: int, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor, level: int) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, level: int, *, out: Tensor) -> Tensor: ...
+
+class _packet__grid_sampler_2d_cpu_fallback(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        """``grid_sampler_2d``."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        """``grid_sampler_2d``."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: Tensor
+    ) -> Tensor: ...
+
+class _packet__grid_sampler_2d_cpu_fallback_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``grid_sampler_2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``grid_sampler_2d``."""
+
+class _packet__grouped_mm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        mat2: Tensor,
+        offs: Tensor | None = None,
+        bias: Tensor | None = None,
+        out_dtype: DType | None = None,
+    ) -> Tensor:
+        """Products of groups of matrices.
+
+        Args:
+            self, mat2: of 3 dimensions, the first for groups; or of 2, where groups lie one after another: the rows of
+                ``self``, the columns of ``mat2``, or, of two matrices, what is summed over.
+            offs: int32, where each group ends, where there is a matrix of 2 dimensions. What lies beyond is 0.
+            bias: None.
+            out_dtype: of the result; that of the factors.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        mat2: Tensor,
+        offs: Tensor | None = None,
+        bias: Tensor | None = None,
+        out_dtype: DType | None = None,
+    ) -> Tensor:
+        """Products of groups of matrices.
+
+        Args:
+            self, mat2: of 3 dimensions, the first for groups; or of 2, where groups lie one after another: the rows of
+                ``self``, the columns of ``mat2``, or, of two matrices, what is summed over.
+            offs: int32, where each group ends, where there is a matrix of 2 dimensions. What lies beyond is 0.
+            bias: None.
+            out_dtype: of the result; that of the factors.
+        """
+
 class _packet__has_compatible_shallow_copy_type(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, from_: Tensor) -> bool:
         """Whether one tensor may take the place of another: they are of one kind."""
@@ -3684,6 +4396,89 @@ class _packet__has_same_storage_numel(Operator[..., bool], Protocol):
     @staticmethod
     def default(self: Tensor, other: Tensor) -> bool:
         """Whether the memory of two tensors holds as many elements."""
+
+class _packet__histogramdd_bin_edges(Operator[..., list[Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> list[Tensor]:
+        """Evenly spaced edges of boxes that hold points, along each dimension."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> list[Tensor]:
+        """Evenly spaced edges of boxes that hold points, along each dimension."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+        out: Sequence[Tensor],
+    ) -> None: ...
+
+class _packet__histogramdd_from_bin_cts(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> Tensor:
+        """How many points lie in each of so many boxes along each dimension."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> Tensor:
+        """How many points lie in each of so many boxes along each dimension."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        bins: Sequence[int],
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__histogramdd_from_bin_tensors(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False
+    ) -> Tensor:
+        """How many points lie in each box between edges."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False) -> Tensor:
+        """How many points lie in each box between edges."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, bins: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False, out: Tensor
+    ) -> Tensor: ...
 
 class _packet__index_put_impl(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3730,6 +4525,17 @@ class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
 
+class _packet__indices_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet__int_mm(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of matrices of int8, as int32."""
@@ -3765,6 +4571,32 @@ class _packet__is_zerotensor(Operator[..., bool], Protocol):
     @staticmethod
     def default(self: Tensor) -> bool:
         """False: no tensor of this kind stands for zeros without memory."""
+
+class _packet__jagged_to_padded_dense_forward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, values: Tensor, offsets: Sequence[Tensor], max_lengths: Sequence[int], padding_value: float = 0.0
+    ) -> Tensor:
+        """Sequences that lie one after another, padded to one length, or cut to it.
+
+        Args:
+            values: the rows of all.
+            offsets: where they begin, and where the last one ends.
+            max_lengths: the length.
+            padding_value: what stands where a sequence has ended.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        values: Tensor, offsets: Sequence[Tensor], max_lengths: Sequence[int], padding_value: float = 0.0
+    ) -> Tensor:
+        """Sequences that lie one after another, padded to one length, or cut to it.
+
+        Args:
+            values: the rows of all.
+            offsets: where they begin, and where the last one ends.
+            max_lengths: the length.
+            padding_value: what stands where a sequence has ended.
+        """
 
 class _packet__lazy_clone(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -3834,6 +4666,14 @@ class _packet__linalg_eigh(Operator[..., _results__linalg_eigh], Protocol):
             UPLO: which one: "L" or "U".
             compute_v: whether vectors are asked for; otherwise they are empty.
         """
+
+class _packet__linalg_eigvals(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The eigenvalues of matrices; without gradients."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The eigenvalues of matrices; without gradients."""
 
 class _packet__linalg_slogdet(Operator[..., _results__linalg_slogdet], Protocol):
     def __call__(
@@ -4041,6 +4881,44 @@ class _packet__masked_scale(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor: ...
 
+class _packet__masked_softmax(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+        """``softmax`` of the elements where the mask is False; 0 elsewhere, and NaN where nothing is left.
+
+        Args:
+            self: of any dimensions.
+            mask: of the same shape; of a tensor (B, H, L, L) also (L, L) for ``mask_type=0``, (B, L) for 1.
+            dim: along which it is; the last one by default.
+            mask_type: see above; 2 for a mask of the same shape.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+        """``softmax`` of the elements where the mask is False; 0 elsewhere, and NaN where nothing is left.
+
+        Args:
+            self: of any dimensions.
+            mask: of the same shape; of a tensor (B, H, L, L) also (L, L) for ``mask_type=0``, (B, L) for 1.
+            dim: along which it is; the last one by default.
+            mask_type: see above; 2 for a mask of the same shape.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None, *, out: Tensor
+    ) -> Tensor: ...
+
+class _packet__masked_softmax_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+        """The gradient of ``_masked_softmax``; 0 where the mask is True."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+        """The gradient of ``_masked_softmax``; 0 where the mask is True."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor: ...
+
 class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     @overload
     def __call__(
@@ -4053,6 +4931,8 @@ class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tenso
         training: bool,
         momentum: float,
         eps: float,
+        *,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """``native_batch_norm``, whose schema says that it writes the running statistics."""
     @overload
@@ -4083,6 +4963,22 @@ class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tenso
         """``native_batch_norm``, whose schema says that it writes the running statistics."""
     @_operator
     @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: Tensor,
+        save_mean: Tensor,
+        save_invstd: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
     def no_stats(
         input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -4102,6 +4998,33 @@ class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tenso
         save_invstd: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """``native_batch_norm`` without running statistics."""
+
+class _packet__native_batch_norm_legit_functional(
+    Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]: ...
 
 class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
@@ -4143,6 +5066,85 @@ class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, T
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet__native_multi_head_attention(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        embed_dim: int,
+        num_head: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+        average_attn_weights: bool = True,
+        mask_type: int | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Attention of several heads, from projections to the projection of what they give; and the weights.
+
+        Args:
+            query, key, value: (batch, length, embed_dim).
+            embed_dim: the size of a position.
+            num_head: of how many heads that is the size.
+            qkv_weight, qkv_bias: project to queries, keys and values, one after another.
+            proj_weight, proj_bias: project what the heads give.
+            mask: of what does not count, see ``_masked_softmax``.
+            need_weights, average_attn_weights: whether weights are the means of all heads.
+            mask_type: see ``mask``.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        embed_dim: int,
+        num_head: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+        average_attn_weights: bool = True,
+        mask_type: int | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Attention of several heads, from projections to the projection of what they give; and the weights.
+
+        Args:
+            query, key, value: (batch, length, embed_dim).
+            embed_dim: the size of a position.
+            num_head: of how many heads that is the size.
+            qkv_weight, qkv_bias: project to queries, keys and values, one after another.
+            proj_weight, proj_bias: project what the heads give.
+            mask: of what does not count, see ``_masked_softmax``.
+            need_weights, average_attn_weights: whether weights are the means of all heads.
+            mask_type: see ``mask``.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        embed_dim: int,
+        num_head: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = True,
+        average_attn_weights: bool = True,
+        mask_type: int | None = None,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
 class _packet__neg_view_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The negatives, in memory of their own."""
@@ -4154,6 +5156,17 @@ class _packet__neg_view_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
+class _packet__new_zeros_with_same_feature_meta(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
+        """Zeros of the dtype of ``self`` that lie as ``other`` does, behind dimensions that ``self`` has in front."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
+        """Zeros of the dtype of ``self`` that lie as ``other`` does, behind dimensions that ``self`` has in front."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0, out: Tensor) -> Tensor: ...
+
 class _packet__nnpack_available(Operator[..., bool], Protocol):
     def __call__(cls) -> bool:
         """False: no kernel of this library is there."""
@@ -4161,6 +5174,39 @@ class _packet__nnpack_available(Operator[..., bool], Protocol):
     @staticmethod
     def default() -> bool:
         """False: no kernel of this library is there."""
+
+class _packet__pack_padded_sequence(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+        """Padded sequences packed: the rows of all steps one after another, and how many there are for each step.
+
+        Args:
+            input: (time, batch, ...), or (batch, time, ...).
+            lengths: int64, how many steps each sequence has, the longest first.
+            batch_first: which of both ``input`` is.
+        """
+    @_operator
+    @staticmethod
+    def default(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+        """Padded sequences packed: the rows of all steps one after another, and how many there are for each step.
+
+        Args:
+            input: (time, batch, ...), or (batch, time, ...).
+            lengths: int64, how many steps each sequence has, the longest first.
+            batch_first: which of both ``input`` is.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor, lengths: Tensor, batch_first: bool, *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet__pack_padded_sequence_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, input_size: Sequence[int], batch_sizes: Tensor, batch_first: bool) -> Tensor:
+        """The gradient of ``_pack_padded_sequence``: zeros where nothing was packed."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, input_size: Sequence[int], batch_sizes: Tensor, batch_first: bool) -> Tensor:
+        """The gradient of ``_pack_padded_sequence``: zeros where nothing was packed."""
 
 class _packet__pad_circular(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int]) -> Tensor:
@@ -4177,6 +5223,52 @@ class _packet__pad_enum(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
         """``pad``, the mode given by its number."""
+
+class _packet__pad_packed_sequence(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
+    ) -> tuple[Tensor, Tensor]:
+        """Packed sequences padded to one length, and how long each one is.
+
+        Args:
+            data, batch_sizes: of ``_pack_padded_sequence``.
+            batch_first: whether the batch comes before the time.
+            padding_value: what stands where a sequence has ended.
+            total_length: the length; that of the longest one if it is not greater than 0.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
+    ) -> tuple[Tensor, Tensor]:
+        """Packed sequences padded to one length, and how long each one is.
+
+        Args:
+            data, batch_sizes: of ``_pack_padded_sequence``.
+            batch_first: whether the batch comes before the time.
+            padding_value: what stands where a sequence has ended.
+            total_length: the length; that of the longest one if it is not greater than 0.
+        """
+
+class _packet__padded_dense_to_jagged_forward(Operator[..., Tensor], Protocol):
+    def __call__(cls, dense: Tensor, offsets: Sequence[Tensor], total_L: int | None = None) -> Tensor:
+        """The rows of padded sequences one after another.
+
+        Args:
+            dense: (batch, length, ...).
+            offsets: where the sequences begin, and where the last one ends.
+            total_L: how many rows there are.
+        """
+    @_operator
+    @staticmethod
+    def default(dense: Tensor, offsets: Sequence[Tensor], total_L: int | None = None) -> Tensor:
+        """The rows of padded sequences one after another.
+
+        Args:
+            dense: (batch, length, ...).
+            offsets: where the sequences begin, and where the last one ends.
+            total_L: how many rows there are.
+        """
 
 class _packet__pdist_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
@@ -4235,6 +5327,25 @@ class _packet__print(Operator[..., None], Protocol):
     def default(s: str) -> None:
         """Print a text."""
 
+class _packet__reshape_alias(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+        """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+        """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
+
+class _packet__reshape_alias_copy(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor: ...
+
 class _packet__reshape_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
         """A copy with other sizes."""
@@ -4250,6 +5361,25 @@ class _packet__safe_softmax(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
+
+class _packet__sample_dirichlet(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, generator: Generator | None = None) -> Tensor:
+        """Dirichlet distributed numbers: those along the last dimension are positive, and their sum is 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, generator: Generator | None = None) -> Tensor:
+        """Dirichlet distributed numbers: those along the last dimension are positive, and their sum is 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor: ...
+
+class _packet__saturate_weight_to_fp16(Operator[..., Tensor], Protocol):
+    def __call__(cls, weight: Tensor) -> Tensor:
+        """A matrix whose elements are as large as float16 can be, at most."""
+    @_operator
+    @staticmethod
+    def default(weight: Tensor) -> Tensor:
+        """A matrix whose elements are as large as float16 can be, at most."""
 
 class _packet__scaled_dot_product_attention_math(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
@@ -4293,6 +5423,186 @@ class _packet__scaled_dot_product_attention_math(Operator[..., tuple[Tensor, Ten
             dropout_p: the share of weights that are dropped.
             dropout_mask: which of them stay, if that is known.
         """
+
+class _packet__scaled_dot_product_efficient_attention(
+    Operator[..., _results__scaled_dot_product_efficient_attention], Protocol
+):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor | None,
+        compute_log_sumexp: bool,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_efficient_attention:
+        """Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32.
+
+        Args:
+            query, key, value: (batch, heads, length, size).
+            attn_bias: what is added to scores.
+            compute_log_sumexp: whether these are asked for; there are none otherwise.
+            dropout_p: 0.
+            is_causal: whether a query sees keys up to its own position alone.
+            scale: of scores; by default 1 / the root of the size.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor | None,
+        compute_log_sumexp: bool,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_efficient_attention:
+        """Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32.
+
+        Args:
+            query, key, value: (batch, heads, length, size).
+            attn_bias: what is added to scores.
+            compute_log_sumexp: whether these are asked for; there are none otherwise.
+            dropout_p: 0.
+            is_causal: whether a query sees keys up to its own position alone.
+            scale: of scores; by default 1 / the root of the size.
+        """
+
+class _packet__scaled_dot_product_efficient_attention_backward(
+    Operator[..., tuple[Tensor, Tensor, Tensor, Tensor]], Protocol
+):
+    def __call__(
+        cls,
+        grad_out_: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor,
+        out: Tensor,
+        logsumexp: Tensor,
+        philox_seed: Tensor,
+        philox_offset: Tensor,
+        dropout_p: float,
+        grad_input_mask: bool | Sequence[bool],
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of queries, keys, values and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out_: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor,
+        out: Tensor,
+        logsumexp: Tensor,
+        philox_seed: Tensor,
+        philox_offset: Tensor,
+        dropout_p: float,
+        grad_input_mask: bool | Sequence[bool],
+        is_causal: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The gradients of queries, keys, values and bias, those that the mask asks for."""
+
+class _packet__scaled_dot_product_flash_attention(
+    Operator[..., _results__scaled_dot_product_flash_attention], Protocol
+):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        return_debug_mask: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention:
+        """Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know.
+
+        Args:
+            query, key, value: (batch, heads, length, size).
+            dropout_p: 0.
+            is_causal: whether a query sees keys up to its own position alone.
+            return_debug_mask: is for dropout.
+            scale: of scores; by default 1 / the root of the size.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        return_debug_mask: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention:
+        """Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know.
+
+        Args:
+            query, key, value: (batch, heads, length, size).
+            dropout_p: 0.
+            is_causal: whether a query sees keys up to its own position alone.
+            return_debug_mask: is for dropout.
+            scale: of scores; by default 1 / the root of the size.
+        """
+
+class _packet__scaled_dot_product_flash_attention_backward(
+    Operator[..., _results__scaled_dot_product_flash_attention_backward], Protocol
+):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        out: Tensor,
+        logsumexp: Tensor,
+        cum_seq_q: Tensor,
+        cum_seq_k: Tensor,
+        max_q: int,
+        max_k: int,
+        dropout_p: float,
+        is_causal: bool,
+        philox_seed: Tensor,
+        philox_offset: Tensor,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention_backward:
+        """The gradients of ``_scaled_dot_product_flash_attention``: of queries, keys and values."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        out: Tensor,
+        logsumexp: Tensor,
+        cum_seq_q: Tensor,
+        cum_seq_k: Tensor,
+        max_q: int,
+        max_k: int,
+        dropout_p: float,
+        is_causal: bool,
+        philox_seed: Tensor,
+        philox_offset: Tensor,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_flash_attention_backward:
+        """The gradients of ``_scaled_dot_product_flash_attention``: of queries, keys and values."""
 
 class _packet__scaled_dot_product_flash_attention_for_cpu(
     Operator[..., _results__scaled_dot_product_flash_attention_for_cpu], Protocol
@@ -4374,7 +5684,145 @@ class _packet__scaled_dot_product_flash_attention_for_cpu_backward(
     ) -> _results__scaled_dot_product_flash_attention_for_cpu_backward:
         """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
 
-class _packet__slow_conv2d_backward(Operator[..., _results__slow_conv2d_backward], Protocol):
+class _packet__scaled_dot_product_fused_attention_overrideable(
+    Operator[..., _results__scaled_dot_product_fused_attention_overrideable], Protocol
+):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        return_debug_mask: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_fused_attention_overrideable:
+        """``_scaled_dot_product_flash_attention`` with a bias, for backends that compute it themselves."""
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        return_debug_mask: bool = False,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_fused_attention_overrideable:
+        """``_scaled_dot_product_flash_attention`` with a bias, for backends that compute it themselves."""
+
+class _packet__scaled_dot_product_fused_attention_overrideable_backward(
+    Operator[..., _results__scaled_dot_product_fused_attention_overrideable_backward], Protocol
+):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor,
+        grad_input_mask: bool | Sequence[bool],
+        out: Tensor,
+        logsumexp: Tensor,
+        cum_seq_q: Tensor,
+        cum_seq_k: Tensor,
+        max_q: int,
+        max_k: int,
+        dropout_p: float,
+        is_causal: bool,
+        philox_seed: Tensor,
+        philox_offset: Tensor,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_fused_attention_overrideable_backward:
+        """The gradients of queries, keys, values and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor,
+        grad_input_mask: bool | Sequence[bool],
+        out: Tensor,
+        logsumexp: Tensor,
+        cum_seq_q: Tensor,
+        cum_seq_k: Tensor,
+        max_q: int,
+        max_k: int,
+        dropout_p: float,
+        is_causal: bool,
+        philox_seed: Tensor,
+        philox_offset: Tensor,
+        *,
+        scale: float | None = None,
+    ) -> _results__scaled_dot_product_fused_attention_overrideable_backward:
+        """The gradients of queries, keys, values and bias, those that the mask asks for."""
+
+class _packet__segment_reduce_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad: Tensor,
+        output: Tensor,
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: Tensor | None = None,
+        offsets: Tensor | None = None,
+        axis: int = 0,
+        initial: Scalar | None = None,
+    ) -> Tensor:
+        """The gradient of ``segment_reduce``: extrema share theirs among equals."""
+    @_operator
+    @staticmethod
+    def default(
+        grad: Tensor,
+        output: Tensor,
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: Tensor | None = None,
+        offsets: Tensor | None = None,
+        axis: int = 0,
+        initial: Scalar | None = None,
+    ) -> Tensor:
+        """The gradient of ``segment_reduce``: extrema share theirs among equals."""
+    @_operator
+    @staticmethod
+    def out(
+        grad: Tensor,
+        output: Tensor,
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: Tensor | None = None,
+        offsets: Tensor | None = None,
+        axis: int = 0,
+        initial: Scalar | None = None,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__slow_conv2d_backward(
+    Operator[..., tuple[Tensor, Tensor, Tensor] | _results__slow_conv2d_backward], Protocol
+):
+    @overload
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor],
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @overload
     def __call__(
         cls,
         grad_output: Tensor,
@@ -4398,6 +5846,20 @@ class _packet__slow_conv2d_backward(Operator[..., _results__slow_conv2d_backward
         output_mask: bool | Sequence[bool],
     ) -> _results__slow_conv2d_backward:
         """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        weight: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        grad_input: Tensor,
+        grad_weight: Tensor,
+        grad_bias: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
     @_operator
     @staticmethod
     def output_mask_out(
@@ -4452,6 +5914,34 @@ class _packet__slow_conv2d_forward(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``conv2d``."""
 
+class _packet__sobol_engine_draw(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, quasi: Tensor, n: int, sobolstate: Tensor, dimension: int, num_generated: int, dtype: DType | None
+    ) -> tuple[Tensor, Tensor]:
+        """The next points of a sequence, in [0, 1), and the last one as integers."""
+    @_operator
+    @staticmethod
+    def default(
+        quasi: Tensor, n: int, sobolstate: Tensor, dimension: int, num_generated: int, dtype: DType | None
+    ) -> tuple[Tensor, Tensor]:
+        """The next points of a sequence, in [0, 1), and the last one as integers."""
+
+class _packet__sobol_engine_ff_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, n: int, sobolstate: Tensor, dimension: int, num_generated: int) -> Tensor:
+        """Go on by so many points of a sequence."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int, sobolstate: Tensor, dimension: int, num_generated: int) -> Tensor:
+        """Go on by so many points of a sequence."""
+
+class _packet__sobol_engine_scramble_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, ltm: Tensor, dimension: int) -> Tensor:
+        """Multiply the bits of numbers by the matrix of their dimension, modulo 2, whose diagonal is taken as 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, ltm: Tensor, dimension: int) -> Tensor:
+        """Multiply the bits of numbers by the matrix of their dimension, modulo 2, whose diagonal is taken as 1."""
+
 class _packet__softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
@@ -4489,6 +5979,28 @@ class _packet__stack(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
         """``stack``."""
+
+class _packet__standard_gamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, generator: Generator | None = None) -> Tensor:
+        """Gamma distributed numbers, whose shape parameters are the elements of a tensor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, generator: Generator | None = None) -> Tensor:
+        """Gamma distributed numbers, whose shape parameters are the elements of a tensor."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor: ...
+
+class _packet__standard_gamma_grad(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, output: Tensor) -> Tensor:
+        """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output: Tensor) -> Tensor:
+        """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet__thnn_differentiable_gru_cell_backward(
     Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, Tensor]], Protocol
@@ -4717,6 +6229,105 @@ class _packet__transform_bias_rescale_qkv(Operator[..., tuple[Tensor, Tensor, Te
         qkv: Tensor, qkv_bias: Tensor, num_heads: int, *, out0: Tensor, out1: Tensor, out2: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet__transformer_encoder_layer_fwd(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        src: Tensor,
+        embed_dim: int,
+        num_heads: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        use_gelu: bool,
+        norm_first: bool,
+        eps: float,
+        norm_weight_1: Tensor,
+        norm_bias_1: Tensor,
+        norm_weight_2: Tensor,
+        norm_bias_2: Tensor,
+        ffn_weight_1: Tensor,
+        ffn_bias_1: Tensor,
+        ffn_weight_2: Tensor,
+        ffn_bias_2: Tensor,
+        mask: Tensor | None = None,
+        mask_type: int | None = None,
+    ) -> Tensor:
+        """A layer of a transformer's encoder: attention and two projections, each added to what it was given.
+
+        Args:
+            src: (batch, length, embed_dim).
+            embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type: of attention, see
+                ``_native_multi_head_attention``.
+            use_gelu: whether it is ``gelu`` that stands between the projections, or ``relu``.
+            norm_first: whether what they are given is normalised, or the sums.
+            eps: what is added to variances.
+            norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: of the normalisations.
+            ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: of the projections.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        src: Tensor,
+        embed_dim: int,
+        num_heads: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        use_gelu: bool,
+        norm_first: bool,
+        eps: float,
+        norm_weight_1: Tensor,
+        norm_bias_1: Tensor,
+        norm_weight_2: Tensor,
+        norm_bias_2: Tensor,
+        ffn_weight_1: Tensor,
+        ffn_bias_1: Tensor,
+        ffn_weight_2: Tensor,
+        ffn_bias_2: Tensor,
+        mask: Tensor | None = None,
+        mask_type: int | None = None,
+    ) -> Tensor:
+        """A layer of a transformer's encoder: attention and two projections, each added to what it was given.
+
+        Args:
+            src: (batch, length, embed_dim).
+            embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type: of attention, see
+                ``_native_multi_head_attention``.
+            use_gelu: whether it is ``gelu`` that stands between the projections, or ``relu``.
+            norm_first: whether what they are given is normalised, or the sums.
+            eps: what is added to variances.
+            norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: of the normalisations.
+            ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: of the projections.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        src: Tensor,
+        embed_dim: int,
+        num_heads: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        use_gelu: bool,
+        norm_first: bool,
+        eps: float,
+        norm_weight_1: Tensor,
+        norm_bias_1: Tensor,
+        norm_weight_2: Tensor,
+        norm_bias_2: Tensor,
+        ffn_weight_1: Tensor,
+        ffn_bias_1: Tensor,
+        ffn_weight_2: Tensor,
+        ffn_bias_2: Tensor,
+        mask: Tensor | None = None,
+        mask_type: int | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
 class _packet__trilinear(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -4757,6 +6368,64 @@ class _packet__trilinear(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor: ...
+
+class _packet__triton_multi_head_attention(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        embed_dim: int,
+        num_head: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """``_native_multi_head_attention`` without the weights."""
+    @_operator
+    @staticmethod
+    def default(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        embed_dim: int,
+        num_head: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """``_native_multi_head_attention`` without the weights."""
+    @_operator
+    @staticmethod
+    def out(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        embed_dim: int,
+        num_head: int,
+        qkv_weight: Tensor,
+        qkv_bias: Tensor,
+        proj_weight: Tensor,
+        proj_bias: Tensor,
+        mask: Tensor | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet__triton_scaled_dot_attention(Operator[..., Tensor], Protocol):
+    def __call__(cls, q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
+        """Attention without a mask, see ``_scaled_dot_product_flash_attention``."""
+    @_operator
+    @staticmethod
+    def default(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
+        """Attention without a mask, see ``_scaled_dot_product_flash_attention``."""
+    @_operator
+    @staticmethod
+    def out(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, *, out: Tensor) -> Tensor: ...
 
 class _packet__unique(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
@@ -4813,6 +6482,22 @@ class _packet__unsafe_index_put(Operator[..., Tensor], Protocol):
     def default(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
         """``index_put`` by positions that are known to be good; here they are looked at all the same."""
 
+class _packet__unsafe_masked_index(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: Scalar) -> Tensor:
+        """The elements at positions where a mask holds, and a number elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: Scalar) -> Tensor:
+        """The elements at positions where a mask holds, and a number elsewhere."""
+
+class _packet__unsafe_masked_index_put_accumulate(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
+        """``self`` with values added at positions where a mask holds."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
+        """``self`` with values added at positions where a mask holds."""
+
 class _packet__unsafe_view(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
         """``view`` of a tensor that nothing else refers to: the result counts as new."""
@@ -4823,6 +6508,273 @@ class _packet__unsafe_view(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
+
+class _packet__upsample_bicubic2d_aa(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet__upsample_bicubic2d_aa_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+
+class _packet__upsample_bilinear2d_aa(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet__upsample_bilinear2d_aa_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+
+class _packet__upsample_lanczos2d_aa(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """Images in another size, each element the average of what it covers."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet__upsample_lanczos2d_aa_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of images that got another size."""
 
 class _packet__upsample_nearest_exact1d(Operator[..., Tensor], Protocol):
     @overload
@@ -5101,6 +7053,17 @@ class _packet__use_miopen_ctc_loss(Operator[..., bool], Protocol):
     ) -> bool:
         """False: no kernel of this library is there."""
 
+class _packet__values_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet__version(Operator[..., int], Protocol):
     def __call__(cls, self: Tensor) -> int:
         """How often the memory was written in place."""
@@ -5108,6 +7071,26 @@ class _packet__version(Operator[..., int], Protocol):
     @staticmethod
     def default(self: Tensor) -> int:
         """How often the memory was written in place."""
+
+class _packet__weight_int8pack_mm(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+        """The product with the transpose of a matrix of int8, whose rows have scales.
+
+        Args:
+            self: (m, k), of floating numbers.
+            mat2: int8 (n, k).
+            scales: (n,), of the dtype of ``self``.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+        """The product with the transpose of a matrix of int8, whose rows have scales.
+
+        Args:
+            self: (m, k), of floating numbers.
+            mat2: int8 (n, k).
+            scales: (n,), of the dtype of ``self``.
+        """
 
 class _packet__weight_norm(Operator[..., Tensor], Protocol):
     def __call__(cls, v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
@@ -5529,6 +7512,28 @@ class _packet_addmv_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
+
+class _packet_addr(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
+    ) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+
+class _packet_addr_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
 
 class _packet_adjoint(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -6582,6 +8587,39 @@ class _packet_batch_norm(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
 
+class _packet_batch_norm_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_var: Tensor | None,
+        update: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+        reserve: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_var: Tensor | None,
+        update: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+        reserve: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
+
 class _packet_batch_norm_backward_elemt(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -6703,6 +8741,108 @@ class _packet_batch_norm_elemt(Operator[..., Tensor], Protocol):
         out: Tensor,
     ) -> Tensor:
         """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
+
+class _packet_batch_norm_gather_stats(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        count: int,
+    ) -> tuple[Tensor, Tensor]:
+        """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        count: int,
+    ) -> tuple[Tensor, Tensor]:
+        """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        count: int,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet_batch_norm_gather_stats_with_counts(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        counts: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The mean and 1 / deviation of each channel from those of several devices; running ones are moved towards them.
+
+        Args:
+            input: of one device, of which the dtype alone counts.
+            mean, invstd: (devices, channels).
+            running_mean, running_var: of each channel, if there are some; they are written.
+            momentum: by which they move.
+            eps: what has been added to variances.
+            counts: how many elements of a channel each device had.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        counts: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The mean and 1 / deviation of each channel from those of several devices; running ones are moved towards them.
+
+        Args:
+            input: of one device, of which the dtype alone counts.
+            mean, invstd: (devices, channels).
+            running_mean, running_var: of each channel, if there are some; they are written.
+            momentum: by which they move.
+            eps: what has been added to variances.
+            counts: how many elements of a channel each device had.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        mean: Tensor,
+        invstd: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        eps: float,
+        counts: Tensor,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
 
 class _packet_batch_norm_stats(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -6913,16 +9053,25 @@ class _packet_bincount(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor) -> Tensor: ...
 
+class _packet_binomial(Operator[..., Tensor], Protocol):
+    def __call__(cls, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+        """Numbers of trials out of ``count`` that succeed, each with the probability ``prob``."""
+    @_operator
+    @staticmethod
+    def default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+        """Numbers of trials out of ``count`` that succeed, each with the probability ``prob``."""
+    @_operator
+    @staticmethod
+    def out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor: ...
+
 class _packet_bitwise_and(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
-        """``self & other`` for a number before the tensor."""
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """``self & other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -6934,27 +9083,26 @@ class _packet_bitwise_and(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self & other`` for a number."""
+        """``self & other``; of bools whether both hold."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``self & other`` for a number."""
+        """``self & other``; of bools whether both hold."""
     @_operator
     @staticmethod
     def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
-        """``self & other`` for a number before the tensor."""
+        """``self & other``; of bools whether both hold."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``self & other`` for a number before the tensor."""
+        """``self & other``; of bools whether both hold."""
 
 class _packet_bitwise_and_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self & other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -6962,18 +9110,16 @@ class _packet_bitwise_and_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self & other`` for a number."""
+        """``self & other``; of bools whether both hold."""
 
 class _packet_bitwise_left_shift(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self << other``; 0 where a shift is negative or too far."""
     @overload
-    def __call__(cls, self: Scalar, other: _Tensor) -> _Tensor:
-        """``self << other`` for a number before the tensor."""
+    def __call__(cls, self: Scalar, other: _Tensor) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """``self << other`` for a number."""
+    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -6985,27 +9131,26 @@ class _packet_bitwise_left_shift(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+        """``self << other``; 0 where a shift is negative or too far."""
     @_operator
     @staticmethod
     def Tensor_Scalar_out(self: _Tensor, other: Scalar, *, out: _Tensor) -> _Tensor:
-        """``self << other`` for a number."""
+        """``self << other``; 0 where a shift is negative or too far."""
     @_operator
     @staticmethod
     def Scalar_Tensor(self: Scalar, other: _Tensor) -> _Tensor:
-        """``self << other`` for a number before the tensor."""
+        """``self << other``; 0 where a shift is negative or too far."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(self: Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``self << other`` for a number before the tensor."""
+        """``self << other``; 0 where a shift is negative or too far."""
 
 class _packet_bitwise_left_shift_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self << other``; 0 where a shift is negative or too far."""
     @overload
-    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7013,7 +9158,7 @@ class _packet_bitwise_left_shift_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
-        """``self << other`` for a number."""
+        """``self << other``; 0 where a shift is negative or too far."""
 
 class _packet_bitwise_not(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7040,11 +9185,9 @@ class _packet_bitwise_or(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
-        """``self | other`` for a number before the tensor."""
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """``self | other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7056,27 +9199,26 @@ class _packet_bitwise_or(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self | other`` for a number."""
+        """``self | other``; of bools whether one holds."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``self | other`` for a number."""
+        """``self | other``; of bools whether one holds."""
     @_operator
     @staticmethod
     def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
-        """``self | other`` for a number before the tensor."""
+        """``self | other``; of bools whether one holds."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``self | other`` for a number before the tensor."""
+        """``self | other``; of bools whether one holds."""
 
 class _packet_bitwise_or_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self | other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7084,18 +9226,16 @@ class _packet_bitwise_or_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self | other`` for a number."""
+        """``self | other``; of bools whether one holds."""
 
 class _packet_bitwise_right_shift(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self >> other``; the sign alone where a shift is negative or too far."""
     @overload
-    def __call__(cls, self: Scalar, other: _Tensor) -> _Tensor:
-        """``self >> other`` for a number before the tensor."""
+    def __call__(cls, self: Scalar, other: _Tensor) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """``self >> other`` for a number."""
+    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7107,27 +9247,26 @@ class _packet_bitwise_right_shift(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+        """``self >> other``; the sign alone where a shift is negative or too far."""
     @_operator
     @staticmethod
     def Tensor_Scalar_out(self: _Tensor, other: Scalar, *, out: _Tensor) -> _Tensor:
-        """``self >> other`` for a number."""
+        """``self >> other``; the sign alone where a shift is negative or too far."""
     @_operator
     @staticmethod
     def Scalar_Tensor(self: Scalar, other: _Tensor) -> _Tensor:
-        """``self >> other`` for a number before the tensor."""
+        """``self >> other``; the sign alone where a shift is negative or too far."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(self: Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``self >> other`` for a number before the tensor."""
+        """``self >> other``; the sign alone where a shift is negative or too far."""
 
 class _packet_bitwise_right_shift_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self >> other``; the sign alone where a shift is negative or too far."""
     @overload
-    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7135,18 +9274,16 @@ class _packet_bitwise_right_shift_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
-        """``self >> other`` for a number."""
+        """``self >> other``; the sign alone where a shift is negative or too far."""
 
 class _packet_bitwise_xor(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
-        """``self ^ other`` for a number before the tensor."""
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """``self ^ other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7158,27 +9295,26 @@ class _packet_bitwise_xor(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self ^ other`` for a number."""
+        """``self ^ other``; of bools whether one of them holds."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``self ^ other`` for a number."""
+        """``self ^ other``; of bools whether one of them holds."""
     @_operator
     @staticmethod
     def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
-        """``self ^ other`` for a number before the tensor."""
+        """``self ^ other``; of bools whether one of them holds."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``self ^ other`` for a number before the tensor."""
+        """``self ^ other``; of bools whether one of them holds."""
 
 class _packet_bitwise_xor_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self ^ other`` for a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -7186,7 +9322,7 @@ class _packet_bitwise_xor_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """``self ^ other`` for a number."""
+        """``self ^ other``; of bools whether one of them holds."""
 
 class _packet_blackman_window(Operator[..., Tensor], Protocol):
     @overload
@@ -7767,6 +9903,25 @@ class _packet_col2im(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
 
+class _packet_col_indices(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+
+class _packet_col_indices_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet_column_stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors side by side, vectors as columns."""
@@ -8290,6 +10445,99 @@ class _packet_convolution_backward(Operator[..., tuple[Tensor, Tensor, Tensor]],
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet_convolution_backward_overrideable(Operator[..., _results_convolution_backward_overrideable], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+    ) -> _results_convolution_backward_overrideable:
+        """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+    ) -> _results_convolution_backward_overrideable:
+        """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _packet_convolution_overrideable(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """``convolution``, for backends that compute it themselves."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """``convolution``, for backends that compute it themselves."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
 class _packet_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         """``src`` broadcast to the shape and converted to the dtype of ``self``."""
@@ -8314,8 +10562,7 @@ class _packet_copysign(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """The magnitude of ``self`` with the sign of ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -8327,19 +10574,18 @@ class _packet_copysign(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+        """The magnitude of ``self`` with the sign of ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+        """The magnitude of ``self`` with the sign of ``other``."""
 
 class _packet_copysign_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """The magnitude of ``self`` with the sign of ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -8347,7 +10593,7 @@ class _packet_copysign_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+        """The magnitude of ``self`` with the sign of ``other``."""
 
 class _packet_corrcoef(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -8502,6 +10748,76 @@ class _packet_cross_entropy_loss(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
 
+class _packet_ctc_loss(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = Reduction.Mean,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """How unlikely sequences of labels are, whatever the times at which they are emitted.
+
+        Args:
+            log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.
+            targets: (batch, labels), padded, or the labels of one sequence after those of another.
+            input_lengths: how many times of each sequence count.
+            target_lengths: how many labels each has.
+            blank: the label that stands for none.
+            reduction: 0 for one loss for each, 1 for the mean of losses of one label, 2 for the sum.
+            zero_infinity: whether a loss of labels that do not fit into the times is 0, and has no gradient.
+        """
+    @overload
+    def __call__(
+        cls,
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        blank: int = 0,
+        reduction: int = Reduction.Mean,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """The same with lengths in tensors."""
+    @_operator
+    @staticmethod
+    def IntList(
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: Sequence[int],
+        target_lengths: Sequence[int],
+        blank: int = 0,
+        reduction: int = Reduction.Mean,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """How unlikely sequences of labels are, whatever the times at which they are emitted.
+
+        Args:
+            log_probs: (times, batch, labels), or without a batch: the logarithms of the probabilities at each time.
+            targets: (batch, labels), padded, or the labels of one sequence after those of another.
+            input_lengths: how many times of each sequence count.
+            target_lengths: how many labels each has.
+            blank: the label that stands for none.
+            reduction: 0 for one loss for each, 1 for the mean of losses of one label, 2 for the sum.
+            zero_infinity: whether a loss of labels that do not fit into the times is 0, and has no gradient.
+        """
+    @_operator
+    @staticmethod
+    def Tensor(
+        log_probs: _Tensor,
+        targets: _Tensor,
+        input_lengths: _Tensor,
+        target_lengths: _Tensor,
+        blank: int = 0,
+        reduction: int = Reduction.Mean,
+        zero_infinity: bool = False,
+    ) -> _Tensor:
+        """The same with lengths in tensors."""
+
 class _packet_cudnn_is_acceptable(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
         """False: no kernel of this library is there."""
@@ -8566,6 +10882,14 @@ class _packet_cumprod_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
 
+class _packet_cumprod_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+        """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+        """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
+
 class _packet_cumsum(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
@@ -8621,6 +10945,14 @@ class _packet_deg2rad_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """Degrees as radians."""
+
+class _packet_dense_dim(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor) -> int:
+        """How many dimensions lie densely in memory: all."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> int:
+        """How many dimensions lie densely in memory: all."""
 
 class _packet_det(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -9198,6 +11530,25 @@ class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
         out: Tensor,
     ) -> Tensor: ...
 
+class _packet_embedding_renorm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, indices: Tensor, max_norm: float, norm_type: float, *, out: Tensor | None = None
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, indices: Tensor, max_norm: float, norm_type: float, *, out: Tensor) -> Tensor: ...
+
+class _packet_embedding_renorm_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+        """Shortens the rows of a table that indices name to a norm, those that are longer."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+        """Shortens the rows of a table that indices name to a norm, those that are longer."""
+
 class _packet_empty(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -9334,8 +11685,7 @@ class _packet_eq(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is equal to ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is equal to a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -9347,19 +11697,18 @@ class _packet_eq(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is equal to a number."""
+        """Where ``self`` is equal to ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is equal to a number."""
+        """Where ``self`` is equal to ``other``."""
 
 class _packet_eq_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is equal to ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is equal to a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -9367,7 +11716,7 @@ class _packet_eq_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is equal to a number."""
+        """Where ``self`` is equal to ``other``."""
 
 class _packet_equal(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor, other: Tensor) -> bool:
@@ -10492,8 +12841,7 @@ class _packet_fmod(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """What dividing towards zero leaves; it has the sign of ``self``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """What dividing by a number towards zero leaves."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10505,19 +12853,18 @@ class _packet_fmod(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """What dividing by a number towards zero leaves."""
+        """What dividing towards zero leaves; it has the sign of ``self``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """What dividing by a number towards zero leaves."""
+        """What dividing towards zero leaves; it has the sign of ``self``."""
 
 class _packet_fmod_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """What dividing towards zero leaves; it has the sign of ``self``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """What dividing by a number towards zero leaves."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10525,7 +12872,7 @@ class _packet_fmod_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """What dividing by a number towards zero leaves."""
+        """What dividing towards zero leaves; it has the sign of ``self``."""
 
 class _packet_frac(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10546,6 +12893,136 @@ class _packet_frac_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """The fraction of every element, with its sign."""
+
+class _packet_fractional_max_pool2d(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        random_samples: Tensor,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int], random_samples: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        random_samples: Tensor,
+        *,
+        output: Tensor,
+        indices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+
+class _packet_fractional_max_pool2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        indices: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        indices: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+
+class _packet_fractional_max_pool3d(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        random_samples: Tensor,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int], random_samples: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        random_samples: Tensor,
+        *,
+        output: Tensor,
+        indices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each of so many windows, whose places are random, and its number."""
+
+class _packet_fractional_max_pool3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        indices: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int],
+        indices: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
 
 class _packet_frexp(Operator[..., _results_frexp], Protocol):
     def __call__(cls, self: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results_frexp:
@@ -10682,8 +13159,7 @@ class _packet_ge(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is at least a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10695,19 +13171,18 @@ class _packet_ge(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at least a number."""
+        """Where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is at least a number."""
+        """Where ``self`` is at least ``other``."""
 
 class _packet_ge_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at least a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10715,7 +13190,7 @@ class _packet_ge_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at least a number."""
+        """Where ``self`` is at least ``other``."""
 
 class _packet_gelu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
@@ -10769,6 +13244,30 @@ class _packet_geometric_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+
+class _packet_geqrf(Operator[..., _results_geqrf], Protocol):
+    def __call__(cls, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_geqrf:
+        """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+
+        Args:
+            self: (..., m, n).
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> _results_geqrf:
+        """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+
+        Args:
+            self: (..., m, n).
+        """
+    @_operator
+    @staticmethod
+    def a(self: Tensor, *, a: Tensor, tau: Tensor) -> _results_geqrf:
+        """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+
+        Args:
+            self: (..., m, n).
+        """
 
 class _packet_ger(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10838,13 +13337,106 @@ class _packet_glu_jvp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(glu: Tensor, x: Tensor, dx: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
 
+class _packet_gradient(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at the distance 1."""
+    @overload
+    def __call__(cls, self: Tensor, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at equal distances."""
+    @overload
+    def __call__(
+        cls, self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives of a function along dimensions, from its values at equal distances.
+
+        Args:
+            self: the values.
+            spacing: how far they are apart.
+            dim: the dimension; all by default.
+            edge_order: 2 for derivatives at the edges that are as exact as those between.
+
+        >>> import opdsl
+        >>> opdsl.gradient(opdsl.tensor([1.0, 4.0, 9.0, 16.0]))
+        [tensor([3., 4., 6., 7.])]
+        """
+    @overload
+    def __call__(
+        cls, self: Tensor, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives from values at distances that each dimension has of its own."""
+    @overload
+    def __call__(
+        cls, self: Tensor, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at distances that each of them has of its own."""
+    @overload
+    def __call__(
+        cls, self: Tensor, *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives from values at places that are given for each dimension."""
+    @overload
+    def __call__(
+        cls, self: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at places that are given for each."""
+    @_operator
+    @staticmethod
+    def scalarint(
+        self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives of a function along dimensions, from its values at equal distances.
+
+        Args:
+            self: the values.
+            spacing: how far they are apart.
+            dim: the dimension; all by default.
+            edge_order: 2 for derivatives at the edges that are as exact as those between.
+
+        >>> import opdsl
+        >>> opdsl.gradient(opdsl.tensor([1.0, 4.0, 9.0, 16.0]))
+        [tensor([3., 4., 6., 7.])]
+        """
+    @_operator
+    @staticmethod
+    def scalararray(self: Tensor, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at equal distances."""
+    @_operator
+    @staticmethod
+    def array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at the distance 1."""
+    @_operator
+    @staticmethod
+    def scalarrayint(
+        self: Tensor, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives from values at distances that each dimension has of its own."""
+    @_operator
+    @staticmethod
+    def scalarrayarray(
+        self: Tensor, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at distances that each of them has of its own."""
+    @_operator
+    @staticmethod
+    def tensorarrayint(
+        self: Tensor, *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives from values at places that are given for each dimension."""
+    @_operator
+    @staticmethod
+    def tensorarray(
+        self: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
+    ) -> list[Tensor]:
+        """The derivatives along several dimensions, from values at places that are given for each."""
+
 class _packet_greater(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10856,11 +13448,11 @@ class _packet_greater(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
 
 class _packet_greater_(Operator[..., Tensor], Protocol):
     @overload
@@ -10868,7 +13460,7 @@ class _packet_greater_(Operator[..., Tensor], Protocol):
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10876,7 +13468,7 @@ class _packet_greater_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
 
 class _packet_greater_equal(Operator[..., Tensor], Protocol):
     @overload
@@ -10884,7 +13476,7 @@ class _packet_greater_equal(Operator[..., Tensor], Protocol):
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10896,11 +13488,11 @@ class _packet_greater_equal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
 
 class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     @overload
@@ -10908,7 +13500,7 @@ class _packet_greater_equal_(Operator[..., Tensor], Protocol):
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -10916,7 +13508,7 @@ class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
 
 class _packet_grid_sampler(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10959,6 +13551,45 @@ class _packet_grid_sampler_2d(Operator[..., Tensor], Protocol):
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: Tensor
     ) -> Tensor: ...
 
+class _packet_grid_sampler_2d_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of images at points: those of the images and of the points that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of images at points: those of the images and of the points that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
 class _packet_grid_sampler_3d(Operator[..., Tensor], Protocol):
     def __call__(
         cls, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -10973,6 +13604,45 @@ class _packet_grid_sampler_3d(Operator[..., Tensor], Protocol):
     def out(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, *, out: Tensor
     ) -> Tensor: ...
+
+class _packet_grid_sampler_3d_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of volumes at points: those of the volumes and of the points that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of volumes at points: those of the volumes and of the points that ``output_mask`` asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        input: Tensor,
+        grid: Tensor,
+        interpolation_mode: int,
+        padding_mode: int,
+        align_corners: bool,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
 
 class _packet_group_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10998,6 +13668,21 @@ class _packet_group_norm(Operator[..., Tensor], Protocol):
         """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
 
 class _packet_gru(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """``gru.input`` of packed sequences."""
+    @overload
     def __call__(
         cls,
         input: Tensor,
@@ -11025,6 +13710,20 @@ class _packet_gru(Operator[..., tuple[Tensor, Tensor]], Protocol):
         batch_first: bool,
     ) -> tuple[Tensor, Tensor]:
         """Layers of gated recurrent units over sequences: what they give, and their last states."""
+    @_operator
+    @staticmethod
+    def data(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """``gru.input`` of packed sequences."""
 
 class _packet_gru_cell(Operator[..., Tensor], Protocol):
     def __call__(
@@ -11049,8 +13748,7 @@ class _packet_gt(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is greater than a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -11062,19 +13760,18 @@ class _packet_gt(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is greater than a number."""
+        """Where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is greater than a number."""
+        """Where ``self`` is greater than ``other``."""
 
 class _packet_gt_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is greater than a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -11082,7 +13779,7 @@ class _packet_gt_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is greater than a number."""
+        """Where ``self`` is greater than ``other``."""
 
 class _packet_hamming_window(Operator[..., Tensor], Protocol):
     @overload
@@ -11376,6 +14073,46 @@ class _packet_hardtanh_backward(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
 
+class _packet_hash_tensor(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        dim: int | Sequence[int] = (),
+        *,
+        keepdim: bool = False,
+        mode: int = 0,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+
+        Args:
+            self: real numbers; their bits are those of float64 or of int64.
+            dim: the dimensions. keepdim: whether they are kept, of size 1.
+            mode: 0.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+        """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+
+        Args:
+            self: real numbers; their bits are those of float64 or of int64.
+            dim: the dimensions. keepdim: whether they are kept, of size 1.
+            mode: 0.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0, out: Tensor
+    ) -> Tensor:
+        """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+
+        Args:
+            self: real numbers; their bits are those of float64 or of int64.
+            dim: the dimensions. keepdim: whether they are kept, of size 1.
+            mode: 0.
+        """
+
 class _packet_heaviside(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
@@ -11523,6 +14260,84 @@ class _packet_histogram(Operator[..., _results_histogram], Protocol):
         bin_edges: Tensor,
     ) -> _results_histogram:
         """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
+
+class _packet_histogramdd(Operator[..., _results_histogramdd], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: int,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogramdd:
+        """The same with as many boxes along each dimension."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogramdd:
+        """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+
+        Args:
+            self: float32 or float64; the last dimension is that of a point's coordinates.
+            bins: how many boxes there are along each of them.
+            range: for each coordinate the first and the last edge; the smallest and the largest by default.
+            weight: one for each point.
+            density: whether the counts are divided by their sum and the volumes of boxes.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: Sequence[Tensor],
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogramdd:
+        """The same with given edges."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        bins: Sequence[int],
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogramdd:
+        """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+
+        Args:
+            self: float32 or float64; the last dimension is that of a point's coordinates.
+            bins: how many boxes there are along each of them.
+            range: for each coordinate the first and the last edge; the smallest and the largest by default.
+            weight: one for each point.
+            density: whether the counts are divided by their sum and the volumes of boxes.
+        """
+    @_operator
+    @staticmethod
+    def int_bins(
+        self: Tensor,
+        bins: int,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogramdd:
+        """The same with as many boxes along each dimension."""
+    @_operator
+    @staticmethod
+    def TensorList_bins(
+        self: Tensor,
+        bins: Sequence[Tensor],
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogramdd:
+        """The same with given edges."""
 
 class _packet_hsplit(Operator[..., list[Tensor]], Protocol):
     @overload
@@ -11837,6 +14652,89 @@ class _packet_index_put_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
 
+class _packet_index_reduce(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        dim: int,
+        index: Tensor,
+        source: Tensor,
+        reduce: str,
+        *,
+        include_self: bool = True,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Tensor
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
+
+class _packet_index_reduce_(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
+
 class _packet_index_select(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
@@ -11856,6 +14754,25 @@ class _packet_index_select_backward(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
         """The gradient of ``index_select``."""
+
+class _packet_indices(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+
+class _packet_indices_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_infinitely_differentiable_gelu_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad: Tensor, self: Tensor) -> Tensor:
@@ -12013,6 +14930,14 @@ class _packet_is_same_size(Operator[..., bool], Protocol):
     @staticmethod
     def default(self: Tensor, other: Tensor) -> bool:
         """Whether two tensors have one shape."""
+
+class _packet_is_set_to(Operator[..., bool], Protocol):
+    def __call__(cls, self: Tensor, tensor: Tensor) -> bool:
+        """Whether two tensors show the same elements of one memory in the same way."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tensor: Tensor) -> bool:
+        """Whether two tensors show the same elements of one memory in the same way."""
 
 class _packet_is_signed(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -12440,8 +15365,7 @@ class _packet_le(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is at most a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -12453,19 +15377,18 @@ class _packet_le(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at most a number."""
+        """Where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is at most a number."""
+        """Where ``self`` is at most ``other``."""
 
 class _packet_le_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at most a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -12473,7 +15396,7 @@ class _packet_le_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is at most a number."""
+        """Where ``self`` is at most ``other``."""
 
 class _packet_leaky_relu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Tensor:
@@ -12563,7 +15486,7 @@ class _packet_less(Operator[..., Tensor], Protocol):
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -12575,11 +15498,11 @@ class _packet_less(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
 
 class _packet_less_(Operator[..., Tensor], Protocol):
     @overload
@@ -12587,7 +15510,7 @@ class _packet_less_(Operator[..., Tensor], Protocol):
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -12595,7 +15518,7 @@ class _packet_less_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
 
 class _packet_less_equal(Operator[..., Tensor], Protocol):
     @overload
@@ -12603,7 +15526,7 @@ class _packet_less_equal(Operator[..., Tensor], Protocol):
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -12615,11 +15538,11 @@ class _packet_less_equal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
 
 class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @overload
@@ -12627,7 +15550,7 @@ class _packet_less_equal_(Operator[..., Tensor], Protocol):
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -12635,7 +15558,7 @@ class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
 
 class _packet_lgamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -12836,6 +15759,39 @@ class _packet_linalg_diagonal(Operator[..., Tensor], Protocol):
     def default(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
         """A view of diagonals, those of matrices by default."""
 
+class _packet_linalg_eig(Operator[..., _results_linalg_eig], Protocol):
+    def __call__(cls, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_linalg_eig:
+        """The eigenvalues of matrices, in no order, and their vectors as columns; both are complex.
+
+        Args:
+            self: (..., n, n).
+
+        Raises:
+            LinearAlgebraError: an element is not finite.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> _results_linalg_eig:
+        """The eigenvalues of matrices, in no order, and their vectors as columns; both are complex.
+
+        Args:
+            self: (..., n, n).
+
+        Raises:
+            LinearAlgebraError: an element is not finite.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, eigenvalues: Tensor, eigenvectors: Tensor) -> _results_linalg_eig:
+        """The eigenvalues of matrices, in no order, and their vectors as columns; both are complex.
+
+        Args:
+            self: (..., n, n).
+
+        Raises:
+            LinearAlgebraError: an element is not finite.
+        """
+
 class _packet_linalg_eigh(Operator[..., _results_linalg_eigh], Protocol):
     def __call__(
         cls, self: Tensor, UPLO: str = "L", *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
@@ -12850,6 +15806,18 @@ class _packet_linalg_eigh(Operator[..., _results_linalg_eigh], Protocol):
     def eigvals(self: Tensor, UPLO: str = "L", *, eigvals: Tensor, eigvecs: Tensor) -> _results_linalg_eigh:
         """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
 
+class _packet_linalg_eigvals(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The eigenvalues of matrices, in no order; they are complex."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The eigenvalues of matrices, in no order; they are complex."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``linalg.eigvals`` into a given tensor."""
+
 class _packet_linalg_eigvalsh(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
         """The eigenvalues of Hermitian matrices, the smallest first."""
@@ -12861,6 +15829,33 @@ class _packet_linalg_eigvalsh(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
         """The eigenvalues of Hermitian matrices, the smallest first."""
+
+class _packet_linalg_householder_product(Operator[..., Tensor], Protocol):
+    def __call__(cls, input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
+    @_operator
+    @staticmethod
+    def default(input: Tensor, tau: Tensor) -> Tensor:
+        """The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
+    @_operator
+    @staticmethod
+    def out(input: Tensor, tau: Tensor, *, out: Tensor) -> Tensor:
+        """The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
 
 class _packet_linalg_inv(Operator[..., Tensor], Protocol):
     def __call__(cls, A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -12913,6 +15908,168 @@ class _packet_linalg_inv_ex(Operator[..., _results_linalg_inv_ex], Protocol):
         Args:
             A: the matrices.
             check_errors: whether a singular one is an error.
+        """
+
+class _packet_linalg_ldl_factor(Operator[..., _results_linalg_ldl_factor], Protocol):
+    def __call__(
+        cls, self: Tensor, *, hermitian: bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_linalg_ldl_factor:
+        """The factors L and D of matrices in one matrix, and the rows that were exchanged.
+
+        Raises:
+            LinearAlgebraError: a 0 is in the diagonal of D.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, hermitian: bool = False) -> _results_linalg_ldl_factor:
+        """The factors L and D of matrices in one matrix, and the rows that were exchanged.
+
+        Raises:
+            LinearAlgebraError: a 0 is in the diagonal of D.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, hermitian: bool = False, LD: Tensor, pivots: Tensor) -> _results_linalg_ldl_factor:
+        """The factors L and D of matrices in one matrix, and the rows that were exchanged.
+
+        Raises:
+            LinearAlgebraError: a 0 is in the diagonal of D.
+        """
+
+class _packet_linalg_ldl_factor_ex(Operator[..., _results_linalg_ldl_factor_ex], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        hermitian: bool = False,
+        check_errors: bool = False,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_linalg_ldl_factor_ex:
+        """The factors of matrices: ``A = L @ D @ L.T`` with rows and columns exchanged (Bunch and Kaufman).
+
+        Args:
+            self: (..., n, n), of which the lower triangle is read.
+            hermitian: whether complex matrices are, rather than symmetric.
+            check_errors: whether a 0 in the diagonal of D is an error.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> _results_linalg_ldl_factor_ex:
+        """The factors of matrices: ``A = L @ D @ L.T`` with rows and columns exchanged (Bunch and Kaufman).
+
+        Args:
+            self: (..., n, n), of which the lower triangle is read.
+            hermitian: whether complex matrices are, rather than symmetric.
+            check_errors: whether a 0 in the diagonal of D is an error.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, *, hermitian: bool = False, check_errors: bool = False, LD: Tensor, pivots: Tensor, info: Tensor
+    ) -> _results_linalg_ldl_factor_ex:
+        """The factors of matrices: ``A = L @ D @ L.T`` with rows and columns exchanged (Bunch and Kaufman).
+
+        Args:
+            self: (..., n, n), of which the lower triangle is read.
+            hermitian: whether complex matrices are, rather than symmetric.
+            check_errors: whether a 0 in the diagonal of D is an error.
+        """
+
+class _packet_linalg_ldl_solve(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
+    ) -> Tensor:
+        """The solution of ``A X = B`` by the factors of ``A``.
+
+        Args:
+            LD, pivots: of ``linalg.ldl_factor``.
+            B: (..., n, k).
+            hermitian: what ``A`` was factored as.
+        """
+    @_operator
+    @staticmethod
+    def default(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+        """The solution of ``A X = B`` by the factors of ``A``.
+
+        Args:
+            LD, pivots: of ``linalg.ldl_factor``.
+            B: (..., n, k).
+            hermitian: what ``A`` was factored as.
+        """
+    @_operator
+    @staticmethod
+    def out(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor) -> Tensor:
+        """The solution of ``A X = B`` by the factors of ``A``.
+
+        Args:
+            LD, pivots: of ``linalg.ldl_factor``.
+            B: (..., n, k).
+            hermitian: what ``A`` was factored as.
+        """
+
+class _packet_linalg_lstsq(Operator[..., _results_linalg_lstsq], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        b: Tensor,
+        rcond: float | None = None,
+        *,
+        driver: str | None = None,
+        out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_linalg_lstsq:
+        """The ``X`` for which ``A X - B`` is shortest.
+
+        Args:
+            self: ``A``, (..., m, n).
+            b: ``B``, (..., m, k), or vectors, (..., m).
+            rcond: up to which part of the largest a singular value counts as 0; by default what rounding makes of it.
+            driver: LAPACK's routine: "gelsy" (the default), "gels" for full ranks, "gelsd" or "gelss".
+
+        Raises:
+            OptionError: there is no such driver.
+            LinearAlgebraError: the rank is not full, which "gels" needs.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
+    ) -> _results_linalg_lstsq:
+        """The ``X`` for which ``A X - B`` is shortest.
+
+        Args:
+            self: ``A``, (..., m, n).
+            b: ``B``, (..., m, k), or vectors, (..., m).
+            rcond: up to which part of the largest a singular value counts as 0; by default what rounding makes of it.
+            driver: LAPACK's routine: "gelsy" (the default), "gels" for full ranks, "gelsd" or "gelss".
+
+        Raises:
+            OptionError: there is no such driver.
+            LinearAlgebraError: the rank is not full, which "gels" needs.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        b: Tensor,
+        rcond: float | None = None,
+        *,
+        driver: str | None = None,
+        solution: Tensor,
+        residuals: Tensor,
+        rank: Tensor,
+        singular_values: Tensor,
+    ) -> _results_linalg_lstsq:
+        """The ``X`` for which ``A X - B`` is shortest.
+
+        Args:
+            self: ``A``, (..., m, n).
+            b: ``B``, (..., m, k), or vectors, (..., m).
+            rcond: up to which part of the largest a singular value counts as 0; by default what rounding makes of it.
+            driver: LAPACK's routine: "gelsy" (the default), "gels" for full ranks, "gelsd" or "gelss".
+
+        Raises:
+            OptionError: there is no such driver.
+            LinearAlgebraError: the rank is not full, which "gels" needs.
         """
 
 class _packet_linalg_lu(Operator[..., _results_linalg_lu], Protocol):
@@ -13708,6 +16865,30 @@ class _packet_linear(Operator[..., Tensor], Protocol):
     def out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
         """``linear`` into a given tensor."""
 
+class _packet_linear_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, grad_output: Tensor, weight: Tensor, output_mask: bool | Sequence[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``linear``: of its input, its weight and its bias, those that are asked for."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, grad_output: Tensor, weight: Tensor, output_mask: bool | Sequence[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``linear``: of its input, its weight and its bias, those that are asked for."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        grad_output: Tensor,
+        weight: Tensor,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
 class _packet_linspace(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -14307,6 +17488,21 @@ class _packet_logsumexp(Operator[..., Tensor], Protocol):
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
 
 class _packet_lstm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Sequence[Tensor],
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``lstm.input`` of packed sequences."""
+    @overload
     def __call__(
         cls,
         input: Tensor,
@@ -14334,6 +17530,20 @@ class _packet_lstm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
         batch_first: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+    @_operator
+    @staticmethod
+    def data(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Sequence[Tensor],
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``lstm.input`` of packed sequences."""
 
 class _packet_lstm_cell(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
@@ -14363,8 +17573,7 @@ class _packet_lt(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is less than a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -14376,19 +17585,18 @@ class _packet_lt(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is less than a number."""
+        """Where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is less than a number."""
+        """Where ``self`` is less than ``other``."""
 
 class _packet_lt_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is less than a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -14396,7 +17604,7 @@ class _packet_lt_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is less than a number."""
+        """Where ``self`` is less than ``other``."""
 
 class _packet_lu_solve(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -14586,6 +17794,19 @@ class _packet_matmul(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+
+class _packet_matmul_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, grad: Tensor, self: Tensor, other: Tensor, mask: bool | Sequence[bool]) -> tuple[Tensor, Tensor]:
+        """The gradients of ``matmul``: of both factors, those that are asked for."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, self: Tensor, other: Tensor, mask: bool | Sequence[bool]) -> tuple[Tensor, Tensor]:
+        """The gradients of ``matmul``: of both factors, those that are asked for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad: Tensor, self: Tensor, other: Tensor, mask: bool | Sequence[bool], *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
 
 class _packet_matrix_H(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -14942,6 +18163,55 @@ class _packet_max_pool3d_with_indices_backward(Operator[..., Tensor], Protocol):
         grad_input: Tensor,
     ) -> Tensor:
         """The gradient of what was pooled: that of each largest element at its place."""
+
+class _packet_max_unpool2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, indices: Tensor, output_size: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, indices: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+
+class _packet_max_unpool3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        indices: Tensor,
+        output_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        indices: Tensor,
+        output_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+    ) -> Tensor:
+        """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        indices: Tensor,
+        output_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The elements where ``max_pool3d`` found them, zeros elsewhere."""
 
 class _packet_maximum(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -16026,13 +19296,40 @@ class _packet_native_layer_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
         out2: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
+class _packet_native_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, p: Scalar = 2) -> Tensor:
+        """``norm`` of all elements."""
+    @overload
+    def __call__(
+        cls, self: Tensor, p: Scalar | None, dim: int | Sequence[int], keepdim: bool, dtype: DType | None
+    ) -> Tensor:
+        """``norm`` along dimensions, of elements that become ``dtype`` first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: Scalar = 2) -> Tensor:
+        """``norm`` of all elements."""
+    @_operator
+    @staticmethod
+    def ScalarOpt_dim_dtype(
+        self: Tensor, p: Scalar | None, dim: int | Sequence[int], keepdim: bool, dtype: DType | None
+    ) -> Tensor:
+        """``norm`` along dimensions, of elements that become ``dtype`` first."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: Scalar = 2, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def ScalarOpt_dim_dtype_out(
+        self: Tensor, p: Scalar | None, dim: int | Sequence[int], keepdim: bool, dtype: DType | None, *, out: Tensor
+    ) -> Tensor: ...
+
 class _packet_ne(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is different from ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Where ``self`` is different from a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -16044,19 +19341,18 @@ class _packet_ne(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is different from a number."""
+        """Where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Where ``self`` is different from a number."""
+        """Where ``self`` is different from ``other``."""
 
 class _packet_ne_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is different from ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is different from a number."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -16064,7 +19360,7 @@ class _packet_ne_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Where ``self`` is different from a number."""
+        """Where ``self`` is different from ``other``."""
 
 class _packet_neg(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -16542,6 +19838,54 @@ class _packet_nonzero_numpy(Operator[..., list[Tensor]], Protocol):
     def default(self: Tensor) -> list[Tensor]:
         """The indices of the elements that are not zero, one tensor for each dimension."""
 
+class _packet_nonzero_static(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
+        """The indices of the first elements that are not zero, one row for each.
+
+        Args:
+            self: of any dtype.
+            size: how many rows there are.
+            fill_value: what the rows are filled with for which there is no element.
+
+        >>> import opdsl
+        >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
+        tensor([[ 1],
+                [ 3],
+                [-1]])
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+        """The indices of the first elements that are not zero, one row for each.
+
+        Args:
+            self: of any dtype.
+            size: how many rows there are.
+            fill_value: what the rows are filled with for which there is no element.
+
+        >>> import opdsl
+        >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
+        tensor([[ 1],
+                [ 3],
+                [-1]])
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, size: int, fill_value: int = -1, out: Tensor) -> Tensor:
+        """The indices of the first elements that are not zero, one row for each.
+
+        Args:
+            self: of any dtype.
+            size: how many rows there are.
+            fill_value: what the rows are filled with for which there is no element.
+
+        >>> import opdsl
+        >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
+        tensor([[ 1],
+                [ 3],
+                [-1]])
+        """
+
 class _packet_norm(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor, p: _Scalar = 2) -> Tensor:
@@ -16721,7 +20065,7 @@ class _packet_not_equal(Operator[..., Tensor], Protocol):
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -16733,11 +20077,11 @@ class _packet_not_equal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
 
 class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @overload
@@ -16745,7 +20089,7 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
     def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -16753,7 +20097,7 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
 
 class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
     @overload
@@ -16874,6 +20218,65 @@ class _packet_ones_like(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
+
+class _packet_orgqr(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """An older name of ``linalg.householder_product``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, input2: Tensor) -> Tensor:
+        """An older name of ``linalg.householder_product``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, input2: Tensor, *, out: Tensor) -> Tensor:
+        """An older name of ``linalg.householder_product``."""
+
+class _packet_ormqr(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        input2: Tensor,
+        input3: Tensor,
+        left: bool = True,
+        transpose: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The product of the orthogonal matrices that reflections make with others.
+
+        Args:
+            self: (..., m, n), the reflectors as ``geqrf`` gives them.
+            input2: (..., k), their factors.
+            input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
+            left: whether it stands to the left.
+            transpose: whether its adjoint is meant.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+        """The product of the orthogonal matrices that reflections make with others.
+
+        Args:
+            self: (..., m, n), the reflectors as ``geqrf`` gives them.
+            input2: (..., k), their factors.
+            input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
+            left: whether it stands to the left.
+            transpose: whether its adjoint is meant.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor
+    ) -> Tensor:
+        """The product of the orthogonal matrices that reflections make with others.
+
+        Args:
+            self: (..., m, n), the reflectors as ``geqrf`` gives them.
+            input2: (..., k), their factors.
+            input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
+            left: whether it stands to the left.
+            transpose: whether its adjoint is meant.
+        """
 
 class _packet_outer(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -17013,6 +20416,17 @@ class _packet_pixel_unshuffle(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, downscale_factor: int, *, out: Tensor) -> Tensor: ...
+
+class _packet_poisson(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, generator: Generator | None = None) -> Tensor:
+        """Numbers of events whose mean numbers are the elements of a tensor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, generator: Generator | None = None) -> Tensor:
+        """Numbers of events whose mean numbers are the elements of a tensor."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor: ...
 
 class _packet_poisson_nll_loss(Operator[..., Tensor], Protocol):
     def __call__(cls, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
@@ -18030,6 +21444,55 @@ class _packet_randperm(Operator[..., Tensor], Protocol):
     def generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
         """``randperm`` of a given generator into a given tensor."""
 
+class _packet_range(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        start: Scalar,
+        end: Scalar,
+        step: Scalar = 1,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
+    @_operator
+    @staticmethod
+    def step(
+        start: Scalar,
+        end: Scalar,
+        step: Scalar = 1,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
+    @_operator
+    @staticmethod
+    def default(
+        start: Scalar,
+        end: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from ``start`` to ``end``, 1 apart."""
+    @_operator
+    @staticmethod
+    def out_(start: Scalar, end: Scalar, *, out: Tensor) -> Tensor:
+        """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+    @_operator
+    @staticmethod
+    def out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
+        """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+
 class _packet_ravel(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """One dimension: a view of a contiguous tensor, a copy of others."""
@@ -18193,11 +21656,9 @@ class _packet_remainder(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
-        """What dividing a number leaves."""
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """What dividing by a number leaves."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -18209,27 +21670,26 @@ class _packet_remainder(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """What dividing by a number leaves."""
+        """What dividing down leaves; it has the sign of ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """What dividing by a number leaves."""
+        """What dividing down leaves; it has the sign of ``other``."""
     @_operator
     @staticmethod
     def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
-        """What dividing a number leaves."""
+        """What dividing down leaves; it has the sign of ``other``."""
     @_operator
     @staticmethod
     def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """What dividing a number leaves."""
+        """What dividing down leaves; it has the sign of ``other``."""
 
 class _packet_remainder_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """What dividing by a number leaves."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -18237,7 +21697,7 @@ class _packet_remainder_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """What dividing by a number leaves."""
+        """What dividing down leaves; it has the sign of ``other``."""
 
 class _packet_renorm(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -18483,6 +21943,14 @@ class _packet_result_type(Operator[..., DType], Protocol):
     def Scalar_Scalar(scalar1: _Scalar, scalar2: _Scalar) -> DType:
         """The dtype that an operation on two numbers computes in."""
 
+class _packet_retain_grad(Operator[..., None], Protocol):
+    def __call__(cls, self: Tensor) -> None:
+        """Has a tensor that is no leaf keep its gradient."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> None:
+        """Has a tensor that is no leaf keep its gradient."""
+
 class _packet_retains_grad(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
         """Whether the tensor keeps its gradient though it is no leaf."""
@@ -18504,6 +21972,21 @@ class _packet_rms_norm(Operator[..., Tensor], Protocol):
         """The last dimensions divided by the root of their mean square, times ``weight``."""
 
 class _packet_rnn_relu(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """``rnn_relu.input`` of packed sequences."""
+    @overload
     def __call__(
         cls,
         input: Tensor,
@@ -18531,6 +22014,20 @@ class _packet_rnn_relu(Operator[..., tuple[Tensor, Tensor]], Protocol):
         batch_first: bool,
     ) -> tuple[Tensor, Tensor]:
         """Layers of an Elman network whose function is ``relu`` over sequences: what they give, and their last states."""
+    @_operator
+    @staticmethod
+    def data(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """``rnn_relu.input`` of packed sequences."""
 
 class _packet_rnn_relu_cell(Operator[..., Tensor], Protocol):
     def __call__(
@@ -18551,6 +22048,21 @@ class _packet_rnn_relu_cell(Operator[..., Tensor], Protocol):
         """The next state of an Elman network whose function is ``relu``."""
 
 class _packet_rnn_tanh(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """``rnn_tanh.input`` of packed sequences."""
+    @overload
     def __call__(
         cls,
         input: Tensor,
@@ -18578,6 +22090,20 @@ class _packet_rnn_tanh(Operator[..., tuple[Tensor, Tensor]], Protocol):
         batch_first: bool,
     ) -> tuple[Tensor, Tensor]:
         """Layers of an Elman network over sequences: what they give, and their last states."""
+    @_operator
+    @staticmethod
+    def data(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """``rnn_tanh.input`` of packed sequences."""
 
 class _packet_rnn_tanh_cell(Operator[..., Tensor], Protocol):
     def __call__(
@@ -18660,6 +22186,25 @@ class _packet_round_(Operator[..., Tensor], Protocol):
     @staticmethod
     def decimals(self: Tensor, *, decimals: int) -> Tensor:
         """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+
+class _packet_row_indices(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+
+class _packet_row_indices_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_row_stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -19217,6 +22762,79 @@ class _packet_searchsorted(Operator[..., Tensor], Protocol):
     ) -> _Tensor:
         """Where to insert a number into sorted ones."""
 
+class _packet_segment_reduce(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: Tensor | None = None,
+        indices: Tensor | None = None,
+        offsets: Tensor | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> Tensor:
+        """The reduction of each segment along a dimension.
+
+        Args:
+            data: floating-point numbers.
+            reduce: ``sum``, ``mean``, ``prod``, ``max`` or ``min``.
+            lengths: of the segments, one after the other; in front the dimensions of ``data`` before ``axis``.
+            indices: refused, as PyTorch refuses them.
+            offsets: where segments begin, and where the last one ends, in place of lengths.
+            axis: the dimension.
+            unsafe: whether lengths are not looked at; elements in no segment do not count.
+            initial: what each reduction begins with.
+
+        >>> import opdsl
+        >>> opdsl.segment_reduce(opdsl.tensor([1.0, 2.0, 3.0]), "sum", lengths=opdsl.tensor([1, 2]))
+        tensor([1., 5.])
+        """
+    @_operator
+    @staticmethod
+    def default(
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: Tensor | None = None,
+        indices: Tensor | None = None,
+        offsets: Tensor | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+    ) -> Tensor:
+        """The reduction of each segment along a dimension.
+
+        Args:
+            data: floating-point numbers.
+            reduce: ``sum``, ``mean``, ``prod``, ``max`` or ``min``.
+            lengths: of the segments, one after the other; in front the dimensions of ``data`` before ``axis``.
+            indices: refused, as PyTorch refuses them.
+            offsets: where segments begin, and where the last one ends, in place of lengths.
+            axis: the dimension.
+            unsafe: whether lengths are not looked at; elements in no segment do not count.
+            initial: what each reduction begins with.
+
+        >>> import opdsl
+        >>> opdsl.segment_reduce(opdsl.tensor([1.0, 2.0, 3.0]), "sum", lengths=opdsl.tensor([1, 2]))
+        tensor([1., 5.])
+        """
+    @_operator
+    @staticmethod
+    def out(
+        data: Tensor,
+        reduce: str,
+        *,
+        lengths: Tensor | None = None,
+        indices: Tensor | None = None,
+        offsets: Tensor | None = None,
+        axis: int = 0,
+        unsafe: bool = False,
+        initial: Scalar | None = None,
+        out: Tensor,
+    ) -> Tensor: ...
+
 class _packet_select(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
@@ -19272,6 +22890,59 @@ class _packet_selu_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
+
+class _packet_set(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, self: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def source_Tensor(self: Tensor, source: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def source_Tensor_out(self: Tensor, source: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet_set_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor) -> Tensor:
+        """Has the tensor show nothing: one dimension without elements."""
+    @overload
+    def __call__(cls, self: Tensor, source: Tensor) -> Tensor:
+        """Has the tensor show what another one shows, in its memory."""
+    @overload
+    def __call__(
+        cls, self: Tensor, source: Tensor, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
+    ) -> Tensor:
+        """Has the tensor show any part of the memory of another one."""
+    @_operator
+    @staticmethod
+    def source_Tensor(self: Tensor, source: Tensor) -> Tensor:
+        """Has the tensor show what another one shows, in its memory."""
+    @_operator
+    @staticmethod
+    def source_Tensor_storage_offset(
+        self: Tensor, source: Tensor, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
+    ) -> Tensor:
+        """Has the tensor show any part of the memory of another one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Has the tensor show nothing: one dimension without elements."""
+
+class _packet_set_data(Operator[..., None], Protocol):
+    def __call__(cls, self: Tensor, new_data: Tensor) -> None:
+        """Has the tensor show the memory of another one; whether it requires grad stays."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, new_data: Tensor) -> None:
+        """Has the tensor show the memory of another one; whether it requires grad stays."""
 
 class _packet_sgn(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -20768,11 +24439,9 @@ class _packet_special_xlog1py(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self * log(1 + other)``; 0 where ``self`` is 0."""
     @overload
-    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``self * log(1 + other)`` for a number as factor."""
+    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor:
-        """``self * log(1 + other)`` for a number."""
+    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
@@ -20784,19 +24453,19 @@ class _packet_special_xlog1py(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def self_scalar(self: Scalar, other: Tensor) -> Tensor:
-        """``self * log(1 + other)`` for a number as factor."""
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
     @_operator
     @staticmethod
     def self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
-        """``self * log(1 + other)`` for a number as factor."""
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
     @_operator
     @staticmethod
     def other_scalar(self: Tensor, other: Scalar) -> Tensor:
-        """``self * log(1 + other)`` for a number."""
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
     @_operator
     @staticmethod
     def other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
-        """``self * log(1 + other)`` for a number."""
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
 
 class _packet_special_xlogy(Operator[..., Tensor], Protocol):
     @overload
@@ -20838,11 +24507,9 @@ class _packet_special_zeta(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
     @overload
-    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Hurwitz' zeta function with a number as exponent."""
+    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor:
-        """Hurwitz' zeta function with a number to begin at."""
+    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
@@ -20854,19 +24521,19 @@ class _packet_special_zeta(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def self_scalar(self: Scalar, other: Tensor) -> Tensor:
-        """Hurwitz' zeta function with a number as exponent."""
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
     @_operator
     @staticmethod
     def self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
-        """Hurwitz' zeta function with a number as exponent."""
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
     @_operator
     @staticmethod
     def other_scalar(self: Tensor, other: Scalar) -> Tensor:
-        """Hurwitz' zeta function with a number to begin at."""
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
     @_operator
     @staticmethod
     def other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
-        """Hurwitz' zeta function with a number to begin at."""
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
 
 class _packet_split(Operator[..., list[Tensor]], Protocol):
     @overload
@@ -21374,6 +25041,25 @@ class _packet_sum_to_size(Operator[..., Tensor], Protocol):
     def default(self: Tensor, size: Sequence[int]) -> Tensor:
         """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
 
+class _packet_svd(Operator[..., _results_svd], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        some: bool = True,
+        compute_uv: bool = True,
+        *,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_svd:
+        """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, some: bool = True, compute_uv: bool = True) -> _results_svd:
+        """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
+    @_operator
+    @staticmethod
+    def U(self: Tensor, some: bool = True, compute_uv: bool = True, *, U: Tensor, S: Tensor, V: Tensor) -> _results_svd:
+        """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
+
 class _packet_swapaxes(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, axis0: int, axis1: int) -> Tensor:
         """``transpose``, by NumPy's name."""
@@ -21776,6 +25462,22 @@ class _packet_to(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
 
+class _packet_to_dense(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+        """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+        """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
+
+class _packet_to_dense_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, input: Tensor, masked_grad: bool | None = None) -> Tensor:
+        """The gradient of ``to_dense``, in the dtype of ``input``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, input: Tensor, masked_grad: bool | None = None) -> Tensor:
+        """The gradient of ``to_dense``, in the dtype of ``input``."""
+
 class _packet_topk(Operator[..., _results_topk], Protocol):
     def __call__(
         cls,
@@ -22134,6 +25836,14 @@ class _packet_unflatten(Operator[..., Tensor], Protocol):
     @staticmethod
     def int(self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """One dimension as several."""
+
+class _packet_unflatten_dense_tensors(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, flat: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Copies of the parts of a vector in the shapes of tensors, one after the other."""
+    @_operator
+    @staticmethod
+    def default(flat: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Copies of the parts of a vector in the shapes of tensors, one after the other."""
 
 class _packet_unfold(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -22912,6 +26622,25 @@ class _packet_value_selecting_reduction_backward(Operator[..., Tensor], Protocol
     def default(grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
         """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
 
+class _packet_values(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
+
+class _packet_values_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A copy of a part of a sparse tensor; refused, since there are none."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet_vander(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         """The Vandermonde matrix: powers of each element of a vector along a row, the highest first."""
@@ -23194,11 +26923,9 @@ class _packet_xlogy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
     @overload
-    def __call__(cls, self: Scalar, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
-        """``self * log(other)`` for a number as factor."""
+    def __call__(cls, self: Scalar, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
     @overload
-    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """``self * log(other)`` for a number."""
+    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -23210,27 +26937,26 @@ class _packet_xlogy(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar_Self(self: Scalar, other: _Tensor) -> _Tensor:
-        """``self * log(other)`` for a number as factor."""
+        """``self * log(other)``; 0 where ``self`` is 0."""
     @_operator
     @staticmethod
     def OutScalar_Self(self: Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``self * log(other)`` for a number as factor."""
+        """``self * log(other)``; 0 where ``self`` is 0."""
     @_operator
     @staticmethod
     def Scalar_Other(self: _Tensor, other: Scalar) -> _Tensor:
-        """``self * log(other)`` for a number."""
+        """``self * log(other)``; 0 where ``self`` is 0."""
     @_operator
     @staticmethod
     def OutScalar_Other(self: _Tensor, other: Scalar, *, out: _Tensor) -> _Tensor:
-        """``self * log(other)`` for a number."""
+        """``self * log(other)``; 0 where ``self`` is 0."""
 
 class _packet_xlogy_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
     @overload
-    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor:
-        """``self * log(other)`` for a number."""
+    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -23238,7 +26964,7 @@ class _packet_xlogy_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar_Other(self: _Tensor, other: Scalar) -> _Tensor:
-        """``self * log(other)`` for a number."""
+        """``self * log(other)``; 0 where ``self`` is 0."""
 
 class _packet_zero(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -23336,7 +27062,10 @@ _adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
 _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
 _add_relu: _packet__add_relu
 _add_relu_: _packet__add_relu_
+_addmm_activation: _packet__addmm_activation
 _aminmax: _packet__aminmax
+_amp_foreach_non_finite_check_and_unscale_: _packet__amp_foreach_non_finite_check_and_unscale_
+_amp_update_scale_: _packet__amp_update_scale_
 _assert_async: _packet__assert_async
 _assert_scalar: _packet__assert_scalar
 _assert_tensor_metadata: _packet__assert_tensor_metadata
@@ -23350,14 +27079,18 @@ _cast_Int: _packet__cast_Int
 _cast_Long: _packet__cast_Long
 _cast_Short: _packet__cast_Short
 _chunk_cat: _packet__chunk_cat
+_compute_linear_combination: _packet__compute_linear_combination
 _conj_copy: _packet__conj_copy
 _conj_physical: _packet__conj_physical
 _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
+_ctc_loss: _packet__ctc_loss
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
 _debug_has_internal_overlap: _packet__debug_has_internal_overlap
 _dim_arange: _packet__dim_arange
+_dirichlet_grad: _packet__dirichlet_grad
+_efficientzerotensor: _packet__efficientzerotensor
 _embedding_bag: _packet__embedding_bag
 _embedding_bag_forward_only: _packet__embedding_bag_forward_only
 _euclidean_dist: _packet__euclidean_dist
@@ -23467,10 +27200,19 @@ _functional_sym_constrain_range_for_size: _packet__functional_sym_constrain_rang
 _fused_adagrad_: _packet__fused_adagrad_
 _fused_adam_: _packet__fused_adam_
 _fused_adamw_: _packet__fused_adamw_
+_fused_dropout: _packet__fused_dropout
 _fused_rms_norm: _packet__fused_rms_norm
+_fused_sdp_choice: _packet__fused_sdp_choice
 _fused_sgd_: _packet__fused_sgd_
+_fw_primal_copy: _packet__fw_primal_copy
+_grid_sampler_2d_cpu_fallback: _packet__grid_sampler_2d_cpu_fallback
+_grouped_mm: _packet__grouped_mm
 _has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
+_histogramdd_bin_edges: _packet__histogramdd_bin_edges
+_histogramdd_from_bin_cts: _packet__histogramdd_from_bin_cts
+_histogramdd_from_bin_tensors: _packet__histogramdd_from_bin_tensors
 _index_put_impl_: _packet__index_put_impl_
+_indices_copy: _packet__indices_copy
 _int_mm: _packet__int_mm
 _is_all_true: _packet__is_all_true
 _is_any_true: _packet__is_any_true
@@ -23488,28 +27230,49 @@ _logcumsumexp: _packet__logcumsumexp
 _lu_with_info: _packet__lu_with_info
 _make_dep_token: _packet__make_dep_token
 _masked_scale: _packet__masked_scale
+_masked_softmax: _packet__masked_softmax
 _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
+_native_multi_head_attention: _packet__native_multi_head_attention
 _neg_view_copy: _packet__neg_view_copy
 _nnpack_available: _packet__nnpack_available
+_pack_padded_sequence: _packet__pack_padded_sequence
+_pad_packed_sequence: _packet__pad_packed_sequence
 _pin_memory: _packet__pin_memory
 _prelu_kernel: _packet__prelu_kernel
 _print: _packet__print
+_reshape_alias_copy: _packet__reshape_alias_copy
 _safe_softmax: _packet__safe_softmax
+_sample_dirichlet: _packet__sample_dirichlet
+_saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
 _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
+_scaled_dot_product_efficient_attention: _packet__scaled_dot_product_efficient_attention
+_scaled_dot_product_flash_attention: _packet__scaled_dot_product_flash_attention
 _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
+_sobol_engine_draw: _packet__sobol_engine_draw
+_sobol_engine_ff_: _packet__sobol_engine_ff_
+_sobol_engine_scramble_: _packet__sobol_engine_scramble_
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
 _stack: _packet__stack
+_standard_gamma: _packet__standard_gamma
+_standard_gamma_grad: _packet__standard_gamma_grad
 _transform_bias_rescale_qkv: _packet__transform_bias_rescale_qkv
+_transformer_encoder_layer_fwd: _packet__transformer_encoder_layer_fwd
 _trilinear: _packet__trilinear
+_triton_multi_head_attention: _packet__triton_multi_head_attention
+_triton_scaled_dot_attention: _packet__triton_scaled_dot_attention
 _unique: _packet__unique
 _unique2: _packet__unique2
 _unsafe_index: _packet__unsafe_index
 _unsafe_index_put: _packet__unsafe_index_put
+_unsafe_masked_index: _packet__unsafe_masked_index
+_unsafe_masked_index_put_accumulate: _packet__unsafe_masked_index_put_accumulate
 _use_cudnn_ctc_loss: _packet__use_cudnn_ctc_loss
 _use_cudnn_rnn_flatten_weight: _packet__use_cudnn_rnn_flatten_weight
 _use_miopen_ctc_loss: _packet__use_miopen_ctc_loss
+_values_copy: _packet__values_copy
+_weight_int8pack_mm: _packet__weight_int8pack_mm
 _weight_norm: _packet__weight_norm
 _weight_norm_interface: _packet__weight_norm_interface
 abs: _packet_abs
@@ -23528,6 +27291,7 @@ addcmul: _packet_addcmul
 addmm: _packet_addmm
 addmv: _packet_addmv
 addmv_: _packet_addmv_
+addr: _packet_addr
 adjoint: _packet_adjoint
 affine_grid_generator: _packet_affine_grid_generator
 alias_copy: _packet_alias_copy
@@ -23581,12 +27345,15 @@ batch_norm: _packet_batch_norm
 batch_norm_backward_elemt: _packet_batch_norm_backward_elemt
 batch_norm_backward_reduce: _packet_batch_norm_backward_reduce
 batch_norm_elemt: _packet_batch_norm_elemt
+batch_norm_gather_stats: _packet_batch_norm_gather_stats
+batch_norm_gather_stats_with_counts: _packet_batch_norm_gather_stats_with_counts
 batch_norm_stats: _packet_batch_norm_stats
 batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
 bilinear: _packet_bilinear
 binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
 bincount: _packet_bincount
+binomial: _packet_binomial
 bitwise_and: _packet_bitwise_and
 bitwise_left_shift: _packet_bitwise_left_shift
 bitwise_not: _packet_bitwise_not
@@ -23622,6 +27389,7 @@ clamp_min_: _packet_clamp_min_
 clip: _packet_clip
 clip_: _packet_clip_
 clone: _packet_clone
+col_indices_copy: _packet_col_indices_copy
 column_stack: _packet_column_stack
 combinations: _packet_combinations
 complex: _packet_complex
@@ -23650,6 +27418,7 @@ cosine_similarity: _packet_cosine_similarity
 count_nonzero: _packet_count_nonzero
 cov: _packet_cov
 cross: _packet_cross
+ctc_loss: _packet_ctc_loss
 cudnn_is_acceptable: _packet_cudnn_is_acceptable
 cummax: _packet_cummax
 cummin: _packet_cummin
@@ -23681,6 +27450,7 @@ dstack: _packet_dstack
 einsum: _packet_einsum
 embedding: _packet_embedding
 embedding_bag: _packet_embedding_bag
+embedding_renorm_: _packet_embedding_renorm_
 empty: _packet_empty
 empty_like: _packet_empty_like
 empty_permuted: _packet_empty_permuted
@@ -23731,7 +27501,9 @@ gather: _packet_gather
 gcd: _packet_gcd
 gcd_: _packet_gcd_
 ge: _packet_ge
+geqrf: _packet_geqrf
 ger: _packet_ger
+gradient: _packet_gradient
 greater: _packet_greater
 greater_equal: _packet_greater_equal
 grid_sampler: _packet_grid_sampler
@@ -23744,10 +27516,12 @@ gt: _packet_gt
 hamming_window: _packet_hamming_window
 hann_window: _packet_hann_window
 hardshrink: _packet_hardshrink
+hash_tensor: _packet_hash_tensor
 heaviside: _packet_heaviside
 hinge_embedding_loss: _packet_hinge_embedding_loss
 histc: _packet_histc
 histogram: _packet_histogram
+histogramdd: _packet_histogramdd
 hsplit: _packet_hsplit
 hstack: _packet_hstack
 hypot: _packet_hypot
@@ -23761,7 +27535,9 @@ index_copy: _packet_index_copy
 index_fill: _packet_index_fill
 index_put: _packet_index_put
 index_put_: _packet_index_put_
+index_reduce: _packet_index_reduce
 index_select: _packet_index_select
+indices_copy: _packet_indices_copy
 inner: _packet_inner
 instance_norm: _packet_instance_norm
 inverse: _packet_inverse
@@ -23866,6 +27642,7 @@ native_channel_shuffle: _packet_native_channel_shuffle
 native_dropout: _packet_native_dropout
 native_group_norm: _packet_native_group_norm
 native_layer_norm: _packet_native_layer_norm
+native_norm: _packet_native_norm
 ne: _packet_ne
 neg: _packet_neg
 neg_: _packet_neg_
@@ -23873,6 +27650,7 @@ negative: _packet_negative
 negative_: _packet_negative_
 nextafter: _packet_nextafter
 nonzero: _packet_nonzero
+nonzero_static: _packet_nonzero_static
 norm: _packet_norm
 norm_except_dim: _packet_norm_except_dim
 normal: _packet_normal
@@ -23880,6 +27658,8 @@ not_equal: _packet_not_equal
 nuclear_norm: _packet_nuclear_norm
 ones: _packet_ones
 ones_like: _packet_ones_like
+orgqr: _packet_orgqr
+ormqr: _packet_ormqr
 outer: _packet_outer
 pairwise_distance: _packet_pairwise_distance
 pdist: _packet_pdist
@@ -23888,6 +27668,7 @@ permute_copy: _packet_permute_copy
 pinverse: _packet_pinverse
 pixel_shuffle: _packet_pixel_shuffle
 pixel_unshuffle: _packet_pixel_unshuffle
+poisson: _packet_poisson
 poisson_nll_loss: _packet_poisson_nll_loss
 polar: _packet_polar
 polygamma: _packet_polygamma
@@ -23908,6 +27689,7 @@ randint_like: _packet_randint_like
 randn: _packet_randn
 randn_like: _packet_randn_like
 randperm: _packet_randperm
+range: _packet_range
 ravel: _packet_ravel
 real: _packet_real
 reciprocal: _packet_reciprocal
@@ -23931,6 +27713,7 @@ roll: _packet_roll
 rot90: _packet_rot90
 round: _packet_round
 round_: _packet_round_
+row_indices_copy: _packet_row_indices_copy
 row_stack: _packet_row_stack
 rrelu: _packet_rrelu
 rrelu_: _packet_rrelu_
@@ -23942,6 +27725,7 @@ scatter: _packet_scatter
 scatter_add: _packet_scatter_add
 scatter_reduce: _packet_scatter_reduce
 searchsorted: _packet_searchsorted
+segment_reduce: _packet_segment_reduce
 select: _packet_select
 select_copy: _packet_select_copy
 select_scatter: _packet_select_scatter
@@ -23980,6 +27764,7 @@ stft: _packet_stft
 sub: _packet_sub
 subtract: _packet_subtract
 sum: _packet_sum
+svd: _packet_svd
 swapaxes: _packet_swapaxes
 swapdims: _packet_swapdims
 sym_constrain_range: _packet_sym_constrain_range
@@ -24022,6 +27807,7 @@ unsafe_split: _packet_unsafe_split
 unsafe_split_with_sizes: _packet_unsafe_split_with_sizes
 unsqueeze: _packet_unsqueeze
 unsqueeze_copy: _packet_unsqueeze_copy
+values_copy: _packet_values_copy
 vander: _packet_vander
 var: _packet_var
 var_mean: _packet_var_mean
@@ -24089,6 +27875,7 @@ class _module_fft:
 fft: _module_fft
 
 class _module_linalg:
+    _linalg_eigvals: _packet__linalg_eigvals
     _powsum: _packet_linalg__powsum
     cholesky: _packet_linalg_cholesky
     cholesky_ex: _packet_linalg_cholesky_ex
@@ -24096,10 +27883,16 @@ class _module_linalg:
     cross: _packet_linalg_cross
     det: _packet_linalg_det
     diagonal: _packet_linalg_diagonal
+    eig: _packet_linalg_eig
     eigh: _packet_linalg_eigh
+    eigvals: _packet_linalg_eigvals
     eigvalsh: _packet_linalg_eigvalsh
+    householder_product: _packet_linalg_householder_product
     inv: _packet_linalg_inv
     inv_ex: _packet_linalg_inv_ex
+    ldl_factor: _packet_linalg_ldl_factor
+    ldl_factor_ex: _packet_linalg_ldl_factor_ex
+    ldl_solve: _packet_linalg_ldl_solve
     linalg__powsum: _packet_linalg__powsum
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
@@ -24107,10 +27900,17 @@ class _module_linalg:
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
+    linalg_eig: _packet_linalg_eig
     linalg_eigh: _packet_linalg_eigh
+    linalg_eigvals: _packet_linalg_eigvals
     linalg_eigvalsh: _packet_linalg_eigvalsh
+    linalg_householder_product: _packet_linalg_householder_product
     linalg_inv: _packet_linalg_inv
     linalg_inv_ex: _packet_linalg_inv_ex
+    linalg_ldl_factor: _packet_linalg_ldl_factor
+    linalg_ldl_factor_ex: _packet_linalg_ldl_factor_ex
+    linalg_ldl_solve: _packet_linalg_ldl_solve
+    linalg_lstsq: _packet_linalg_lstsq
     linalg_lu: _packet_linalg_lu
     linalg_lu_factor: _packet_linalg_lu_factor
     linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
@@ -24135,6 +27935,7 @@ class _module_linalg:
     linalg_vander: _packet_linalg_vander
     linalg_vecdot: _packet_linalg_vecdot
     linalg_vector_norm: _packet_linalg_vector_norm
+    lstsq: _packet_linalg_lstsq
     lu: _packet_linalg_lu
     lu_factor: _packet_linalg_lu_factor
     lu_factor_ex: _packet_linalg_lu_factor_ex
@@ -24303,14 +28104,22 @@ class _namespace_aten:
     _adaptive_avg_pool3d_backward: _packet__adaptive_avg_pool3d_backward
     _add_relu: _packet__add_relu
     _add_relu_: _packet__add_relu_
+    _addmm_activation: _packet__addmm_activation
     _aminmax: _packet__aminmax
+    _amp_foreach_non_finite_check_and_unscale: _packet__amp_foreach_non_finite_check_and_unscale
+    _amp_foreach_non_finite_check_and_unscale_: _packet__amp_foreach_non_finite_check_and_unscale_
+    _amp_update_scale: _packet__amp_update_scale
+    _amp_update_scale_: _packet__amp_update_scale_
     _assert_async: _packet__assert_async
     _assert_scalar: _packet__assert_scalar
     _assert_tensor_metadata: _packet__assert_tensor_metadata
+    _autocast_to_full_precision: _packet__autocast_to_full_precision
+    _autocast_to_reduced_precision: _packet__autocast_to_reduced_precision
     _batch_norm_impl_index: _packet__batch_norm_impl_index
     _batch_norm_impl_index_backward: _packet__batch_norm_impl_index_backward
     _batch_norm_no_update: _packet__batch_norm_no_update
     _batch_norm_with_update: _packet__batch_norm_with_update
+    _batch_norm_with_update_functional: _packet__batch_norm_with_update_functional
     _cast_Byte: _packet__cast_Byte
     _cast_Char: _packet__cast_Char
     _cast_Double: _packet__cast_Double
@@ -24323,15 +28132,21 @@ class _namespace_aten:
     _cdist_forward: _packet__cdist_forward
     _cholesky_solve_helper: _packet__cholesky_solve_helper
     _chunk_cat: _packet__chunk_cat
+    _compute_linear_combination: _packet__compute_linear_combination
     _conj_copy: _packet__conj_copy
     _conj_physical: _packet__conj_physical
     _conv_depthwise2d: _packet__conv_depthwise2d
     _convolution: _packet__convolution
+    _convolution_double_backward: _packet__convolution_double_backward
     _convolution_mode: _packet__convolution_mode
+    _ctc_loss: _packet__ctc_loss
+    _ctc_loss_backward: _packet__ctc_loss_backward
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
     _debug_has_internal_overlap: _packet__debug_has_internal_overlap
     _dim_arange: _packet__dim_arange
+    _dirichlet_grad: _packet__dirichlet_grad
+    _efficientzerotensor: _packet__efficientzerotensor
     _embedding_bag: _packet__embedding_bag
     _embedding_bag_backward: _packet__embedding_bag_backward
     _embedding_bag_dense_backward: _packet__embedding_bag_dense_backward
@@ -24451,21 +28266,35 @@ class _namespace_aten:
     _fused_adam_: _packet__fused_adam_
     _fused_adamw: _packet__fused_adamw
     _fused_adamw_: _packet__fused_adamw_
+    _fused_dropout: _packet__fused_dropout
     _fused_rms_norm: _packet__fused_rms_norm
+    _fused_rms_norm_backward: _packet__fused_rms_norm_backward
+    _fused_sdp_choice: _packet__fused_sdp_choice
     _fused_sgd: _packet__fused_sgd
     _fused_sgd_: _packet__fused_sgd_
+    _fw_primal: _packet__fw_primal
+    _fw_primal_copy: _packet__fw_primal_copy
+    _grid_sampler_2d_cpu_fallback: _packet__grid_sampler_2d_cpu_fallback
+    _grid_sampler_2d_cpu_fallback_backward: _packet__grid_sampler_2d_cpu_fallback_backward
+    _grouped_mm: _packet__grouped_mm
     _has_compatible_shallow_copy_type: _packet__has_compatible_shallow_copy_type
     _has_same_storage_numel: _packet__has_same_storage_numel
+    _histogramdd_bin_edges: _packet__histogramdd_bin_edges
+    _histogramdd_from_bin_cts: _packet__histogramdd_from_bin_cts
+    _histogramdd_from_bin_tensors: _packet__histogramdd_from_bin_tensors
     _index_put_impl: _packet__index_put_impl
     _index_put_impl_: _packet__index_put_impl_
+    _indices_copy: _packet__indices_copy
     _int_mm: _packet__int_mm
     _is_all_true: _packet__is_all_true
     _is_any_true: _packet__is_any_true
     _is_zerotensor: _packet__is_zerotensor
+    _jagged_to_padded_dense_forward: _packet__jagged_to_padded_dense_forward
     _lazy_clone: _packet__lazy_clone
     _linalg_check_errors: _packet__linalg_check_errors
     _linalg_det: _packet__linalg_det
     _linalg_eigh: _packet__linalg_eigh
+    _linalg_eigvals: _packet__linalg_eigvals
     _linalg_slogdet: _packet__linalg_slogdet
     _linalg_solve_ex: _packet__linalg_solve_ex
     _linalg_svd: _packet__linalg_svd
@@ -24476,28 +28305,55 @@ class _namespace_aten:
     _lu_with_info: _packet__lu_with_info
     _make_dep_token: _packet__make_dep_token
     _masked_scale: _packet__masked_scale
+    _masked_softmax: _packet__masked_softmax
+    _masked_softmax_backward: _packet__masked_softmax_backward
     _native_batch_norm_legit: _packet__native_batch_norm_legit
+    _native_batch_norm_legit_functional: _packet__native_batch_norm_legit_functional
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
+    _native_multi_head_attention: _packet__native_multi_head_attention
     _neg_view_copy: _packet__neg_view_copy
+    _new_zeros_with_same_feature_meta: _packet__new_zeros_with_same_feature_meta
     _nnpack_available: _packet__nnpack_available
+    _pack_padded_sequence: _packet__pack_padded_sequence
+    _pack_padded_sequence_backward: _packet__pack_padded_sequence_backward
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
+    _pad_packed_sequence: _packet__pad_packed_sequence
+    _padded_dense_to_jagged_forward: _packet__padded_dense_to_jagged_forward
     _pdist_backward: _packet__pdist_backward
     _pdist_forward: _packet__pdist_forward
     _pin_memory: _packet__pin_memory
     _prelu_kernel: _packet__prelu_kernel
     _prelu_kernel_backward: _packet__prelu_kernel_backward
     _print: _packet__print
+    _reshape_alias: _packet__reshape_alias
+    _reshape_alias_copy: _packet__reshape_alias_copy
     _reshape_copy: _packet__reshape_copy
     _safe_softmax: _packet__safe_softmax
+    _sample_dirichlet: _packet__sample_dirichlet
+    _saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
     _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
+    _scaled_dot_product_efficient_attention: _packet__scaled_dot_product_efficient_attention
+    _scaled_dot_product_efficient_attention_backward: _packet__scaled_dot_product_efficient_attention_backward
+    _scaled_dot_product_flash_attention: _packet__scaled_dot_product_flash_attention
+    _scaled_dot_product_flash_attention_backward: _packet__scaled_dot_product_flash_attention_backward
     _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
     _scaled_dot_product_flash_attention_for_cpu_backward: _packet__scaled_dot_product_flash_attention_for_cpu_backward
+    _scaled_dot_product_fused_attention_overrideable: _packet__scaled_dot_product_fused_attention_overrideable
+    _scaled_dot_product_fused_attention_overrideable_backward: (
+        _packet__scaled_dot_product_fused_attention_overrideable_backward
+    )
+    _segment_reduce_backward: _packet__segment_reduce_backward
     _slow_conv2d_backward: _packet__slow_conv2d_backward
     _slow_conv2d_forward: _packet__slow_conv2d_forward
+    _sobol_engine_draw: _packet__sobol_engine_draw
+    _sobol_engine_ff_: _packet__sobol_engine_ff_
+    _sobol_engine_scramble_: _packet__sobol_engine_scramble_
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
     _stack: _packet__stack
+    _standard_gamma: _packet__standard_gamma
+    _standard_gamma_grad: _packet__standard_gamma_grad
     _thnn_differentiable_gru_cell_backward: _packet__thnn_differentiable_gru_cell_backward
     _thnn_differentiable_lstm_cell_backward: _packet__thnn_differentiable_lstm_cell_backward
     _thnn_fused_gru_cell: _packet__thnn_fused_gru_cell
@@ -24507,12 +28363,23 @@ class _namespace_aten:
     _thnn_fused_lstm_cell_backward_impl: _packet__thnn_fused_lstm_cell_backward_impl
     _to_copy: _packet__to_copy
     _transform_bias_rescale_qkv: _packet__transform_bias_rescale_qkv
+    _transformer_encoder_layer_fwd: _packet__transformer_encoder_layer_fwd
     _trilinear: _packet__trilinear
+    _triton_multi_head_attention: _packet__triton_multi_head_attention
+    _triton_scaled_dot_attention: _packet__triton_scaled_dot_attention
     _unique: _packet__unique
     _unique2: _packet__unique2
     _unsafe_index: _packet__unsafe_index
     _unsafe_index_put: _packet__unsafe_index_put
+    _unsafe_masked_index: _packet__unsafe_masked_index
+    _unsafe_masked_index_put_accumulate: _packet__unsafe_masked_index_put_accumulate
     _unsafe_view: _packet__unsafe_view
+    _upsample_bicubic2d_aa: _packet__upsample_bicubic2d_aa
+    _upsample_bicubic2d_aa_backward: _packet__upsample_bicubic2d_aa_backward
+    _upsample_bilinear2d_aa: _packet__upsample_bilinear2d_aa
+    _upsample_bilinear2d_aa_backward: _packet__upsample_bilinear2d_aa_backward
+    _upsample_lanczos2d_aa: _packet__upsample_lanczos2d_aa
+    _upsample_lanczos2d_aa_backward: _packet__upsample_lanczos2d_aa_backward
     _upsample_nearest_exact1d: _packet__upsample_nearest_exact1d
     _upsample_nearest_exact1d_backward: _packet__upsample_nearest_exact1d_backward
     _upsample_nearest_exact2d: _packet__upsample_nearest_exact2d
@@ -24522,7 +28389,9 @@ class _namespace_aten:
     _use_cudnn_ctc_loss: _packet__use_cudnn_ctc_loss
     _use_cudnn_rnn_flatten_weight: _packet__use_cudnn_rnn_flatten_weight
     _use_miopen_ctc_loss: _packet__use_miopen_ctc_loss
+    _values_copy: _packet__values_copy
     _version: _packet__version
+    _weight_int8pack_mm: _packet__weight_int8pack_mm
     _weight_norm: _packet__weight_norm
     _weight_norm_differentiable_backward: _packet__weight_norm_differentiable_backward
     _weight_norm_interface: _packet__weight_norm_interface
@@ -24555,6 +28424,8 @@ class _namespace_aten:
     addmm_: _packet_addmm_
     addmv: _packet_addmv
     addmv_: _packet_addmv_
+    addr: _packet_addr
+    addr_: _packet_addr_
     adjoint: _packet_adjoint
     affine_grid_generator: _packet_affine_grid_generator
     affine_grid_generator_backward: _packet_affine_grid_generator_backward
@@ -24614,9 +28485,12 @@ class _namespace_aten:
     baddbmm_: _packet_baddbmm_
     bartlett_window: _packet_bartlett_window
     batch_norm: _packet_batch_norm
+    batch_norm_backward: _packet_batch_norm_backward
     batch_norm_backward_elemt: _packet_batch_norm_backward_elemt
     batch_norm_backward_reduce: _packet_batch_norm_backward_reduce
     batch_norm_elemt: _packet_batch_norm_elemt
+    batch_norm_gather_stats: _packet_batch_norm_gather_stats
+    batch_norm_gather_stats_with_counts: _packet_batch_norm_gather_stats_with_counts
     batch_norm_stats: _packet_batch_norm_stats
     batch_norm_update_stats: _packet_batch_norm_update_stats
     bernoulli: _packet_bernoulli
@@ -24626,6 +28500,7 @@ class _namespace_aten:
     binary_cross_entropy_backward: _packet_binary_cross_entropy_backward
     binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
     bincount: _packet_bincount
+    binomial: _packet_binomial
     bitwise_and: _packet_bitwise_and
     bitwise_and_: _packet_bitwise_and_
     bitwise_left_shift: _packet_bitwise_left_shift
@@ -24670,6 +28545,8 @@ class _namespace_aten:
     clip_: _packet_clip_
     clone: _packet_clone
     col2im: _packet_col2im
+    col_indices: _packet_col_indices
+    col_indices_copy: _packet_col_indices_copy
     column_stack: _packet_column_stack
     combinations: _packet_combinations
     complex: _packet_complex
@@ -24691,6 +28568,8 @@ class _namespace_aten:
     conv_transpose3d: _packet_conv_transpose3d
     convolution: _packet_convolution
     convolution_backward: _packet_convolution_backward
+    convolution_backward_overrideable: _packet_convolution_backward_overrideable
+    convolution_overrideable: _packet_convolution_overrideable
     copy: _packet_copy
     copy_: _packet_copy_
     copysign: _packet_copysign
@@ -24706,17 +28585,20 @@ class _namespace_aten:
     cov: _packet_cov
     cross: _packet_cross
     cross_entropy_loss: _packet_cross_entropy_loss
+    ctc_loss: _packet_ctc_loss
     cudnn_is_acceptable: _packet_cudnn_is_acceptable
     cummax: _packet_cummax
     cummaxmin_backward: _packet_cummaxmin_backward
     cummin: _packet_cummin
     cumprod: _packet_cumprod
     cumprod_: _packet_cumprod_
+    cumprod_backward: _packet_cumprod_backward
     cumsum: _packet_cumsum
     cumsum_: _packet_cumsum_
     cumulative_trapezoid: _packet_cumulative_trapezoid
     deg2rad: _packet_deg2rad
     deg2rad_: _packet_deg2rad_
+    dense_dim: _packet_dense_dim
     det: _packet_det
     detach: _packet_detach
     detach_: _packet_detach_
@@ -24750,6 +28632,8 @@ class _namespace_aten:
     embedding_backward: _packet_embedding_backward
     embedding_bag: _packet_embedding_bag
     embedding_dense_backward: _packet_embedding_dense_backward
+    embedding_renorm: _packet_embedding_renorm
+    embedding_renorm_: _packet_embedding_renorm_
     empty: _packet_empty
     empty_like: _packet_empty_like
     empty_permuted: _packet_empty_permuted
@@ -24829,6 +28713,10 @@ class _namespace_aten:
     fmod_: _packet_fmod_
     frac: _packet_frac
     frac_: _packet_frac_
+    fractional_max_pool2d: _packet_fractional_max_pool2d
+    fractional_max_pool2d_backward: _packet_fractional_max_pool2d_backward
+    fractional_max_pool3d: _packet_fractional_max_pool3d
+    fractional_max_pool3d_backward: _packet_fractional_max_pool3d_backward
     frexp: _packet_frexp
     frobenius_norm: _packet_frobenius_norm
     full: _packet_full
@@ -24844,19 +28732,23 @@ class _namespace_aten:
     gelu_backward: _packet_gelu_backward
     geometric: _packet_geometric
     geometric_: _packet_geometric_
+    geqrf: _packet_geqrf
     ger: _packet_ger
     get_device: _packet_get_device
     glu: _packet_glu
     glu_backward: _packet_glu_backward
     glu_backward_jvp: _packet_glu_backward_jvp
     glu_jvp: _packet_glu_jvp
+    gradient: _packet_gradient
     greater: _packet_greater
     greater_: _packet_greater_
     greater_equal: _packet_greater_equal
     greater_equal_: _packet_greater_equal_
     grid_sampler: _packet_grid_sampler
     grid_sampler_2d: _packet_grid_sampler_2d
+    grid_sampler_2d_backward: _packet_grid_sampler_2d_backward
     grid_sampler_3d: _packet_grid_sampler_3d
+    grid_sampler_3d_backward: _packet_grid_sampler_3d_backward
     group_norm: _packet_group_norm
     gru: _packet_gru
     gru_cell: _packet_gru_cell
@@ -24875,11 +28767,13 @@ class _namespace_aten:
     hardtanh: _packet_hardtanh
     hardtanh_: _packet_hardtanh_
     hardtanh_backward: _packet_hardtanh_backward
+    hash_tensor: _packet_hash_tensor
     heaviside: _packet_heaviside
     heaviside_: _packet_heaviside_
     hinge_embedding_loss: _packet_hinge_embedding_loss
     histc: _packet_histc
     histogram: _packet_histogram
+    histogramdd: _packet_histogramdd
     hsplit: _packet_hsplit
     hstack: _packet_hstack
     huber_loss: _packet_huber_loss
@@ -24903,8 +28797,12 @@ class _namespace_aten:
     index_fill_: _packet_index_fill_
     index_put: _packet_index_put
     index_put_: _packet_index_put_
+    index_reduce: _packet_index_reduce
+    index_reduce_: _packet_index_reduce_
     index_select: _packet_index_select
     index_select_backward: _packet_index_select_backward
+    indices: _packet_indices
+    indices_copy: _packet_indices_copy
     infinitely_differentiable_gelu_backward: _packet_infinitely_differentiable_gelu_backward
     inner: _packet_inner
     instance_norm: _packet_instance_norm
@@ -24920,6 +28818,7 @@ class _namespace_aten:
     is_nonzero: _packet_is_nonzero
     is_pinned: _packet_is_pinned
     is_same_size: _packet_is_same_size
+    is_set_to: _packet_is_set_to
     is_signed: _packet_is_signed
     is_vulkan_available: _packet_is_vulkan_available
     isclose: _packet_isclose
@@ -24965,10 +28864,17 @@ class _namespace_aten:
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
     linalg_diagonal: _packet_linalg_diagonal
+    linalg_eig: _packet_linalg_eig
     linalg_eigh: _packet_linalg_eigh
+    linalg_eigvals: _packet_linalg_eigvals
     linalg_eigvalsh: _packet_linalg_eigvalsh
+    linalg_householder_product: _packet_linalg_householder_product
     linalg_inv: _packet_linalg_inv
     linalg_inv_ex: _packet_linalg_inv_ex
+    linalg_ldl_factor: _packet_linalg_ldl_factor
+    linalg_ldl_factor_ex: _packet_linalg_ldl_factor_ex
+    linalg_ldl_solve: _packet_linalg_ldl_solve
+    linalg_lstsq: _packet_linalg_lstsq
     linalg_lu: _packet_linalg_lu
     linalg_lu_factor: _packet_linalg_lu_factor
     linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
@@ -24994,6 +28900,7 @@ class _namespace_aten:
     linalg_vecdot: _packet_linalg_vecdot
     linalg_vector_norm: _packet_linalg_vector_norm
     linear: _packet_linear
+    linear_backward: _packet_linear_backward
     linspace: _packet_linspace
     log: _packet_log
     log10: _packet_log10
@@ -25043,6 +28950,7 @@ class _namespace_aten:
     masked_select: _packet_masked_select
     masked_select_backward: _packet_masked_select_backward
     matmul: _packet_matmul
+    matmul_backward: _packet_matmul_backward
     matrix_H: _packet_matrix_H
     matrix_exp: _packet_matrix_exp
     matrix_exp_backward: _packet_matrix_exp_backward
@@ -25056,6 +28964,8 @@ class _namespace_aten:
     max_pool3d: _packet_max_pool3d
     max_pool3d_with_indices: _packet_max_pool3d_with_indices
     max_pool3d_with_indices_backward: _packet_max_pool3d_with_indices_backward
+    max_unpool2d: _packet_max_unpool2d
+    max_unpool3d: _packet_max_unpool3d
     maximum: _packet_maximum
     mean: _packet_mean
     median: _packet_median
@@ -25102,6 +29012,7 @@ class _namespace_aten:
     native_group_norm_backward: _packet_native_group_norm_backward
     native_layer_norm: _packet_native_layer_norm
     native_layer_norm_backward: _packet_native_layer_norm_backward
+    native_norm: _packet_native_norm
     ne: _packet_ne
     ne_: _packet_ne_
     neg: _packet_neg
@@ -25124,6 +29035,7 @@ class _namespace_aten:
     nll_loss_nd: _packet_nll_loss_nd
     nonzero: _packet_nonzero
     nonzero_numpy: _packet_nonzero_numpy
+    nonzero_static: _packet_nonzero_static
     norm: _packet_norm
     norm_except_dim: _packet_norm_except_dim
     normal: _packet_normal
@@ -25137,6 +29049,8 @@ class _namespace_aten:
     one_hot: _packet_one_hot
     ones: _packet_ones
     ones_like: _packet_ones_like
+    orgqr: _packet_orgqr
+    ormqr: _packet_ormqr
     outer: _packet_outer
     output_nr: _packet_output_nr
     pad: _packet_pad
@@ -25149,6 +29063,7 @@ class _namespace_aten:
     pinverse: _packet_pinverse
     pixel_shuffle: _packet_pixel_shuffle
     pixel_unshuffle: _packet_pixel_unshuffle
+    poisson: _packet_poisson
     poisson_nll_loss: _packet_poisson_nll_loss
     polar: _packet_polar
     polygamma: _packet_polygamma
@@ -25174,6 +29089,7 @@ class _namespace_aten:
     random: _packet_random
     random_: _packet_random_
     randperm: _packet_randperm
+    range: _packet_range
     ravel: _packet_ravel
     real: _packet_real
     reciprocal: _packet_reciprocal
@@ -25210,6 +29126,7 @@ class _namespace_aten:
     resolve_conj: _packet_resolve_conj
     resolve_neg: _packet_resolve_neg
     result_type: _packet_result_type
+    retain_grad: _packet_retain_grad
     retains_grad: _packet_retains_grad
     rms_norm: _packet_rms_norm
     rnn_relu: _packet_rnn_relu
@@ -25220,6 +29137,8 @@ class _namespace_aten:
     rot90: _packet_rot90
     round: _packet_round
     round_: _packet_round_
+    row_indices: _packet_row_indices
+    row_indices_copy: _packet_row_indices_copy
     row_stack: _packet_row_stack
     rrelu: _packet_rrelu
     rrelu_: _packet_rrelu_
@@ -25239,12 +29158,16 @@ class _namespace_aten:
     scatter_reduce: _packet_scatter_reduce
     scatter_reduce_: _packet_scatter_reduce_
     searchsorted: _packet_searchsorted
+    segment_reduce: _packet_segment_reduce
     select: _packet_select
     select_backward: _packet_select_backward
     select_copy: _packet_select_copy
     select_scatter: _packet_select_scatter
     selu: _packet_selu
     selu_: _packet_selu_
+    set: _packet_set
+    set_: _packet_set_
+    set_data: _packet_set_data
     sgn: _packet_sgn
     sgn_: _packet_sgn_
     sigmoid: _packet_sigmoid
@@ -25363,6 +29286,7 @@ class _namespace_aten:
     subtract_: _packet_subtract_
     sum: _packet_sum
     sum_to_size: _packet_sum_to_size
+    svd: _packet_svd
     swapaxes: _packet_swapaxes
     swapaxes_: _packet_swapaxes_
     swapdims: _packet_swapdims
@@ -25392,6 +29316,8 @@ class _namespace_aten:
     threshold_backward: _packet_threshold_backward
     tile: _packet_tile
     to: _packet_to
+    to_dense: _packet_to_dense
+    to_dense_backward: _packet_to_dense_backward
     topk: _packet_topk
     trace: _packet_trace
     trace_backward: _packet_trace_backward
@@ -25416,6 +29342,7 @@ class _namespace_aten:
     unbind: _packet_unbind
     unbind_copy: _packet_unbind_copy
     unflatten: _packet_unflatten
+    unflatten_dense_tensors: _packet_unflatten_dense_tensors
     unfold: _packet_unfold
     unfold_backward: _packet_unfold_backward
     unfold_copy: _packet_unfold_copy
@@ -25445,6 +29372,8 @@ class _namespace_aten:
     upsample_trilinear3d: _packet_upsample_trilinear3d
     upsample_trilinear3d_backward: _packet_upsample_trilinear3d_backward
     value_selecting_reduction_backward: _packet_value_selecting_reduction_backward
+    values: _packet_values
+    values_copy: _packet_values_copy
     vander: _packet_vander
     var: _packet_var
     var_mean: _packet_var_mean

@@ -11,6 +11,19 @@ WITHOUT_DIFFERENCES = {
         ("aten::rrelu_with_noise", "aten::rrelu_with_noise_", "aten::rrelu_with_noise_functional"),
         "the slopes are drawn, and written into what differences would count as an input",
     ),
+    **dict.fromkeys(
+        ("aten::_standard_gamma", "aten::_sample_dirichlet"),
+        "which trial is taken depends on the parameters (see tests/torch/create/test_sampled_numbers.py)",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"aten::_ctc_loss{end}" for end in ("", ".Tensor")),
+            *(f"aten::ctc_loss.{each}" for each in ("IntList", "Tensor")),
+        ),
+        "the gradient is that of what log_softmax was taken of, as PyTorch's (see tests/torch/nn/test_ctc_loss.py)",
+    ),
+    "aten::set_.source_Tensor_storage_offset": "gives the tensor another memory and shape, in place",
+    **dict.fromkeys(("aten::poisson", "aten::binomial"), "counts numbers of events as constants, as PyTorch does"),
     "aten::log_sigmoid_backward": "counts its argument buffer as a function of its input, as PyTorch does",
     **dict.fromkeys(("aten::_cast_Float", "aten::_cast_Half"), "rounds to fewer digits than differences need"),
     "aten::_batch_norm_impl_index_backward": "as native_batch_norm_backward",
@@ -56,7 +69,7 @@ WITHOUT_DIFFERENCES |= {
 }
 
 WITHOUT_DIFFERENCES |= dict.fromkeys(
-    ("aten::linalg_svd", "aten::_linalg_svd"),
+    ("aten::linalg_svd", "aten::_linalg_svd", "aten::svd", "aten::linalg_eig"),
     "vectors beyond the singular values have no gradients, phases of complex ones are free "
     "(see tests/torch/linalg/test_spectral_factors.py)",
 )

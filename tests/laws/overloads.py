@@ -4,6 +4,8 @@ A call is made from a seed alone, so that one that fails is run again by its see
 operator takes with an argument or two replaced, so that they reach what is checked last. Tensors lie against pages
 that nobody may touch: reading beyond an end is a crash. ``python -m tests.laws.overloads CALLS [SEED]`` looks for
 failures in child processes, with a limit of memory and of time for each call; ``... overloads one SEED`` runs one.
+Names after the seed, with ``*`` for any part (``'linalg_*'``), restrict it to these operators, of which each overload
+counts; a call is made again by its seed and the same names.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any, NamedTuple
 
@@ -44,6 +47,9 @@ FLOATS = (0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 1e-300, 1e38, 1e39, 1e300, -1e300, mat
 SECONDS = 60  # of the processor, of which a kernel that is compiled takes most; ten times as many of the clock
 LATE = (signal.SIGPROF, signal.SIGALRM)
 MEMORY = 6 << 30
+
+# Patterns of the names of operators to call; all where there are none.
+NAMES: list[str] = []
 
 # Polynomials take as many steps as their degree, which may be 2^31, in PyTorch too.
 AS_LONG_AS_ASKED = re.compile(r"_polynomial_[a-z]+")
@@ -228,11 +234,18 @@ class Draw:
 
 @functools.cache
 def operators() -> tuple[Operator, ...]:
-    """Every overload that there is, in an order that does not depend on when it was loaded."""
+    """Every overload that is looked at, in an order that does not depend on when it was loaded."""
     opdsl.add  # noqa: B018  loads the operators
     dir(opdsl.ops.aten)  # and declares what they generate
     found = (each for each in opdsl.registry if each.name.startswith("aten::"))
-    return tuple(sorted(found, key=lambda each: each.name))
+    chosen = [f"aten::{each}" for each in NAMES]
+    kept = (each for each in found if not chosen or any(fnmatch(part, name) for name in chosen for part in parts(each)))
+    return tuple(sorted(kept, key=lambda each: each.name))
+
+
+def parts(operator: Operator) -> tuple[str, str]:
+    """The name of an overload, and that of its packet."""
+    return operator.name, operator.name.partition(".")[0]
 
 
 @functools.cache
@@ -479,6 +492,7 @@ def main(calls: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
+    NAMES += sys.argv[3:]
     if sys.argv[1] == "one":
         call = make_call(int(sys.argv[2]))
         print(call, flush=True)

@@ -36,8 +36,8 @@ def dtypes_for(place: int, operator: Operator) -> tuple[DType, ...]:
     return (taken[place % len(taken)],) if taken else ()
 
 
-# Every second one, so that each kind of definition is among them.
-HELD = OPERATORS if FULL else OPERATORS[::2]
+# Every third one, so that each kind of definition is among them.
+HELD = OPERATORS if FULL else OPERATORS[::3]
 CASES = [(operator, dtype) for place, operator in enumerate(HELD) for dtype in dtypes_for(place, operator)]
 
 

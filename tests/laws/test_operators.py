@@ -13,6 +13,7 @@ import pytest
 import opdsl
 from opdsl.dispatch import Operator
 from opdsl.errors import OptionError
+from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES
 from opdsl.schema import SchemaKind
 from opdsl.testing import violations_of
@@ -47,15 +48,19 @@ TRACED = frozenset(each.name for each in OPERATORS[:: 1 if FULL else -8])
 # Reductions, scans, rows, views and products are all cut in tests/unit/sharding/test_sharding.py.
 CUT = frozenset(each.name for each in (OPERATORS if FULL else OPERATORS[3::12]))
 
-# Forms of lists are derived, and do what the operators do that they are derived of: every fourth is held.
-LISTS = [each for each in OPERATORS if each.name.startswith("aten::_foreach_")]
-HELD = [each for each in OPERATORS if FULL or each not in LISTS or LISTS.index(each) % 4 == 0]
+# Forms of lists are derived, and so is what `autogen` stands for; they do what the operators do that they are derived
+# of: every fourth is held.
+DERIVED = [each.name for each in OPERATORS if each.name.startswith("aten::_foreach_") or GENERATED in each.tags]
+HELD = [each for each in OPERATORS if FULL or each.name not in DERIVED or each.name in DERIVED[::4]]
 
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
 
 # Operators that declare as written what their kernels only read, as PyTorch's do.
-READS_WHAT_IT_WRITES = {"aten::_fused_adagrad_": "the numbers of steps, which PyTorch's optimizer counts itself"}
+READS_WHAT_IT_WRITES = {
+    "aten::_fused_adagrad_": "the numbers of steps, which PyTorch's optimizer counts itself",
+    "aten::set.out": "a result without elements",
+}
 
 # Operators refuse dtypes: tests/laws/refusals.py writes which, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()

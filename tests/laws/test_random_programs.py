@@ -8,7 +8,7 @@ import pytest
 
 from tests.laws.fuzz import program, run, try_seed
 
-PROGRAMS = 40_000 if os.environ.get("OPDSL_TEST_FULL") else 900
+PROGRAMS = 40_000 if os.environ.get("OPDSL_TEST_FULL") else 600
 
 # Each failed once, for the reason that its name says.
 FOUND = {

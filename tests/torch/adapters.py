@@ -204,6 +204,7 @@ ADAPTED |= {
             "multilabel_margin_loss",
         )
     },
+    "ctc_loss": opdsl.nn.functional.ctc_loss,
     "interpolate": _interpolate,
     "upsample_nearest": lambda self, size=None, scale_factor=None: _interpolate(self, size, scale_factor),
     "upsample_bilinear": lambda self, size=None, scale_factor=None: _interpolate(
@@ -230,6 +231,8 @@ ADAPTED |= {
     **{f"max_pool{dims}d": _of_pool(dims) for dims in (1, 2, 3)},
     **{f"adaptive_avg_pool{dims}d": _of_adaptive_pool(f"adaptive_avg_pool{dims}d", dims > 1) for dims in (1, 2, 3)},
     **{f"adaptive_max_pool{dims}d": _of_adaptive_pool(f"adaptive_max_pool{dims}d", dims > 1) for dims in (1, 2, 3)},
+    **{f"max_unpool{dims}d": getattr(opdsl.nn.functional, f"max_unpool{dims}d") for dims in (1, 2, 3)},
+    **{name: getattr(opdsl.nn.functional, name) for name in ("fractional_max_pool2d", "fractional_max_pool3d")},
     "max_pool2d_with_indices_backward": _max_pool2d_backward,
 }
 

@@ -30,7 +30,16 @@ from tests.torch.twins import Twins, of
 FULL = "OPDSL_TEST_FULL" in os.environ
 
 # Calls that reach an operator where PyTorch refuses them: ours takes a bool tensor in a list of floats.
-DIFFERENT = ("lib.histogram(x, range=(t, 0)): None, not aten::histogram.bin_ct",)
+DIFFERENT = (
+    "x.set_(t): None, not aten::set_.source_Tensor",  # which refuses other dtypes
+    "lib.histogram(x, range=(t, 0)): None, not aten::histogram.bin_ct",
+    "lib.histogramdd(x, (0, 1), (t, 0)): None, not aten::histogramdd",
+    "lib.gradient(x, spacing=(t, 0)): None, not aten::gradient.scalarrayint",
+    *(
+        f"lib.gradient(x, spacing=({each}), dim=(0, 1)): None, not aten::gradient.scalarrayarray"
+        for each in ("i, 0", "t, 0", "0, z")
+    ),
+)
 
 # What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `t` a bool, `g` one
 # that requires a gradient, `o` a vector of one integer, `c` bools, `v` a vector.

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.errors import DTypeError, OverlapError, ShapeError
+from opdsl.errors import DTypeError, OpdslError, OverlapError, ShapeError
 from opdsl.runtime import version_of
 from tests.torch.twins import DTYPES, Twins, agree, agree_or_fail, assert_agree, differences, of
 from tests.torch.values import layouts, ordinary
@@ -249,6 +249,22 @@ def test_outputs_in_the_memory_of_inputs(name: str, given: str) -> None:
                 calls[name](opdsl, own, own_out)
     else:
         assert_agree(calls[name](opdsl, own, own_out), expected, tolerance=1e-6)
+
+
+DERIVED = {
+    "fft_fft": lambda out: opdsl.fft.fft(opdsl.ones(2, 3), out=out),
+    "fft_ifft": lambda out: opdsl.fft.ifft(opdsl.ones(2, 3, dtype=opdsl.complex64), out=out),
+    "nanquantile": lambda out: opdsl.nanquantile(opdsl.ones(2, 3), 0.5, out=out),
+}
+
+
+@pytest.mark.parametrize("name", DERIVED)
+@pytest.mark.parametrize("what", ({"dtype": opdsl.bool}, {"device": "meta", "dtype": opdsl.complex64}))
+def test_derived_outputs_that_are_refused_keep_their_shape(name: str, what: dict[str, Any]) -> None:
+    out = opdsl.empty(5, 0, **what)
+    with pytest.raises(OpdslError):
+        DERIVED[name](out)
+    assert out.shape == (5, 0)
 
 
 def test_an_output_that_overlaps_once_it_is_resized_is_refused() -> None:

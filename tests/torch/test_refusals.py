@@ -35,6 +35,7 @@ REFUSED = {
 TAKEN = {
     "mvlgamma": ({"bool"}, "a bool is promoted to float32, as it is by lgamma"),
     **dict.fromkeys(("cdist", "pdist", "linalg_vander"), ({"float16", "bfloat16"}, "computed in float32")),
+    "_upsample_bilinear2d_aa": ({"float16", "bfloat16"}, "taken by PyTorch's CUDA kernels"),
     **dict.fromkeys(
         ("hinge_embedding_loss", "soft_margin_loss"),
         ({"uint8", "int8", "int16", "int32", "int64"}, "integers are promoted to float32"),
@@ -95,7 +96,7 @@ def test_what_is_taken_beyond_pytorchs_lists_is_taken_by_pytorch(name: str) -> N
             taken = any(
                 is_taken(each, sample)
                 for each in operators()
-                if each.schema.name.base == name and (each.name, f"opdsl.{dtype}") not in refused
+                if each.name.partition(".")[0] == f"aten::{name}" and (each.name, f"opdsl.{dtype}") not in refused
                 for sample in fitting(samples_of(each, getattr(opdsl, dtype)), Subject(each, []).function, wanted=2)
             )
         if not taken:

@@ -69,6 +69,7 @@ _COMBINED_HERE = {
     "linalg_vector_norm": "shard",  # a placement of its own for norms
     **dict.fromkeys(("addmm", "baddbmm"), "sum"),  # jointly linear in the first and one of the others
     "dot": "sum",  # aten computes with pieces of one vector and the whole of the other
+    "ormqr": "sum",  # rules of stacks of matrices do not say what these are linear in
     # aten hands on what is not combined where elements do not matter, or are converted one by one.
     **dict.fromkeys(("full_like", "zeros_like", "ones_like", "rand_like", "randn_like", "randint_like"), "sum"),
     "_to_copy": "max",

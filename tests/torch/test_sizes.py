@@ -168,3 +168,20 @@ def test_transforms_to_fewer_points_than_none() -> None:
     for lib, error in ((torch, RuntimeError), (opdsl, opdsl.errors.ShapeError)):
         with pytest.raises(error):
             lib.ops.aten._fft_c2r(lib.ones(3, 2, dtype=lib.complex128), [0], 0, -2)
+
+
+PARTS = {
+    "chunk": lambda x, parts: x.chunk(parts),
+    "unsafe_chunk": lambda x, parts: x.unsafe_chunk(parts),
+    "tensor_split": lambda x, parts: x.tensor_split(parts),
+    "hsplit": lambda x, parts: x.hsplit(parts),
+    "split": lambda x, parts: x.new_empty(parts, 0, device="meta").split(1),
+    "unbind": lambda x, parts: x.new_empty(parts, 0, device="meta").unbind(),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("parts", (2**31, 2**60))
+def test_more_parts_than_memory_holds(name: str, parts: int) -> None:
+    with pytest.raises(OutOfMemoryError, match=f"a list of {parts} tensors"):
+        PARTS[name](opdsl.ones(0), parts)

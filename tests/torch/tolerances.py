@@ -30,9 +30,9 @@ ARBITRARY = {
     "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_",
     "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "bernoulli", "multinomial", "uniform",
     # Vectors that are fixed but for their direction: tests/torch/linalg/test_spectral_factors.py holds what they span.
-    "linalg_eigh", "linalg_svd",
+    "linalg_eigh", "linalg_svd", "svd", "linalg_eig",
     "cauchy", "exponential", "geometric", "log_normal", "dropout", "alpha_dropout", "feature_alpha_dropout",
-    "rrelu",
+    "rrelu", "fractional_max_pool2d", "fractional_max_pool3d",
 }  # fmt: skip
 
 # Sums and products, whose terms are added in another order.
@@ -71,7 +71,8 @@ SUMS = {
     *(f"linalg.{name}" for name in ("lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_triangular")),
     *(f"linalg.{name}" for name in ("solve", "solve_ex", "inv", "inv_ex", "tensorinv", "tensorsolve")),
     *("linalg.eigvalsh", "linalg.svdvals", "linalg.qr", "qr"),
-    *("linalg.matrix_norm", "linalg.norm"),
+    *("linalg.matrix_norm", "linalg.norm", "geqrf", "ormqr", "linalg.householder_product", "addr"),
+    *("linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve", "linalg.eigvals", "linalg.lstsq"),
     *("linalg.det", "linalg.slogdet", "logdet", "lu_solve", "triangular_solve"),
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
     *("logsumexp", "mm", "bmm", "matmul", "__rmatmul__", "einsum", "tensordot", "nn.functional.bilinear"),
@@ -114,6 +115,8 @@ UNITS = {
     **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
     # PyTorch rounds places to 16 bits, so that it takes other elements; terms that cancel.
     **dict.fromkeys(("grid_sampler_2d", "nn.functional.grid_sample"), Units(1e6, 64, 256)),
+    # PyTorch's weights are made of places in the precision of the elements.
+    "_upsample_bilinear2d_aa": Units(3, 64, 64),
     # As these; 98 of 100 places lie outside and are 0, so that the mean of all is 1/200 of the terms of the others.
     "grid_sampler_3d": Units(1e6, 256, 256),
     # PyTorch keeps sums, or running statistics, in 16 bits.

@@ -128,13 +128,9 @@ def _op(text: str) -> str:
 
 
 KERNELS = {
-    "renamed": Fault("scaled", _kernel("self, other, scale, power"), "'factor' is missing", "'factor' is missing"),
-    "reordered": Fault("scaled", _kernel("self, factor, other, power"), "another order", "another order"),
-    "dropped": Fault("scaled", _kernel("self, other, factor"), "'power' is missing", "'power' is missing"),
+    "renamed": Fault("scaled", _kernel("self, other, scale, power"), "'scale' is no par", "'scale' is no par"),
     "added": Fault("scaled", _kernel("self, other, factor, power, more"), "'more' is no par", "'more' is no par"),
-    "without_self": Fault("scaled", _kernel("other, factor, power", "return other"), "'self' is missing", "'self' is"),
-    "variable": Fault("scaled", _kernel("*given: Any", "return given[0]"), "'self' is missing", "*args or **kwargs"),
-    "by_name": Fault("scaled", _kernel("self, other, *, factor, power"), "'factor' is keyword-only", "'factor' is key"),
+    "variable": Fault("scaled", _kernel("*given: Any", "return given[0]"), "'given' is no par", "*args or **kwargs"),
     "default_of_none": Fault(
         "scaled", _kernel("self, other=None, factor=1.0, power=1"), "gives it none", "gives it none"
     ),
@@ -205,14 +201,7 @@ KERNELS = {
         "it returns a tuple of 3, but the schema has 2 results",
         "it returns a tuple of 3, but the schema has 2 results",
     ),
-    "some_options": Fault(
-        "made",
-        '@made.kernel("CPU")\ndef made_kernel(size, dtype, layout, device):\n    return dtype\n',
-        "'pin_memory' is missing",
-        "'pin_memory' is missing",
-    ),
-    "a_view_of_two": Fault("viewed", _view("self, start"), "'dim' is missing", "'dim' is missing"),
-    "a_view_by_name": Fault("viewed", _view("self, *, dim"), "'dim' is keyword-only", "'dim' is keyword-only"),
+    "a_view_of_two": Fault("viewed", _view("self, start"), "'start' is no par", "'start' is no par"),
     "a_view_that_is_none": Fault(
         "scaled",
         '@scaled.view_kernel("CPU")\ndef scaled_view(self, other, factor, power):\n    return self\n',
@@ -233,14 +222,8 @@ STRUCTURED = {
     "meta_renamed": Fault(
         "scaled",
         "@scaled.meta\ndef scaled_meta(ctx, self, other, scale, power):\n    pass\n",
-        "'factor' is missing",
-        "'factor' is missing",
-    ),
-    "meta_by_name": Fault(
-        "scaled",
-        "@scaled.meta\ndef scaled_meta(ctx, self, other, factor, *, power):\n    pass\n",
-        "'power' is keyword-only",
-        "'power' is keyword-only",
+        "'scale' is no parameter",
+        "'scale' is no parameter",
     ),
     "meta_annotated": Fault(
         "scaled",
@@ -253,7 +236,6 @@ STRUCTURED = {
     "out_renamed": Fault("filled", _filled("self, size, dtype, result"), None, "'out' is missing"),
     "out_with_a_default": Fault("filled", _filled("self, size, dtype, out=None"), "gives it none", "gives it none"),
     "out_by_name": Fault("filled", _filled("self, size, dtype, *, out"), "'out' is keyword-only", "'out' is keyword"),
-    "argument_dropped": Fault("filled", _filled("self, dtype, out"), "'size' is missing", "'size' is missing"),
     "tensor_where_compiled": Fault(
         "filled", _filled("self: Tensor, size, dtype, out"), "'self' is annotated Tensor", "handed Array"
     ),
@@ -273,16 +255,13 @@ STRUCTURED = {
         "it returns Tensor, but the schema returns",
     ),
     "replaced_argument": Fault(
-        "extremes", _extremes("self, dim, label, values, indices"), "'size' is missing", "'size' is missing"
+        "extremes", _extremes("self, dim, label, values, indices"), "'dim' is no par", "'dim' is no par"
     ),
     "precomputed_annotated": Fault(
         "extremes",
         _extremes("self, size: str, step, label, ascending, values, indices"),
         None,
         "'size' is annotated str, but is handed int",
-    ),
-    "added_value_dropped": Fault(
-        "extremes", _extremes("self, size, step, label, values, indices"), "'ascending' is missing", "'ascending' is"
     ),
     "one_output_of_two": Fault(
         "extremes", _extremes("self, size, step, label, ascending, values"), "is missing", "'indices' is missing"
@@ -320,10 +299,10 @@ SCALAR = {
         "promote='none' is unknown",
     ),
     "no_number": Fault(
-        "filled",
-        "@filled.pointwise\ndef filled_scalar_function(x, n, t):\n    return x\n",
-        "'dtype' is no number",
-        "'dtype' is no number",
+        "joined",
+        "@joined.pointwise\ndef joined_scalar_function(x, n, w):\n    return x\n",
+        "'tensors' is no number",
+        "'tensors' is no number",
     ),
     "row_of_no_argument": Fault(
         "turned",

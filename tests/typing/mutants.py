@@ -13,9 +13,6 @@ from typing import NamedTuple
 
 IMPLEMENTING = ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
 
-# What hands arguments over by their names and their places alike.
-_HANDED_OVER = ("kernel", "view_kernel", "meta", "out_kernel")
-
 
 class Mutant(NamedTuple):
     """One changed implementation.
@@ -151,13 +148,11 @@ def _rename(each: Implementation) -> bool:
 
 
 def _reorder(each: Implementation) -> bool:
-    """Where places count; derivatives and row functions take names, and ``combine`` is symmetric."""
+    """Where places count; others take names, and ``combine`` is symmetric."""
     parameters = each.function.args.args
-    if each.kind not in (*_HANDED_OVER, "pointwise") or len(parameters) < _first(each) + 2:
-        return False
-    if each.kind == "pointwise" and "self" not in each.names:
+    if each.kind != "pointwise" or len(parameters) < 2 or "self" not in each.names:
         return False  # its names are not those of the arguments
-    chosen = each.names.index("self") if each.kind == "pointwise" else _first(each)
+    chosen = each.names.index("self")
     other = chosen + 1 if chosen + 1 < len(parameters) else chosen - 1
     parameters[chosen], parameters[other] = parameters[other], parameters[chosen]
     return True
@@ -168,12 +163,10 @@ def _drop(each: Implementation) -> bool:
     parameters = each.function.args.args
     if each.kind == "derivative":
         place = next(place for place, name in enumerate(each.names) if name in ("grad", "grads"))
-    elif each.kind == "row" or len(parameters) <= _first(each):
-        return False
+    elif each.kind in ("row", "kernel", "out_kernel") or not parameters:
+        return False  # the output has a change of its own
     else:
-        place = len(parameters) - 1 - (each.kind == "kernel" and each.names[-1] == "out")
-    if each.kind == "out_kernel":
-        place = _first(each)  # the output has a change of its own
+        place = 0 if each.kind in ("meta", "view_kernel") else len(parameters) - 1
     del parameters[place]
     return not each.function.args.defaults
 

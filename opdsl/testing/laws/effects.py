@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opdsl.dispatch.layers.effects import Effects, may_share
+from opdsl.dispatch.layers.effects import Effects, changes_itself, may_share
 from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import GENERATED
@@ -46,14 +46,18 @@ def _check_one(subject: Subject, sample: Sample, seen: Seen) -> Iterator[str]:
 
 def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
     """The arguments of a sample by their names."""
-    names = [each.python_name for each in subject.operator.schema.positional]
-    return {**dict(zip(names, sample.given, strict=False)), **sample.named}
+    schema, named = subject.operator.schema, dict[str, Any](sample.named)
+    names = [each.python_name for each in schema.positional]
+    # Some outputs of generated operators have no elements, and so nothing is written to them.
+    if isinstance(named.get("out"), tuple) and len(schema.out) > 1 and GENERATED not in subject.operator.tags:
+        named |= dict(zip((each.python_name for each in schema.out), named["out"], strict=False))
+    return {**dict(zip(names, sample.given, strict=False)), **named}
 
 
 def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
     schema = subject.operator.schema
-    if "inplace_view" in subject.operator.tags:
-        return  # it may change history alone (detach_), which no memory shows
+    if changes_itself(subject.operator):
+        return
     given = [_arguments(subject, sample) for sample in subject.samples]
     for argument in schema.arguments:
         values = [each.get(argument.python_name) for each in given]

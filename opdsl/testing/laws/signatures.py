@@ -27,7 +27,7 @@ def check(subject: Subject) -> Iterator[str]:
     is_out = schema.kind is SchemaKind.out
     declared = Signature(None, subject.operator) if is_out else Signature(subject.operator)
     # Outputs are given together, as `out`, or by their own names.
-    outputs = [*(each.python_name for each in schema.out if each.python_name != "out"), "out"] if is_out else []
+    outputs = dict.fromkeys((*(each.python_name for each in schema.out), "out")) if is_out else ()
     names = [*(each.name for each in declared.parameters), *outputs]
     if list(found) != names:
         yield f"the function takes ({', '.join(found)}), the schema says ({', '.join(names)})"

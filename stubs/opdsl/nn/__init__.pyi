@@ -13,6 +13,9 @@ functional = _functional
 _conv_depthwise2d: _operators._packet__conv_depthwise2d
 _pad_circular: _operators._packet__pad_circular
 _pad_enum: _operators._packet__pad_enum
+_upsample_bicubic2d_aa: _operators._packet__upsample_bicubic2d_aa
+_upsample_bilinear2d_aa: _operators._packet__upsample_bilinear2d_aa
+_upsample_lanczos2d_aa: _operators._packet__upsample_lanczos2d_aa
 _upsample_nearest_exact1d: _operators._packet__upsample_nearest_exact1d
 _upsample_nearest_exact2d: _operators._packet__upsample_nearest_exact2d
 _upsample_nearest_exact3d: _operators._packet__upsample_nearest_exact3d
@@ -29,6 +32,8 @@ cross_entropy_loss: _operators._packet_cross_entropy_loss
 elu: _operators._packet_elu
 elu_: _operators._packet_elu_
 flatten_dense_tensors: _operators._packet_flatten_dense_tensors
+fractional_max_pool2d: _operators._packet_fractional_max_pool2d
+fractional_max_pool3d: _operators._packet_fractional_max_pool3d
 gelu: _operators._packet_gelu
 gelu_: _operators._packet_gelu_
 glu: _operators._packet_glu
@@ -47,6 +52,8 @@ linear: _operators._packet_linear
 log_sigmoid: _operators._packet_log_sigmoid
 max_pool2d_with_indices: _operators._packet_max_pool2d_with_indices
 max_pool3d_with_indices: _operators._packet_max_pool3d_with_indices
+max_unpool2d: _operators._packet_max_unpool2d
+max_unpool3d: _operators._packet_max_unpool3d
 mish: _operators._packet_mish
 mish_: _operators._packet_mish_
 mse_loss: _operators._packet_mse_loss
@@ -81,6 +88,7 @@ soft_margin_loss: _operators._packet_soft_margin_loss
 softplus: _operators._packet_softplus
 softshrink: _operators._packet_softshrink
 thnn_conv2d: _operators._packet_thnn_conv2d
+unflatten_dense_tensors: _operators._packet_unflatten_dense_tensors
 upsample_bicubic2d: _operators._packet_upsample_bicubic2d
 upsample_bilinear2d: _operators._packet_upsample_bilinear2d
 upsample_linear1d: _operators._packet_upsample_linear1d

@@ -76,7 +76,7 @@ from opdsl.runtime.strides import contiguous_strides, strides_for, wrap_dimensio
 from opdsl.runtime.symbols import dynamic_size, making_sizes
 from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor, wrap
 from opdsl.runtime.values import host_array
-from opdsl.runtime.viewing import become, make_view, storage_size, view_of
+from opdsl.runtime.viewing import become, make_view, storage_size, take_memory, view_of
 from opdsl.runtime.views import View, infer_size
 
 __all__ = [
@@ -157,6 +157,7 @@ __all__ = [
     "storage_size",
     "strided",
     "strides_for",
+    "take_memory",
     "to_dtype",
     "uint8",
     "uint16",

@@ -12,6 +12,7 @@ from opdsl._operators import (
     _results_cummax,
     _results_cummin,
     _results_frexp,
+    _results_geqrf,
     _results_histogram,
     _results_kthvalue,
     _results_max,
@@ -22,6 +23,7 @@ from opdsl._operators import (
     _results_qr,
     _results_slogdet,
     _results_sort,
+    _results_svd,
     _results_topk,
     _results_triangular_solve,
 )
@@ -263,7 +265,7 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
     def __and__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
     def __contains__(self, element: Tensor | complex) -> _bool:
         """``element in self``: whether any element is equal to it.
 
@@ -278,16 +280,14 @@ class Tensor(Differentiable):
     def __ge__(self, other: Tensor) -> Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def __ge__(self, other: Scalar) -> Tensor:
-        """Where ``self`` is at least a number."""
+    def __ge__(self, other: Scalar) -> Tensor: ...
     def __getitem__(self, index: Index) -> Tensor:
         """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     @overload
     def __gt__(self, other: Tensor) -> Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def __gt__(self, other: Scalar) -> Tensor:
-        """Where ``self`` is greater than a number."""
+    def __gt__(self, other: Scalar) -> Tensor: ...
     def __iadd__(self, other: Tensor | Scalar) -> Tensor:
         """``self + alpha * other``"""
     @overload
@@ -295,21 +295,19 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
     def __iand__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
     def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``, rounded down."""
     @overload
     def __ilshift__(self, other: Tensor) -> Tensor:
         """``self << other``"""
     @overload
-    def __ilshift__(self, other: Scalar) -> Tensor:
-        """``self << other`` for a number."""
+    def __ilshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __imod__(self, other: Tensor) -> Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def __imod__(self, other: Scalar) -> Tensor:
-        """What dividing by a number leaves."""
+    def __imod__(self, other: Scalar) -> Tensor: ...
     def __imul__(self, other: Tensor | Scalar) -> Tensor:
         """``self * other``"""
     def __invert__(self) -> Tensor:
@@ -323,7 +321,7 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
     def __ior__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
     @overload
     def __ipow__(self, exponent: Tensor) -> Tensor:
         """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
@@ -334,8 +332,7 @@ class Tensor(Differentiable):
     def __irshift__(self, other: Tensor) -> Tensor:
         """``self >> other``"""
     @overload
-    def __irshift__(self, other: Scalar) -> Tensor:
-        """``self >> other`` for a number."""
+    def __irshift__(self, other: Scalar) -> Tensor: ...
     def __isub__(self, other: Tensor | Scalar) -> Tensor:
         """``self - alpha * other``"""
     def __iter__(self) -> Iterator[Tensor]:
@@ -351,33 +348,29 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
     def __ixor__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
     @overload
     def __le__(self, other: Tensor) -> Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def __le__(self, other: Scalar) -> Tensor:
-        """Where ``self`` is at most a number."""
+    def __le__(self, other: Scalar) -> Tensor: ...
     @overload
     def __lshift__(self, other: Tensor) -> Tensor:
         """``self << other``"""
     @overload
-    def __lshift__(self, other: Scalar) -> Tensor:
-        """``self << other`` for a number."""
+    def __lshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __lt__(self, other: Tensor) -> Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def __lt__(self, other: Scalar) -> Tensor:
-        """Where ``self`` is less than a number."""
+    def __lt__(self, other: Scalar) -> Tensor: ...
     def __matmul__(self, other: Tensor) -> Tensor:
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     @overload
     def __mod__(self, other: Tensor) -> Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def __mod__(self, other: Scalar) -> Tensor:
-        """What dividing by a number leaves."""
+    def __mod__(self, other: Scalar) -> Tensor: ...
     def __mul__(self, other: Tensor | Scalar) -> Tensor:
         """``self * other``"""
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
@@ -389,7 +382,7 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
     def __or__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
     def __pos__(self) -> Tensor:
         """``self`` itself."""
     @overload
@@ -404,8 +397,7 @@ class Tensor(Differentiable):
     def __rand__(self, other: Tensor) -> Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def __rand__(self, other: Scalar) -> Tensor:
-        """``self & other`` for a number."""
+    def __rand__(self, other: Scalar) -> Tensor: ...
     def __repr__(self) -> str:
         """The tensor's text, which names the dtype where it is not the default one."""
     def __rfloordiv__(self, other: Scalar) -> Tensor: ...
@@ -418,16 +410,14 @@ class Tensor(Differentiable):
     def __ror__(self, other: Tensor) -> Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def __ror__(self, other: Scalar) -> Tensor:
-        """``self | other`` for a number."""
+    def __ror__(self, other: Scalar) -> Tensor: ...
     def __rpow__(self, other: Scalar) -> Tensor: ...
     def __rrshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __rshift__(self, other: Tensor) -> Tensor:
         """``self >> other``"""
     @overload
-    def __rshift__(self, other: Scalar) -> Tensor:
-        """``self >> other`` for a number."""
+    def __rshift__(self, other: Scalar) -> Tensor: ...
     @overload
     def __rsub__(self, other: Tensor) -> Tensor:
         """``other - alpha * self``"""
@@ -440,8 +430,7 @@ class Tensor(Differentiable):
     def __rxor__(self, other: Tensor) -> Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __rxor__(self, other: Scalar) -> Tensor:
-        """``self ^ other`` for a number."""
+    def __rxor__(self, other: Scalar) -> Tensor: ...
     def __setitem__(self, index: Index, value: Tensor | Scalar) -> None:
         """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
     def __sub__(self, other: Tensor | Scalar) -> Tensor:
@@ -453,7 +442,17 @@ class Tensor(Differentiable):
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
     def __xor__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+    def _addmm_activation(
+        self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: _bool = False
+    ) -> Tensor:
+        """``relu``, or ``gelu``, of ``addmm``."""
+    def _autocast_to_full_precision(self, cuda_enabled: _bool, cpu_enabled: _bool) -> Tensor:
+        """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
+    def _autocast_to_reduced_precision(
+        self, cuda_enabled: _bool, cpu_enabled: _bool, cuda_dtype: DType, cpu_dtype: DType
+    ) -> Tensor:
+        """A float32 tensor in the dtype that its device computes in; any other as it is."""
     def _conj_physical(self) -> Tensor:
         """The conjugate complex numbers."""
     def _is_all_true(self) -> Tensor:
@@ -504,6 +503,10 @@ class Tensor(Differentiable):
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
     def adjoint(self) -> Tensor:
         """Every matrix of a batch transposed and conjugated."""
     @overload
@@ -634,26 +637,22 @@ class Tensor(Differentiable):
     def bitwise_and(self, other: Tensor) -> Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def bitwise_and(self, other: Scalar) -> Tensor:
-        """``self & other`` for a number."""
+    def bitwise_and(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_and_(self, other: Tensor) -> Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def bitwise_and_(self, other: Scalar) -> Tensor:
-        """``self & other`` for a number."""
+    def bitwise_and_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_left_shift(self, other: Tensor) -> Tensor:
         """``self << other``; 0 where a shift is negative or too far."""
     @overload
-    def bitwise_left_shift(self, other: Scalar) -> Tensor:
-        """``self << other`` for a number."""
+    def bitwise_left_shift(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_left_shift_(self, other: Tensor) -> Tensor:
         """``self << other``; 0 where a shift is negative or too far."""
     @overload
-    def bitwise_left_shift_(self, other: Scalar) -> Tensor:
-        """``self << other`` for a number."""
+    def bitwise_left_shift_(self, other: Scalar) -> Tensor: ...
     def bitwise_not(self) -> Tensor:
         """``~self``; of bools the opposite."""
     def bitwise_not_(self) -> Tensor:
@@ -662,38 +661,32 @@ class Tensor(Differentiable):
     def bitwise_or(self, other: Tensor) -> Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def bitwise_or(self, other: Scalar) -> Tensor:
-        """``self | other`` for a number."""
+    def bitwise_or(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_or_(self, other: Tensor) -> Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def bitwise_or_(self, other: Scalar) -> Tensor:
-        """``self | other`` for a number."""
+    def bitwise_or_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_right_shift(self, other: Tensor) -> Tensor:
         """``self >> other``; the sign alone where a shift is negative or too far."""
     @overload
-    def bitwise_right_shift(self, other: Scalar) -> Tensor:
-        """``self >> other`` for a number."""
+    def bitwise_right_shift(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_right_shift_(self, other: Tensor) -> Tensor:
         """``self >> other``; the sign alone where a shift is negative or too far."""
     @overload
-    def bitwise_right_shift_(self, other: Scalar) -> Tensor:
-        """``self >> other`` for a number."""
+    def bitwise_right_shift_(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_xor(self, other: Tensor) -> Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def bitwise_xor(self, other: Scalar) -> Tensor:
-        """``self ^ other`` for a number."""
+    def bitwise_xor(self, other: Scalar) -> Tensor: ...
     @overload
     def bitwise_xor_(self, other: Tensor) -> Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def bitwise_xor_(self, other: Scalar) -> Tensor:
-        """``self ^ other`` for a number."""
+    def bitwise_xor_(self, other: Scalar) -> Tensor: ...
     def bmm(self, mat2: Tensor) -> Tensor:
         """The products of two batches of matrices."""
     def bool(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
@@ -805,6 +798,8 @@ class Tensor(Differentiable):
         """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
     def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """A copy with memory of its own."""
+    def col_indices(self) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
     def conj(self) -> Tensor:
         """The conjugate complex numbers, computed at once; real numbers are their own."""
     def conj_physical(self) -> Tensor:
@@ -819,14 +814,12 @@ class Tensor(Differentiable):
     def copysign(self, other: Tensor) -> Tensor:
         """The magnitude of ``self`` with the sign of ``other``."""
     @overload
-    def copysign(self, other: Scalar) -> Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+    def copysign(self, other: Scalar) -> Tensor: ...
     @overload
     def copysign_(self, other: Tensor) -> Tensor:
         """The magnitude of ``self`` with the sign of ``other``."""
     @overload
-    def copysign_(self, other: Scalar) -> Tensor:
-        """The magnitude of ``self`` with the sign of a number."""
+    def copysign_(self, other: Scalar) -> Tensor: ...
     def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables, one a row, from their observations, one a column."""
     def cos(self) -> Tensor:
@@ -892,6 +885,8 @@ class Tensor(Differentiable):
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """Degrees as radians."""
+    def dense_dim(self) -> _int:
+        """How many dimensions lie densely in memory: all."""
     def det(self) -> Tensor:
         """Another name of ``linalg.det``."""
     def detach(self) -> Tensor:
@@ -963,14 +958,12 @@ class Tensor(Differentiable):
     def eq(self, other: Tensor) -> Tensor:
         """Where ``self`` is equal to ``other``."""
     @overload
-    def eq(self, other: Scalar) -> Tensor:
-        """Where ``self`` is equal to a number."""
+    def eq(self, other: Scalar) -> Tensor: ...
     @overload
     def eq_(self, other: Tensor) -> Tensor:
         """Where ``self`` is equal to ``other``."""
     @overload
-    def eq_(self, other: Scalar) -> Tensor:
-        """Where ``self`` is equal to a number."""
+    def eq_(self, other: Scalar) -> Tensor: ...
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape and the same elements."""
     def erf(self) -> Tensor:
@@ -1063,14 +1056,12 @@ class Tensor(Differentiable):
     def fmod(self, other: Tensor) -> Tensor:
         """What dividing towards zero leaves; it has the sign of ``self``."""
     @overload
-    def fmod(self, other: Scalar) -> Tensor:
-        """What dividing by a number towards zero leaves."""
+    def fmod(self, other: Scalar) -> Tensor: ...
     @overload
     def fmod_(self, other: Tensor) -> Tensor:
         """What dividing towards zero leaves; it has the sign of ``self``."""
     @overload
-    def fmod_(self, other: Scalar) -> Tensor:
-        """What dividing by a number towards zero leaves."""
+    def fmod_(self, other: Scalar) -> Tensor: ...
     def frac(self) -> Tensor:
         """The fraction of every element, with its sign."""
     def frac_(self) -> Tensor:
@@ -1087,16 +1078,20 @@ class Tensor(Differentiable):
     def ge(self, other: Tensor) -> Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def ge(self, other: Scalar) -> Tensor:
-        """Where ``self`` is at least a number."""
+    def ge(self, other: Scalar) -> Tensor: ...
     @overload
     def ge_(self, other: Tensor) -> Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def ge_(self, other: Scalar) -> Tensor:
-        """Where ``self`` is at least a number."""
+    def ge_(self, other: Scalar) -> Tensor: ...
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    def geqrf(self) -> _results_geqrf:
+        """The factors Q and R of matrices as LAPACK keeps them, see ``linalg.qr``.
+
+        Args:
+            self: (..., m, n).
+        """
     def ger(self, vec2: Tensor) -> Tensor:
         """Another name of ``outer``: The products of each element of one vector with each of another."""
     @overload
@@ -1104,37 +1099,35 @@ class Tensor(Differentiable):
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
     def greater(self, other: Scalar) -> Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
     @overload
     def greater_(self, other: Tensor) -> Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
     def greater_(self, other: Scalar) -> Tensor:
-        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
     @overload
     def greater_equal(self, other: Tensor) -> Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
     def greater_equal(self, other: Scalar) -> Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
     @overload
     def greater_equal_(self, other: Tensor) -> Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
     def greater_equal_(self, other: Scalar) -> Tensor:
-        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
     @overload
     def gt(self, other: Tensor) -> Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def gt(self, other: Scalar) -> Tensor:
-        """Where ``self`` is greater than a number."""
+    def gt(self, other: Scalar) -> Tensor: ...
     @overload
     def gt_(self, other: Tensor) -> Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def gt_(self, other: Scalar) -> Tensor:
-        """Where ``self`` is greater than a number."""
+    def gt_(self, other: Scalar) -> Tensor: ...
     def half(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor as opdsl.float16; itself if it has that dtype.
 
@@ -1143,6 +1136,17 @@ class Tensor(Differentiable):
         """
     def hardshrink(self, lambd: Scalar = 0.5) -> Tensor:
         """0 where the magnitude is at most ``lambd``."""
+    @overload
+    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+        """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
+
+        Args:
+            self: real numbers; their bits are those of float64 or of int64.
+            dim: the dimensions. keepdim: whether they are kept, of size 1.
+            mode: 0.
+        """
+    @overload
+    def hash_tensor(self, *dim: _int, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
     def heaviside(self, values: Tensor) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
     def heaviside_(self, values: Tensor) -> Tensor:
@@ -1228,8 +1232,36 @@ class Tensor(Differentiable):
         """``self`` with values written, or added, where index tensors lead."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
+    def index_reduce(
+        self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
+    def index_reduce_(
+        self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
+    ) -> Tensor:
+        """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+        Args:
+            self: any numbers but complex ones.
+            dim: the dimension.
+            index: which position each slice of ``source`` belongs to.
+            source: of the same dtype, with the positions in place of the dimension.
+            reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+            include_self: whether what is there counts.
+        """
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
+    def indices(self) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
     def inner(self, other: Tensor) -> Tensor:
         """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
     def int(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
@@ -1252,6 +1284,8 @@ class Tensor(Differentiable):
         """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape."""
+    def is_set_to(self, tensor: Tensor) -> _bool:
+        """Whether two tensors show the same elements of one memory in the same way."""
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
     def isfinite(self) -> Tensor:
@@ -1306,14 +1340,12 @@ class Tensor(Differentiable):
     def le(self, other: Tensor) -> Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def le(self, other: Scalar) -> Tensor:
-        """Where ``self`` is at most a number."""
+    def le(self, other: Scalar) -> Tensor: ...
     @overload
     def le_(self, other: Tensor) -> Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def le_(self, other: Scalar) -> Tensor:
-        """Where ``self`` is at most a number."""
+    def le_(self, other: Scalar) -> Tensor: ...
     @overload
     def lerp(self, end: Tensor, weight: Tensor) -> Tensor:
         """``self + weight * (end - self)``, every element with a weight of its own."""
@@ -1331,25 +1363,25 @@ class Tensor(Differentiable):
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
     def less(self, other: Scalar) -> Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
     @overload
     def less_(self, other: Tensor) -> Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
     def less_(self, other: Scalar) -> Tensor:
-        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
     @overload
     def less_equal(self, other: Tensor) -> Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
     def less_equal(self, other: Scalar) -> Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
     @overload
     def less_equal_(self, other: Tensor) -> Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
     def less_equal_(self, other: Scalar) -> Tensor:
-        """Another name of ``le_number``: Where ``self`` is at most a number."""
+        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
     def lgamma(self) -> Tensor:
         """The logarithm of the gamma function's magnitude."""
     def lgamma_(self) -> Tensor:
@@ -1414,14 +1446,12 @@ class Tensor(Differentiable):
     def lt(self, other: Tensor) -> Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def lt(self, other: Scalar) -> Tensor:
-        """Where ``self`` is less than a number."""
+    def lt(self, other: Scalar) -> Tensor: ...
     @overload
     def lt_(self, other: Tensor) -> Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def lt_(self, other: Scalar) -> Tensor:
-        """Where ``self`` is less than a number."""
+    def lt_(self, other: Scalar) -> Tensor: ...
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """An older name of ``linalg.lu_solve``."""
     @property
@@ -1562,14 +1592,12 @@ class Tensor(Differentiable):
     def ne(self, other: Tensor) -> Tensor:
         """Where ``self`` is different from ``other``."""
     @overload
-    def ne(self, other: Scalar) -> Tensor:
-        """Where ``self`` is different from a number."""
+    def ne(self, other: Scalar) -> Tensor: ...
     @overload
     def ne_(self, other: Tensor) -> Tensor:
         """Where ``self`` is different from ``other``."""
     @overload
-    def ne_(self, other: Scalar) -> Tensor:
-        """Where ``self`` is different from a number."""
+    def ne_(self, other: Scalar) -> Tensor: ...
     def neg(self) -> Tensor:
         """``-self``"""
     def neg_(self) -> Tensor:
@@ -1678,6 +1706,20 @@ class Tensor(Differentiable):
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
     @overload
     def nonzero(self, *, as_tuple: _bool) -> Tensor | tuple[Tensor, ...]: ...
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+        """The indices of the first elements that are not zero, one row for each.
+
+        Args:
+            self: of any dtype.
+            size: how many rows there are.
+            fill_value: what the rows are filled with for which there is no element.
+
+        >>> import opdsl
+        >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
+        tensor([[ 1],
+                [ 3],
+                [-1]])
+        """
     @overload
     def norm(self, p: Scalar = 2) -> Tensor:
         """The norm of all elements."""
@@ -1697,13 +1739,25 @@ class Tensor(Differentiable):
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
     def not_equal(self, other: Scalar) -> Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
     @overload
     def not_equal_(self, other: Tensor) -> Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
     def not_equal_(self, other: Scalar) -> Tensor:
-        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """An older name of ``linalg.householder_product``."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
+        """The product of the orthogonal matrices that reflections make with others.
+
+        Args:
+            self: (..., m, n), the reflectors as ``geqrf`` gives them.
+            input2: (..., k), their factors.
+            input3: (..., m, p), or (..., p, m) where the orthogonal matrix stands to the right.
+            left: whether it stands to the left.
+            transpose: whether its adjoint is meant.
+        """
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     @overload
@@ -1789,14 +1843,12 @@ class Tensor(Differentiable):
     def remainder(self, other: Tensor) -> Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def remainder(self, other: Scalar) -> Tensor:
-        """What dividing by a number leaves."""
+    def remainder(self, other: Scalar) -> Tensor: ...
     @overload
     def remainder_(self, other: Tensor) -> Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def remainder_(self, other: Scalar) -> Tensor:
-        """What dividing by a number leaves."""
+    def remainder_(self, other: Scalar) -> Tensor: ...
     def renorm(self, p: Scalar, dim: _int, maxnorm: Scalar) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
     def renorm_(self, p: Scalar, dim: _int, maxnorm: Scalar) -> Tensor:
@@ -1846,6 +1898,8 @@ class Tensor(Differentiable):
     @overload
     def round_(self, *, decimals: _int) -> Tensor:
         """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    def row_indices(self) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(self)``"""
     def rsqrt_(self) -> Tensor:
@@ -1896,6 +1950,15 @@ class Tensor(Differentiable):
         """One position of a dimension, which disappears."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """``self`` with one position of a dimension replaced."""
+    @overload
+    def set_(self) -> Tensor:
+        """Has the tensor show nothing: one dimension without elements."""
+    @overload
+    def set_(self, source: Tensor) -> Tensor:
+        """Has the tensor show what another one shows, in its memory."""
+    @overload
+    def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor:
+        """Has the tensor show any part of the memory of another one."""
     def sgn(self) -> Tensor:
         """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
     def sgn_(self) -> Tensor:
@@ -2058,6 +2121,8 @@ class Tensor(Differentiable):
         """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
     @overload
     def sum_to_size(self, *size: _int) -> Tensor: ...
+    def svd(self, some: _bool = True, compute_uv: _bool = True) -> _results_svd:
+        """``linalg.svd``, with the right vectors as columns; zeros for vectors that are not asked for."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose``, by NumPy's name."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
@@ -2124,6 +2189,8 @@ class Tensor(Differentiable):
         *,
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
+    def to_dense(self, dtype: DType | None = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results_topk:
         """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
     def trace(self) -> Tensor:
@@ -2216,6 +2283,8 @@ class Tensor(Differentiable):
         """A dimension of size 1 more."""
     def unsqueeze_(self, dim: _int) -> Tensor:
         """Takes in a dimension of size 1."""
+    def values(self) -> Tensor:
+        """A part of a sparse tensor; refused, since there are none."""
     @overload
     def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
         """The variance along dimensions, of a sample if ``unbiased``."""
@@ -2259,14 +2328,12 @@ class Tensor(Differentiable):
     def xlogy(self, other: Tensor) -> Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
     @overload
-    def xlogy(self, other: Scalar) -> Tensor:
-        """``self * log(other)`` for a number."""
+    def xlogy(self, other: Scalar) -> Tensor: ...
     @overload
     def xlogy_(self, other: Tensor) -> Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
     @overload
-    def xlogy_(self, other: Scalar) -> Tensor:
-        """``self * log(other)`` for a number."""
+    def xlogy_(self, other: Scalar) -> Tensor: ...
     def zero_(self) -> Tensor:
         """Sets every element to 0."""
 

@@ -39,6 +39,7 @@ DIFFERENT = {
     "acosh_": ({"self"}, set(), "PyTorch has no formula for the in-place form; the derived one holds there too"),
     "asinh_": ({"self"}, set(), "as acosh_"),
     "atanh_": ({"self"}, set(), "as acosh_"),
+    "_grouped_mm": ({"bias", "mat2", "offs", "self"}, {"mat2", "self"}, "composed of operators: a bias gets one, too"),
     "chunk": ({"self"}, set(), "PyTorch's formula is for nested tensors alone: chunk of others is composite"),
 }
 

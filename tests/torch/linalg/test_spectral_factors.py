@@ -84,3 +84,31 @@ def test_gradients_of_magnitudes_of_eigenvectors(dtype: torch.dtype) -> None:
     values, vectors = opdsl.linalg.eigh(own)
     ((ours(weights) * vectors.abs() * vectors.abs()).sum() + (values * values * values).sum()).backward()
     numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_eig_gives_what_the_matrix_is_made_of(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(2, 5, 5, dtype=dtype)
+    values, vectors = (each.numpy() for each in opdsl.linalg.eig(ours(matrix)))
+    numpy.testing.assert_allclose(
+        matrix.numpy() @ vectors, vectors * values[:, None], atol=tolerance(dtype), rtol=tolerance(dtype)
+    )
+    numpy.testing.assert_allclose(numpy.linalg.norm(vectors, axis=-2), 1, rtol=tolerance(dtype))
+    numpy.testing.assert_allclose(values.prod(-1), torch.linalg.det(matrix).numpy(), rtol=10 * tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=str)
+def test_gradients_of_magnitudes_of_vectors_of_any_matrix(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(2, 4, 4, dtype=dtype, requires_grad=True)
+    values, vectors = torch.linalg.eig(matrix)
+    weights = torch.randn(2, 4, 4, dtype=torch.float64)
+    ((weights * vectors.abs() ** 2).sum() + (values.abs() * weights[0, 0]).sum()).backward()
+    own = ours(matrix.detach()).requires_grad_()
+    found, directions = opdsl.linalg.eig(own)
+    distances = found.detach().numpy()[:, None] - values.detach().numpy()[:, :, None]
+    place = opdsl.from_numpy(numpy.abs(distances).argmin(2))
+    sizes = (directions.abs() * directions.abs()).gather(2, place.unsqueeze(1).expand((2, 4, 4)))
+    ((ours(weights) * sizes).sum() + (found.abs().gather(1, place) * ours(weights[0, 0])).sum()).backward()
+    numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)

@@ -10,6 +10,7 @@ import torch
 
 import opdsl
 from opdsl.backends.cpu import memory
+from opdsl.errors import OpdslError
 
 
 def ours(tensor: torch.Tensor | None) -> Any:
@@ -96,3 +97,70 @@ def test_attention_by_whole_matrices_rounds_16_bits_once(dtype: torch.dtype) -> 
     found = opdsl.ops.aten._scaled_dot_product_attention_math(*(opdsl.from_dlpack(each) for each in given))
     for one, other in zip(found, theirs, strict=True):
         torch.testing.assert_close(torch.from_dlpack(one), other, rtol=torch.finfo(dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("features", (0, 2))
+def test_queries_without_features_take_all_values_alike(features: int) -> None:
+    query, value = torch.ones(2, 3, 4, 0), torch.randn(2, 3, 4, features)
+    mine, own = ours(query), ours(value)
+    theirs = torch.nn.functional.scaled_dot_product_attention(query, query, value)
+    for found in (
+        opdsl.nn.functional.scaled_dot_product_attention(mine, mine, own),
+        opdsl.nn.scaled_dot_product_attention(mine, mine, own),
+        opdsl.ops.aten._scaled_dot_product_attention_math(mine, mine, own)[0],
+    ):
+        numpy.testing.assert_allclose(found.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def test_heads_that_there_are_none_of() -> None:
+    none, three = opdsl.ones(2, 0, 4, 2), opdsl.ones(2, 3, 4, 2)
+    for attention in (opdsl.nn.functional.scaled_dot_product_attention, opdsl.nn.scaled_dot_product_attention):
+        assert attention(none, none, none, enable_gqa=True).shape == none.shape
+        with pytest.raises(OpdslError):
+            attention(three, none, none, enable_gqa=True)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_signatures_of_cudas_kernels_give_what_attention_gives(is_causal: bool) -> None:
+    torch.manual_seed(0)
+    shapes = (2, 3, 4, 8), (2, 3, 6, 8), (2, 3, 6, 8), (2, 1, 4, 6)
+    tensors = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    query, key, value, bias = tensors
+    mask = bias.masked_fill(~torch.ones(4, 6).bool().tril(), -torch.inf) if is_causal else bias
+    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, mask)
+    seed = torch.randn_like(expected)
+    gradients = torch.autograd.grad(expected, tensors, seed)
+    sums = (query @ key.mT / 8**0.5 + mask).logsumexp(-1)
+    ours, none = [opdsl.from_numpy(each.detach().numpy()) for each in (*tensors, seed)], opdsl.empty(0)
+    grad = ours.pop()
+    found = opdsl.ops.aten._scaled_dot_product_efficient_attention(*ours, True, 0.0, is_causal)
+    numpy.testing.assert_allclose(found[0].numpy(), expected.detach().numpy(), rtol=1e-12)
+    numpy.testing.assert_allclose(found[1][..., :4].numpy(), sums.detach().numpy(), rtol=1e-12)
+    assert found[1].shape == (2, 3, 32)
+    every = (True, True, True, True)
+    backward = opdsl.ops.aten._scaled_dot_product_efficient_attention_backward
+    made = backward(grad, *ours, *found, 0.0, every, is_causal)
+    other = opdsl.ops.aten._scaled_dot_product_fused_attention_overrideable(*ours, 0.0, is_causal)
+    backward = opdsl.ops.aten._scaled_dot_product_fused_attention_overrideable_backward
+    more = backward(grad, *ours, every, *other[:2], none, none, 4, 6, 0.0, is_causal, none, none)
+    for one, two, wanted in zip(made, more, gradients, strict=True):
+        numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)
+        numpy.testing.assert_array_equal(one.numpy(), two.numpy())
+
+
+def test_flash_attention_and_its_gradient() -> None:
+    torch.manual_seed(0)
+    tensors = [torch.randn(2, 3, 5, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    expected = torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True)
+    seed = torch.randn_like(expected)
+    gradients = torch.autograd.grad(expected, tensors, seed)
+    *ours, grad = (opdsl.from_numpy(each.detach().numpy()) for each in (*tensors, seed))
+    found = opdsl.ops.aten._scaled_dot_product_flash_attention(*ours, 0.0, True)
+    numpy.testing.assert_allclose(found[0].numpy(), expected.detach().numpy(), rtol=1e-12)
+    assert found[2:6] == (None, None, 5, 5)
+    none = opdsl.empty(0)
+    made = opdsl.ops.aten._scaled_dot_product_flash_attention_backward(
+        grad, *ours, *found[:2], none, none, 5, 5, 0.0, True, none, none
+    )
+    for one, wanted in zip(made, gradients, strict=True):
+        numpy.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-10, atol=1e-12)

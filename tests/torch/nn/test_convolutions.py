@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -211,3 +213,34 @@ def test_nothing_to_convolve(case):
             found(opdsl)
     else:
         assert found(opdsl) == expected
+
+
+# Sizes of images, padding, dilation, stride.
+FAR = {
+    "one element meets the images": ((5, 6), (5000, 4999), (5000, 4997), (2, 1)),
+    "none does": ((5, 6), (7000, 0), (5000, 1), (9000, 1)),
+    "beyond memory": ((5, 6), (2**24, 2**24), (2**24, 2**24), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("case", FAR)
+def test_windows_that_reach_far_beyond_the_images(case):
+    """Their elements in margins are left out: none take memory or time."""
+    sizes, padding, dilation, stride = FAR[case]
+    tensors = [torch.randint(-4, 5, shape).double() for shape in ((2, 4, *sizes), (2, 2, 3, 3), (2,))]
+
+    def found(lib, operands):
+        operands = [each.requires_grad_() for each in operands]
+        made = lib.conv2d(*operands, stride=stride, padding=padding, dilation=dilation, groups=2)
+        (made * made).sum().backward()
+        return [made.tolist(), *(each.grad.tolist() for each in operands)]
+
+    own = [opdsl.from_numpy(each.numpy().copy()) for each in tensors]
+    assert found(opdsl, own) == found(torch, tensors)
+
+
+def test_what_is_infinite_in_numpys_products_warns_of_nothing():
+    one = opdsl.full((1, 2, 4), float("inf"))[:, :, ::2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (one @ -one.transpose(1, 2) + one @ one.transpose(1, 2)).isnan().all()

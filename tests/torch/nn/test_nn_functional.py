@@ -27,11 +27,9 @@ HELPERS = {
     "has_torch_function_variadic",
 }
 
-# Fractional pooling has no operator here; quantized products have no dtypes.
+# The first two are named by return_indices=True; quantized products have no dtypes.
 MISSING = {
-    "fractional_max_pool2d",
     "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices",
     "scaled_grouped_mm",
     "scaled_mm",
@@ -200,6 +198,9 @@ OTHERS: dict[str, list[Any]] = {
     "max_unpool1d": [call(x(1, 2, 3), numpy.array([[[1, 2, 5], [0, 3, 4]]]), 2)],
     "max_unpool2d": [call(x(1, 2, 2), numpy.array([[[1, 6], [12, 13]]]), 2, output_size=(5, 5))],
     "max_unpool3d": [call(x(1, 2, 1, 1), numpy.array([[[[3]], [[12]]]]), 2)],
+    # As many windows as there can be, which leaves nothing to chance.
+    "fractional_max_pool2d": [call(x(1, 2, 4, 5), 2, (3, 4)), call(x(1, 2, 5, 5), 2, None, (0.8, 0.8))],
+    "fractional_max_pool3d": [call(x(1, 1, 4, 5, 6), 2, 2)],
     "lp_pool1d": [call(x(2, 4, 7, low=0.1), 3, 2), call(signal, float("inf"), 2)],
     "lp_pool2d": [call(image, 2, (2, 3), 2, True)],
     "lp_pool3d": [call(volume, 2, 2)],

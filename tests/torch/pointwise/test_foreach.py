@@ -15,7 +15,7 @@ import opdsl
 from opdsl import Library, Tensor
 from opdsl.aten.pointwise.foreach import SCHEMAS
 from opdsl.autograd import grad
-from opdsl.errors import ArgumentError, DeclarationError
+from opdsl.errors import ArgumentError, DeclarationError, OpdslError
 from opdsl.testing import Maker, samples_of
 from opdsl.testing.samples import fitting
 
@@ -102,3 +102,55 @@ def test_what_has_no_list_form_says_so(library: Library) -> None:
 
         @library.op(foreach=True)
         def parts(self: Tensor, weight: Tensor | None = None) -> Tensor: ...
+
+
+def expanded() -> Tensor:
+    return opdsl.ones(1).expand(3)
+
+
+# The second of two lists' elements, which is refused.
+REFUSED = {
+    "a dtype that does not hold the result": lambda: (opdsl.ones(3, dtype=opdsl.int64), 0.5),
+    "a shape that does not fit": lambda: (opdsl.ones(3), opdsl.ones(2)),
+    "elements in one place": lambda: (expanded(), opdsl.ones(3)),
+    "a leaf that requires grad": lambda: (opdsl.ones(3, requires_grad=True), opdsl.ones(3)),
+    "another device": lambda: (opdsl.ones(3), opdsl.ones(3, device="meta")),
+    "memory that is read": lambda: tuple(overlapping()),
+}
+
+
+def overlapping() -> list[Tensor]:
+    memory = opdsl.ones(4)
+    return [memory[1:], memory[:3]]
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_lists_are_written_wholly_or_not_at_all(why: str) -> None:
+    """PyTorch's slow path writes the elements before the one that it refuses."""
+    for follows in (False, True):  # an element that is followed is written first
+        first = opdsl.ones(3)
+        start = opdsl.ones(3, requires_grad=True) if follows else 1.0
+        for _ in range(3):
+            one, other = REFUSED[why]()
+            with pytest.raises(OpdslError):
+                opdsl._foreach_mul_([first, one], [opdsl.full((3,), 2.0) * start, as_element(other)])
+            assert first.numpy().tolist() == [1, 1, 1] and not first.requires_grad
+
+
+def as_element(value: Tensor | float) -> Tensor:
+    return value if isinstance(value, Tensor) else opdsl.full((3,), value)
+
+
+def test_views_of_one_tensor_are_written_one_by_one() -> None:
+    memory = opdsl.arange(6)
+    for _ in range(3):
+        before = memory.numpy().copy()
+        opdsl._foreach_add_([memory[:3], memory[3:]], [memory[3:].clone(), memory[:3].clone()])
+        assert (memory.numpy() == before + np.roll(before, 3)).all()
+
+
+def test_outputs_of_lists_are_written_wholly_or_not_at_all() -> None:
+    outs = [opdsl.zeros(3), expanded()]
+    with pytest.raises(OpdslError, match="single memory location"):
+        opdsl.ops.aten._foreach_neg.out([opdsl.ones(3), opdsl.ones(3)], out=outs)
+    assert outs[0].numpy().tolist() == [0, 0, 0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import opdsl
-from opdsl import Array, Ints, Library, Scalar, Tensor, TensorOptions
+from opdsl import Ints, Library, Scalar, Tensor, TensorOptions
 
 lib = Library("typing_fail_operators")
 
@@ -79,16 +79,6 @@ def renamed(self, scale, power):  # type: ignore[misc]
 
 
 @scaled.kernel("CUDA")
-def reordered(self, power, factor):  # type: ignore[misc]
-    return self
-
-
-@scaled.kernel("CUDA")
-def too_few(self):  # type: ignore[misc]
-    return self
-
-
-@scaled.kernel("CUDA")
 def too_many(self, factor, power, more):  # type: ignore[misc]
     return self
 
@@ -99,11 +89,7 @@ def without_context(self, factor, power):  # type: ignore[misc]
 
 
 @scaled.out_kernel("CPU")
-def without_arguments(self: Array, out: Array) -> None: ...  # type: ignore[misc]
-
-
-@scaled.out_kernel("CPU")
-def some_arguments(self, out):  # type: ignore[misc]
+def without_outputs(self, factor):  # type: ignore[misc]
     pass
 
 

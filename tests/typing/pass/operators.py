@@ -29,13 +29,13 @@ def repeat1d(self: Tensor, size: Ints[1], scale: float | None = None) -> Tensor:
 
 
 @repeat1d.meta
-def repeat1d_meta(ctx, self, size, scale):
+def repeat1d_meta(ctx, size, self):
     check(self.ndim == 1, "expected a vector", got=self.shape)
     ctx.set_output(0, (size[0],), like=self)
 
 
 @repeat1d.out_kernel("CPU")
-def repeat1d_cpu(self: Array, size, scale, out: Array) -> None:
+def repeat1d_cpu(self: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         out[i] = self[i % self.shape[0]]
 
@@ -50,7 +50,7 @@ def scaled_meta(ctx, self, factors, other, power):
 
 
 @scaled.out_kernel("CPU", compiled=False)
-def scaled_cpu(self, factors, other, power, out):
+def scaled_cpu(factors, self, out):
     out.array[...] = self.numpy() * math.prod(factors)
 
 
@@ -99,7 +99,7 @@ def filled(size: list[int], *, options: TensorOptions) -> Tensor: ...
 
 
 @filled.kernel("CPU")
-def filled_kernel(size, dtype, layout, device, pin_memory):
+def filled_kernel(size):
     return opdsl.from_numpy(opdsl.ones(size).numpy())
 
 
@@ -166,3 +166,17 @@ assert positive(-x).tolist() == positive.variants["out"](-x, out=opdsl.empty((4,
 assert (opdsl.add(x, x, alpha=2) - opdsl.ops.aten.add.Tensor(x, x)).tolist() == [1.0] * 4
 assert str(smooth.schema).startswith("typing_operators::smooth")
 nested()
+
+
+@lib.op
+def lower_of(self: Tensor, other: Tensor) -> Tensor: ...
+
+
+@lower_of.pointwise
+def lower_of_scalar_function(self, other):
+    return min(self, other)
+
+
+lower_of_number = lower_of.number_overload("other")
+lower_of(opdsl.ones(2), 1)
+lower_of(opdsl.ones(2), opdsl.ones(2))
