@@ -7,7 +7,8 @@
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
-#   make full    every operator x dtype x sample, every architecture, machine code as users get it: takes hours
+#   make full    every operator x dtype x sample, every architecture, other examples of property tests each time,
+#                machine code as users get it: takes hours
 #   make clean   remove what was installed and built
 # PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest,
 # ARGS=--random-order-seed=7 has it run the tests in another order.

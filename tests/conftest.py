@@ -1,8 +1,14 @@
-"""A CUDA device where there is none, see ``tests/emulation/driver.py``; garbage collection in large processes."""
+"""A CUDA device where there is none, see ``tests/emulation/driver.py``; garbage collection in large processes.
+
+Property tests draw the same examples in each run, so that one which fails can be seen again and a change is judged by
+what it changed: ``OPDSL_TEST_FULL=1`` (``make full``) draws others each time.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,6 +17,19 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.emulation.driver import EmulatedDriver
+
+
+with contextlib.suppress(ImportError):  # Machines with a GPU may lack it, and the tests there need none.
+    from hypothesis import HealthCheck, settings
+
+    # The first call into a corner of PyTorch imports it, kernels are compiled: no example is given a time.
+    settings.register_profile(
+        "opdsl",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize="OPDSL_TEST_FULL" not in os.environ,
+    )
+    settings.load_profile("opdsl")
 
 
 def pytest_collection() -> None:

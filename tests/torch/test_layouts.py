@@ -37,25 +37,25 @@ def operand(draw: Any, shape: list[int]) -> torch.Tensor:
     return made.expand([size if expanded and mine == 1 else mine for size, mine in zip(kept, sizes, strict=True)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(operands(2))
 def test_binary(pair: list[torch.Tensor]) -> None:
     agree(lambda lib, x, y: lib.add(x, y), *pair, repeat=1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(operands(3))
 def test_ternary(three: list[torch.Tensor]) -> None:
     agree(lambda lib, c, x, y: lib.where(c == 1, x, y), *three, repeat=1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(operands(1))
 def test_unary(one: list[torch.Tensor]) -> None:
     agree(lambda lib, x: lib.ne(x, 0), *one, repeat=1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(operands(3))
 def test_out(three: list[torch.Tensor]) -> None:
     """Errors, warnings apart, and what becomes of the output: shape, strides, elements."""
@@ -65,14 +65,14 @@ def test_out(three: list[torch.Tensor]) -> None:
     agree_or_fail(lambda lib, x, y, out: lib.mul(x, y, out=out), x, y, out)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(operands(2))
 def test_in_place(pair: list[torch.Tensor]) -> None:
     x, y = pair
     agree_or_fail(lambda lib, x, y: x.add_(y), x.clone(), y)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(operands(1, ndim=4))
 def test_meta_says_the_same(one: list[torch.Tensor]) -> None:
     (x,) = one

@@ -208,7 +208,7 @@ def calls() -> Iterator[list[Callable[[Any, Any], Any]]]:
     ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(order=some.lists(some.integers(0, 18), min_size=2, max_size=12), layout=some.sampled_from((0, 1, 2)))
 def test_any_order_of_calls(calls: list[Callable[[Any, Any], Any]], order: list[int], layout: int) -> None:
     x = (

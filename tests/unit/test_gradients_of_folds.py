@@ -129,7 +129,7 @@ def gradients_agree(
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-7, atol=1e-7)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(2, 6), min_size=1, max_size=3), st.data())
 def test_rows_agree_with_torch(shape, data):
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -141,7 +141,7 @@ def test_rows_agree_with_torch(shape, data):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.data())
 def test_reductions_agree_with_torch(shape, data):
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -90,7 +90,7 @@ def oscillator_torch(force, stiffness, dim, damping):
     return torch.stack(found).movedim(0, dim)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=3), st.data())
 def test_against_a_loop_in_torch(shape, data):
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -1,4 +1,7 @@
-"""Fourier transforms by SciPy: by its compiled module, or where a release has none such, by its functions."""
+"""Fourier transforms by SciPy: by its compiled module, or where a release has none such, by its functions.
+
+Sizes with a large prime factor are first brought to smaller ones, see ``opdsl.backends.cpu.large_primes``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy
 
-from opdsl.backends.cpu import pool
+from opdsl.backends.cpu import large_primes, pool
 from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
 from opdsl.kernels.steps import step
@@ -44,7 +47,8 @@ def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, ou
     """
     compiled = _compiled()
     if compiled is not None:
-        compiled.c2c(array, tuple(dims), forward, normalization, out, pool.get_num_threads())
+        transform = functools.partial(compiled.c2c, nthreads=pool.get_num_threads())
+        large_primes.c2c(transform, array, tuple(dims), forward, normalization, out)
     else:
         _public("fftn" if forward else "ifftn", array, dims, _NORMS[forward][normalization], out)
 
@@ -53,7 +57,10 @@ def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, ou
 def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> None:
     """The transform of real numbers; the last of the dimensions ends where the rest follows by symmetry."""
     compiled = _compiled()
-    if compiled is not None:
+    if compiled is not None and large_primes.is_halved(array.shape[dims[-1]]):
+        transform = functools.partial(compiled.c2c, nthreads=pool.get_num_threads())
+        large_primes.r2c(transform, array, tuple(dims), normalization, out)
+    elif compiled is not None:
         compiled.r2c(array, tuple(dims), True, normalization, out, pool.get_num_threads())
     else:
         _public("rfftn", array, dims, _NORMS[True][normalization], out)
@@ -72,6 +79,10 @@ def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
         array = numpy.pad(array, [(0, needed - there if dim == last else 0) for dim in range(array.ndim)])
     elif there > needed:
         array = array[(slice(None),) * last + (slice(needed),)]
+    if large_primes.is_halved(size):
+        transform = functools.partial(compiled.c2c, nthreads=pool.get_num_threads())
+        large_primes.c2r(transform, array, tuple(dims), normalization, out)
+        return
     compiled.c2r(array, tuple(dims), size, False, normalization, out, pool.get_num_threads())
 
 

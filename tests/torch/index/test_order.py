@@ -32,7 +32,7 @@ def ours(tensor: torch.Tensor) -> opdsl.Tensor:
     return opdsl.from_numpy(tensor.numpy())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=3),
     st.sampled_from(DTYPES),

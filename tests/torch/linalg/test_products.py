@@ -44,7 +44,7 @@ def test_sizes(sizes: tuple[int, int, int]) -> None:
     agree(lambda lib, a, b: lib.mm(a, b), x, y, tolerance=1e-5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(some.lists(some.integers(1, 3), max_size=4), some.lists(some.integers(1, 3), max_size=4))
 def test_any_shapes_of_matmul(one: list[int], two: list[int]) -> None:
     x, y = positive(torch.float64, one), positive(torch.float64, two, 1)

@@ -43,7 +43,7 @@ def calls(draw):
 
 
 @given(given_=calls())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_values_and_errors(given_):
     assert compare(ATEN.convolution, torch.ops.aten.convolution, given_, {}, 2e-6) == []
 
@@ -132,7 +132,7 @@ def test_transposed_results_of_doubles_are_not_empty():
 
 
 @given(given_=calls(), mask=some.tuples(some.booleans(), some.booleans(), some.booleans()))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_gradients_that_a_mask_asks_for(given_, mask):
     input, weight, bias, *rest = given_
     try:

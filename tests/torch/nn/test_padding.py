@@ -42,7 +42,7 @@ def tensors(draw, dims):
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
 @given(data=some.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_values_and_errors_of_any_margin(mode, dims, data):
     given_ = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-3, 4), min_size=2 * dims - 1, max_size=2 * dims + 1))
@@ -57,7 +57,7 @@ def test_batches_may_be_empty_and_nothing_else(mode, dims):
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
 @given(data=some.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 def test_gradients_of_any_margin(mode, dims, data):
     given_ = data.draw(tensors(dims))
     margins = data.draw(some.lists(some.integers(-1, 2), min_size=2 * dims, max_size=2 * dims))

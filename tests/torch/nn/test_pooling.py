@@ -31,7 +31,7 @@ def images(draw, dims):
 
 @pytest.mark.parametrize("dims", [2, 3])
 @given(data=some.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_largest_element_and_its_place(dims, data):
     size = data.draw(some.integers(1, 3))
     rest = (data.draw(some.integers(1, 3)), data.draw(some.integers(0, 2)), data.draw(some.integers(1, 2)))
@@ -42,7 +42,7 @@ def test_the_largest_element_and_its_place(dims, data):
 
 @pytest.mark.parametrize("dims", [2, 3])
 @given(data=some.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_largest_element_of_parts(dims, data):
     name = f"adaptive_max_pool{dims}d"
     given_ = (data.draw(images(dims)), [data.draw(some.integers(0, 4)) for _ in range(dims)])
@@ -50,7 +50,7 @@ def test_the_largest_element_of_parts(dims, data):
 
 
 @given(data=some.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_means(data):
     flags = data.draw(some.booleans()), data.draw(some.booleans()), data.draw(some.sampled_from([None, 3, -2]))
     sizes = [[data.draw(some.integers(low, high))] for low, high in ((1, 3), (1, 3), (0, 1))]

@@ -151,19 +151,19 @@ def test_strides_of_mixed_dtypes(layout: str, dtype: torch.dtype) -> None:
     agree(lambda lib, x, y: lib.add(x, y), layouts()[layout], layouts(dtype)["permuted"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(strided())
 def test_any_layout_of_one_operand(x: torch.Tensor) -> None:
     agree(lambda lib, value: lib.neg(value), x)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(broadcastable())
 def test_any_layouts_of_two_operands(operands: list[torch.Tensor]) -> None:
     agree(lambda lib, x, y: lib.add(x, y), *operands)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(broadcastable(3))
 def test_any_layouts_of_three_operands(operands: list[torch.Tensor]) -> None:
     agree(lambda lib, c, x, y: lib.where(lib.gt(c, 0), x, y), *operands)

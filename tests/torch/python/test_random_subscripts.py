@@ -102,7 +102,7 @@ def raised_alike(found: Any, expected: Any) -> bool:
     return True
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(some.data())
 def test_reading(data: some.DataObject) -> None:
     theirs = data.draw(strided())
@@ -118,7 +118,7 @@ def test_reading(data: some.DataObject) -> None:
         assert share_storage(found, ours) == shared
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(some.data())
 def test_writing(data: some.DataObject) -> None:
     base = data.draw(strided())
@@ -142,7 +142,7 @@ def test_writing(data: some.DataObject) -> None:
     assert differences(ours, before if raised_alike(found, expected) else theirs) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some.data())
 def test_adding_to_what_is_there(data: some.DataObject) -> None:
     theirs = torch.arange(float(data.draw(some.integers(1, 5)))) * 2

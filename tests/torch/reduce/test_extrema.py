@@ -31,13 +31,13 @@ def test_special_values(name: str) -> None:
     agree_or_fail(lambda lib, value: getattr(lib, name)(value, 0), torch.stack([x, x.flip(0)], 1))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(strided(), some.integers(-4, 3), some.booleans(), some.sampled_from([*POSITIONS, *BOTH]))
 def test_any_layout_and_dimension(x: torch.Tensor, dim: int, keepdim: bool, name: str) -> None:
     agree_or_fail(lambda lib, value: getattr(lib, name)(value, dim, keepdim), x)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     some.lists(some.sampled_from([0.0, 1.0, -1.0, math.inf, -math.inf, math.nan]), min_size=1, max_size=300),
     some.sampled_from(POSITIONS),

@@ -77,7 +77,7 @@ def test_layouts(name: str, layout: str, dims: Any, keepdim: bool) -> None:
     agree_or_fail(call, layouts()[layout], tolerance=loose(name, torch.float32))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(strided(), some.lists(some.integers(-4, 3), max_size=3), some.booleans(), some.sampled_from(STRUCTURED))
 def test_any_layout_and_dimensions(x: torch.Tensor, dims: list[int], keepdim: bool, name: str) -> None:
     agree_or_fail(lambda lib, value: getattr(lib, name)(value, dims, keepdim), x, tolerance=loose(name, x.dtype))

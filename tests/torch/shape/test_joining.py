@@ -32,7 +32,7 @@ def test_numbers_of_tensors(count: int) -> None:
     agree(lambda lib, *tensors: lib.cat(tensors, 1), *[ordinary(torch.float32, (2, each + 1)) for each in range(count)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     some.lists(some.lists(some.integers(0, 3), max_size=3), min_size=1, max_size=3),
     some.integers(-3, 3),

@@ -113,50 +113,50 @@ def test_t(shape: tuple[int, ...]) -> None:
     agree_as_views(lambda lib, x: x.t(), ordinary(torch.float32, shape))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(strided(), some.integers(-5, 4), some.integers(-5, 4))
 def test_any_transpose(x: torch.Tensor, one: int, two: int) -> None:
     agree_as_views(lambda lib, value: lib.transpose(value, one, two), x)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(strided(most=3), some.lists(some.integers(-3, 3), max_size=4))
 def test_any_permutation(x: torch.Tensor, dims: list[int]) -> None:
     agree_as_views(lambda lib, value: lib.permute(value, dims), x)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(strided(most=3), some.lists(some.sampled_from((-1, 0, 1, 2, 3, 4, 6, 8, 12)), max_size=4))
 def test_any_view(x: torch.Tensor, size: list[int]) -> None:
     agree_as_views(lambda lib, value: value.view(size), x)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(strided(most=3), some.lists(some.sampled_from((-1, 0, 1, 2, 3, 4, 6, 8, 12)), max_size=4))
 def test_any_reshape(x: torch.Tensor, size: list[int]) -> None:
     agree_as_views(lambda lib, value: lib.reshape(value, size), x)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(strided(most=3), some.lists(some.integers(-1, 4), max_size=5))
 def test_any_expansion(x: torch.Tensor, size: list[int]) -> None:
     assume(x.ndim > 0 or -1 not in size)  # PyTorch makes a tensor with a negative size
     agree_as_views(lambda lib, value: value.expand(size), x)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(strided(most=3), some.integers(-4, 3), some.integers(-5, 5), some.integers(-1, 5))
 def test_any_narrowing(x: torch.Tensor, dim: int, start: int, length: int) -> None:
     agree_as_views(lambda lib, value: lib.narrow(value, dim, start, length), x)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(strided(most=3), some.integers(-4, 3), some.integers(-5, 5))
 def test_any_selection(x: torch.Tensor, dim: int, index: int) -> None:
     agree_as_views(lambda lib, value: lib.select(value, dim, index), x)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(strided(most=3), some.integers(-5, 4))
 def test_any_added_and_removed_dimension(x: torch.Tensor, dim: int) -> None:
     agree_as_views(lambda lib, value: lib.unsqueeze(value, dim), x)
@@ -164,7 +164,7 @@ def test_any_added_and_removed_dimension(x: torch.Tensor, dim: int) -> None:
     agree_as_views(lambda lib, value: lib.unbind(value, dim), x)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(strided(most=3), some.lists(some.integers(-3, 2), max_size=3))
 def test_any_removed_dimensions(x: torch.Tensor, dims: list[int]) -> None:
     agree_as_views(lambda lib, value: lib.squeeze(value, tuple(dims)), x)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import opdsl
 from opdsl.backends.opencl.arrays import Block
@@ -167,7 +167,7 @@ def test_the_doctor_finds_it(device: Device) -> None:
 # ------------------------------------------------------------------------------------------------------------ printer
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8)
 @given(drawn=drawn_programs())
 def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
     name_processor()

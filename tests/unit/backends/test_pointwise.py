@@ -54,7 +54,7 @@ def draw_array(draw: st.DrawFn, shape: tuple[int, ...]) -> numpy.ndarray[Any, An
     return spread[tuple(slice(None, None, step) for step in steps)] if shape else spread
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(layouts())
 def test_any_layout(case: tuple[tuple[int, ...], list[numpy.ndarray[Any, Any]]]) -> None:
     shape, (x, y, _) = case
@@ -62,7 +62,7 @@ def test_any_layout(case: tuple[tuple[int, ...], list[numpy.ndarray[Any, Any]]])
     numpy.testing.assert_array_equal(result, numpy.broadcast_to(x, shape) + y, strict=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(layouts())
 def test_any_layout_of_a_given_output(case: tuple[tuple[int, ...], list[numpy.ndarray[Any, Any]]]) -> None:
     shape, (x, y, z) = case

@@ -112,14 +112,14 @@ def cases(draw: st.DrawFn) -> tuple[Array, tuple[int, ...]]:
     return x[tuple(slice(None, None, draw(st.sampled_from((1, 1, 2)))) for _ in shape)], tuple(sorted(dims))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(cases())
 def test_sum_of_any_layout(case: tuple[Array, tuple[int, ...]]) -> None:
     x, dims = case
     numpy.testing.assert_array_equal(run(SUM, x, dims, float32), x.sum(axis=dims))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases().filter(lambda case: case[0].size > 0))
 def test_first_of_the_largest_in_any_layout(case: tuple[Array, tuple[int, ...]]) -> None:
     x, dims = case

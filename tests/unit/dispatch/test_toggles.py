@@ -174,7 +174,7 @@ def walk(steps: list[str | None]) -> None:
 steps = some.lists(some.sampled_from([*SCOPES, None]), max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(steps=steps)
 def test_calls_follow_the_state(steps: list[str | None]) -> None:
     walk(steps)

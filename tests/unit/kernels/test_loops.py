@@ -27,7 +27,7 @@ from tests.unit.kernels.sibling_law import problems
 # ------------------------------------------------------------------------------------------------------ random programs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(drawn_programs())
 def test_a_program_gives_what_loops_in_python_give(drawn: Drawn) -> None:
     check_program(drawn.program)
@@ -37,7 +37,7 @@ def test_a_program_gives_what_loops_in_python_give(drawn: Drawn) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(drawn_programs(), st.sampled_from((2, 4, 8)))
 def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
     for program in (shared(drawn.program, lanes), serial(drawn.program)):

@@ -83,7 +83,7 @@ BOTH = pointwise(
     "both.out(Tensor self, Tensor other, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
 )
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=60)
 DTYPES = [torch.uint8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32]
 
 

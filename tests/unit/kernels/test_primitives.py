@@ -48,7 +48,7 @@ def test_copies_of_one_dtype_keep_every_bit(name):
     assert torch.equal(out.reshape(-1, 1).view(torch.uint8), bits)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(strategies.data())
 def test_copies_between_all_layouts(data):
     shape = tuple(data.draw(strategies.lists(strategies.integers(0, 4), max_size=4)))
@@ -57,7 +57,7 @@ def test_copies_between_all_layouts(data):
     assert_same(out.clone().copy_(source), copy_(ours(out), ours(source)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(strategies.data())
 def test_clones_and_casts_have_pytorchs_strides(data):
     shape = tuple(data.draw(strategies.lists(strategies.integers(0, 4), max_size=4)))

@@ -163,7 +163,7 @@ def calls(draw, dtypes=(torch.int32, torch.float32, torch.float16, torch.bool)):
     return tensor, dims, draw(strategies.booleans())
 
 
-MANY = settings(max_examples=150, deadline=None)
+MANY = settings(max_examples=150)
 
 
 @MANY

@@ -65,7 +65,7 @@ def array(*shape: int) -> numpy.ndarray:
     return numpy.random.default_rng(0).normal(size=shape).astype(numpy.float32)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 70), min_size=1, max_size=3), st.data())
 def test_sums_along_every_dimension(shape, data):
     dim = data.draw(st.integers(-len(shape), len(shape) - 1))

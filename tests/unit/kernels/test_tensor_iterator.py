@@ -16,7 +16,7 @@ from opdsl.runtime import bool_, cpu, float16, float32, float64, int32, int64, m
 from opdsl.runtime.geometry import geometry
 from tests.unit.kernels.geometries import form, operand, operands
 
-MANY = settings(max_examples=400, deadline=None)
+MANY = settings(max_examples=400)
 DEFAULT = Configuration(PROMOTIONS["default"])
 
 

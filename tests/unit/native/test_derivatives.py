@@ -143,7 +143,7 @@ SEED = (
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(0, len(SEED)), st.integers(0, 20), st.text("[]{}:,-#&*'\"()\n grads012_xself", max_size=8))
 def test_mutated_texts_have_faults_with_places(start: int, length: int, piece: str) -> None:
     text = SEED[:start] + piece + SEED[start + length :]

@@ -32,7 +32,7 @@ def edited(edits: list[tuple[int, int, str]]) -> str:
     return text
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(EDITS, st.sampled_from(["detect", *(each.name for each in DIALECTS)]))
 def test_mutated_texts_load_or_fail_with_places(edits: list[tuple[int, int, str]], dialect: str) -> None:
     text = edited(edits)
@@ -45,7 +45,7 @@ def test_mutated_texts_load_or_fail_with_places(edits: list[tuple[int, int, str]
             assert 1 <= fault.location.line <= text.count("\n") + 2
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(EDITS)
 def test_mutated_texts_upgrade_with_places(edits: list[tuple[int, int, str]]) -> None:
     text = edited(edits)
@@ -60,7 +60,6 @@ def test_mutated_texts_upgrade_with_places(edits: list[tuple[int, int, str]]) ->
         assert fault.shown(done.source)
 
 
-@settings(deadline=None)
 @given(EDITS)
 def test_what_loads_is_what_the_upgraded_text_says(edits: list[tuple[int, int, str]]) -> None:
     text = edited(edits)
@@ -72,7 +71,6 @@ def test_what_loads_is_what_the_upgraded_text_says(edits: list[tuple[int, int, s
         assert entries == loads(done.text)
 
 
-@settings(deadline=None)
 @given(st.text("ab\n"), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5), st.text("xy\n", max_size=3))))
 def test_places_that_no_edit_touched_are_found_again(text: str, edits: list[tuple[int, int, str]]) -> None:
     parts = [Edit(min(start, len(text)), min(start + length, len(text)), new) for start, length, new in edits]

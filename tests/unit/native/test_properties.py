@@ -71,13 +71,11 @@ def made_entries(draw: st.DrawFn) -> NativeFunction:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(made_entries(), max_size=4))
 def test_generated_entries_round_trip(entries: list[NativeFunction]) -> None:
     assert list(loads(dumps(entries))) == entries
 
 
-@settings(deadline=None)
 @given(st.lists(made_entries(), max_size=5))
 def test_checking_generated_entries_ends_in_faults_with_places(entries: list[NativeFunction]) -> None:
     for fault in check(entries):
@@ -130,7 +128,7 @@ def test_the_seed_is_good() -> None:
     assert check_text(SEED)[0] == []
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, len(SEED)), st.integers(0, 30), PIECES), min_size=1, max_size=4))
 def test_mutated_texts_are_checked_with_places(edits: list[tuple[int, int, str]]) -> None:
     text = SEED

@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy
 import pytest
 import torch
-from hypothesis import settings
 
 from opdsl.runtime import to_dtype, wrap
-
-# The first call into a corner of PyTorch imports it, which takes longer than hypothesis allows.
-settings.register_profile("opdsl", deadline=None)
-settings.load_profile("opdsl")
 
 
 def share(tensor: torch.Tensor):

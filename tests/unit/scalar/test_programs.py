@@ -68,7 +68,7 @@ def run_numpy(text, x, y):
             return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=EXPRESSIONS)
 def test_programs(text):
     expected = run_numpy(text, X, Y)
