@@ -49,7 +49,7 @@ def declared(
     checked = require_declaration(function)
     own = (OUT,) if options.get("out") and takes_out(checked) else ()
     schema = schema_of(checked, _name(scope, checked, name), names, without=own)
-    return _with_body(declaration_of(scope, checked, schema, options))
+    return _declared_with_body(scope, checked, schema, options)
 
 
 def declared_variant(
@@ -80,7 +80,7 @@ def declared_variant(
             f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments "
             'and returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
         )
-    return _with_body(declaration_of(scope, checked, schema, options))
+    return _declared_with_body(scope, checked, schema, options)
 
 
 def declared_alias(declaration: Declaration, name: str, module: str, options: Mapping[str, Any]) -> Declaration:
@@ -215,10 +215,40 @@ def _entries(
         yield _Entry("out", out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
 
 
-def _with_body(declaration: Declaration) -> Declaration:
-    if not is_declaration(declaration.function):
-        attach_body(declaration)
+def _declared_with_body(
+    scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
+) -> Declaration:
+    """The declaration with its body, if there is one, as the kernel that the option ``kernel`` says.
+
+    Raises:
+        DeclarationError: the option is wrong, or there is no body.
+    """
+    rest = dict(options)
+    where, kernel = f"{location(function)}: {function.__name__}", rest.pop("kernel", False)
+    keys = _body_keys(where, kernel)
+    has_body = not is_declaration(function)
+    if keys is not None and not has_body:
+        raise DeclarationError(
+            f"{where}: kernel={kernel!r} says what the body is the kernel of, but there is none. Write one, or attach "
+            f"a function beneath: @{function.__name__}.kernel."
+        )
+    declaration = declaration_of(scope, function, schema, rest)
+    if has_body:
+        attach_body(declaration, keys)
     return declaration
+
+
+def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:
+    """What a body is the kernel of: dispatch keys, none for all backends; None for a composite."""
+    if isinstance(kernel, bool):
+        return () if kernel else None
+    keys = (kernel,) if isinstance(kernel, str) else kernel
+    if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(each, str) for each in keys):
+        raise DeclarationError(
+            f"{where}: kernel={kernel!r} is neither True nor dispatch keys. Write kernel=True where the body is the "
+            'kernel of all backends, or kernel="CPU".'
+        )
+    return tuple(keys)
 
 
 def _define_all(declaration: Declaration) -> None:

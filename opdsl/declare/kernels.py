@@ -17,6 +17,7 @@ from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.view_kernel import ViewKernel
+from opdsl.schema.kinds import KINDS
 
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
 # A variant that is derived of a body is one operator for modes, as those that torchgen generates: no operator that it
@@ -24,10 +25,24 @@ COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
 EXPLICIT_KEY = DispatchKey("CompositeExplicitAutograd")
 
 
-def attach_body(declaration: Declaration) -> None:
-    """Register the declared function's body as a composite kernel."""
-    declaration.claim("body", declaration.function)
-    _register_plain(declaration, declaration.function, COMPOSITE_KEY)
+def attach_body(declaration: Declaration, keys: tuple[str, ...] | None) -> None:
+    """Register the declared function's body: as a composite kernel, or as that of dispatch keys.
+
+    Args:
+        declaration: whose body it is.
+        keys: as ``@f.kernel`` takes them, none for all backends; None for a composite.
+
+    Raises:
+        DispatchKeyError: there is no such key.
+    """
+    function = declaration.function
+    if keys is None:
+        declaration.claim("body", function)
+        _register_plain(declaration, function, COMPOSITE_KEY)
+        return
+    given = Attachment(declaration, KINDS["kernel"], function, keys, {})
+    for key in _claimed(given, function, given.keys_or_all()):
+        _register_plain(declaration, function, key)
 
 
 def attach_forward(

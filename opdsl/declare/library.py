@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
@@ -65,6 +65,7 @@ class Library(Scope):
         inplace: bool | Inplace = False,
         out: bool | Out = False,
         foreach: bool = False,
+        kernel: bool | str | Iterable[str] = False,
         accepts_numbers: bool = False,
         is_bound: bool = True,
         may_alias: bool = False,
@@ -81,6 +82,8 @@ class Library(Scope):
             out: derive an ``out=`` variant; ``Out(...)`` says how it departs from the rule.
             foreach: derive the list form, ``_foreach_name``: one call for all tensors of lists, in place, too, where
                 there is an in-place variant.
+            kernel: what the body is the kernel of, as ``@f.kernel`` says it of a function beneath: True for all
+                backends, or dispatch keys. A body is a composite kernel by default.
             accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
             is_bound: whether Python calls of the packet reach this overload.
             may_alias: whether results may share memory with arguments though no alias set says so, as some of
@@ -89,7 +92,7 @@ class Library(Scope):
             options: the keys of an entry in native_functions.yaml, see ``EntryOptions``.
 
         Returns:
-            The function to call, with what was derived as attributes (``Operator``). A body is a composite kernel;
+            The function to call, with what was derived as attributes (``Operator``). A body is its kernel;
             ``...`` only declares, and implementations are attached beneath.
 
         Raises:
@@ -255,6 +258,7 @@ def op(
     inplace: bool | Inplace = False,
     out: bool | Out = False,
     foreach: bool = False,
+    kernel: bool | str | Iterable[str] = False,
     accepts_numbers: bool = False,
     is_bound: bool = True,
     may_alias: bool = False,
@@ -266,7 +270,7 @@ def op(name: Any = None, /, **options: Any) -> Any:
 
     Args:
         name: the full name, ``"mylib::scale.Tensor"``; the function's own name by default.
-        inplace, out, foreach, functional, accepts_numbers, is_bound, may_alias, structured, options: as of
+        inplace, out, foreach, functional, kernel, accepts_numbers, is_bound, may_alias, structured, options: as of
             ``Library.op``.
 
     Returns:

@@ -19,16 +19,11 @@ from opdsl.schema import Alias
 COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
 
 
-@op("aten::bernoulli_.Tensor", variants="method", autogen="bernoulli.Tensor, bernoulli.Tensor_out", **COIN)
+@op("aten::bernoulli_.Tensor", kernel=True, variants="method", autogen="bernoulli.Tensor, bernoulli.Tensor_out", **COIN)
 def bernoulli_(
     self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
-    ...
-
-
-@bernoulli_.kernel
-def bernoulli_tensor_kernel(self, p, generator):
     refused = self if self.dtype.is_complex else p
     if self.dtype.is_complex or not p.dtype.is_floating_point:
         raise UnsupportedDTypeError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{refused.dtype.scalar_type}'")
@@ -41,16 +36,11 @@ bernoulli_.derivative("self")(zero_derivative)
 bernoulli_.derivative("p")(zero_derivative)
 
 
-@bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out", **COIN)
+@bernoulli_.overload("float", kernel=True, variants="method", autogen="bernoulli.float_out", **COIN)
 def bernoulli_float_(
     self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
-    ...
-
-
-@bernoulli_float_.kernel
-def bernoulli_float_kernel(self, p, generator):
     check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.dtype.is_complex:
         raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.scalar_type}'")
@@ -60,50 +50,35 @@ def bernoulli_float_kernel(self, p, generator):
 bernoulli_float_.derivative("self")(zero_derivative)
 
 
-@op("aten::bernoulli", variants="function, method", **COIN)
+@op("aten::bernoulli", kernel="CompositeExplicitAutograd", variants="function, method", **COIN)
+@traceable
 def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
-    ...
+    return empty_like(self).bernoulli_(self, generator=generator)
 
 
 bernoulli.sharding(elementwise=True)
 
 
-@bernoulli.kernel("CompositeExplicitAutograd")
-@traceable
-def bernoulli_kernel(self, generator):
-    return empty_like(self).bernoulli_(self, generator=generator)
-
-
 bernoulli.derivative("self")(zero_derivative)
 
 
-@bernoulli.overload("out", **COIN)
+@bernoulli.overload("out", kernel=True, **COIN)
 def bernoulli_out(
     self: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``bernoulli`` into a given tensor."""
-    ...
-
-
-@bernoulli_out.kernel
-def bernoulli_out_kernel(self, generator, out):
     give_size(out, self.shape)
     return out.bernoulli_(self, generator=generator)
 
 
-@bernoulli.overload("p", variants="function, method", **COIN)
+@bernoulli.overload("p", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", **COIN)
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
-    ...
+    return empty_like(self).bernoulli_(p, generator=generator)
 
 
 bernoulli_p.sharding(elementwise=True)
-
-
-@bernoulli_p.kernel("CompositeExplicitAutogradNonFunctional")
-def bernoulli_p_kernel(self, p, generator):
-    return empty_like(self).bernoulli_(p, generator=generator)
 
 
 bernoulli_p.derivative("self")(zero_derivative)

@@ -9,16 +9,18 @@ from opdsl.runtime import MemoryFormat, Tensor
 from opdsl.schema import Alias
 
 
-@op("aten::copy_", variants="method", device_check="NoCheck", device_guard=False, autogen="copy.out")
+@op(
+    "aten::copy_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    device_check="NoCheck",
+    device_guard=False,
+    autogen="copy.out",
+)
 def copy_tensor_(
     self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
 ) -> Tensor[Alias("a", write=True)]:
     """Writes another tensor's elements, broadcast and converted, into this one."""
-    ...
-
-
-@copy_tensor_.kernel("CompositeExplicitAutograd")
-def copy_tensor_kernel(self, src, non_blocking):
     return copy_(self, src, non_blocking=non_blocking)
 
 
@@ -27,14 +29,9 @@ def copy_tensor_derivative(grad, output_mask):
     return (zeros_like(grad) if output_mask[0] else None), grad
 
 
-@op("aten::copy", tags="core")
+@op("aten::copy", kernel="CompositeExplicitAutogradNonFunctional", tags="core")
 def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """``src`` broadcast to the shape and converted to the dtype of ``self``."""
-    ...
-
-
-@copy_functional.kernel("CompositeExplicitAutogradNonFunctional")
-def copy_functional_kernel(self, src):
     return copy_(clone(self), src)
 
 
@@ -43,18 +40,19 @@ def copy_functional_derivative(grad, output_mask):
     return (zeros_like(grad) if output_mask[0] else None), grad
 
 
-@op("aten::clone", variants="function, method", tags=("core", "pointwise"), autogen="clone.out")
+@op(
+    "aten::clone",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    autogen="clone.out",
+)
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with memory of its own."""
-    ...
+    return clone(self, memory_format or MemoryFormat.preserve_format)
 
 
 clone_tensor.sharding(elementwise=True)
-
-
-@clone_tensor.kernel("CompositeExplicitAutograd")
-def clone_kernel(self, memory_format):
-    return clone(self, memory_format or MemoryFormat.preserve_format)
 
 
 clone_tensor.derivative(self=lambda grad: grad)

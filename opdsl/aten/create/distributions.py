@@ -24,7 +24,7 @@ FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded",
 # ----------------------------------------------------------------------------------------------- uniform, normal, ...
 
 
-@op("aten::uniform_", autogen="uniform, uniform.out", **FILL)
+@op("aten::uniform_", kernel=True, autogen="uniform, uniform.out", **FILL)
 def uniform_(
     self: Tensor[Alias("a", write=True)],
     from_: Annotated[float, Name("from")] = 0,
@@ -33,11 +33,6 @@ def uniform_(
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
-    ...
-
-
-@uniform_.kernel
-def uniform_kernel(self, from_, to, generator):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
     largest = LARGEST.get(real.name, math.inf)
@@ -56,16 +51,11 @@ def uniform_kernel(self, from_, to, generator):
 uniform_.derivative("self")(zero_derivative)
 
 
-@op("aten::normal_", autogen="normal.out", **FILL)
+@op("aten::normal_", kernel=True, autogen="normal.out", **FILL)
 def normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
-    ...
-
-
-@normal_.kernel
-def normal_kernel(self, mean, std, generator):
     check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
     if self.dtype.is_complex:
@@ -78,16 +68,11 @@ def normal_kernel(self, mean, std, generator):
 normal_.derivative("self")(zero_derivative)
 
 
-@op("aten::log_normal_", autogen="log_normal, log_normal.out", **FILL)
+@op("aten::log_normal_", kernel=True, autogen="log_normal, log_normal.out", **FILL)
 def log_normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with numbers whose logarithm is normally distributed."""
-    ...
-
-
-@log_normal_.kernel
-def log_normal_kernel(self, mean, std, generator):
     check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     distributions.digits_of(self.dtype, "log_normal_cpu")
     return fill_random_(self, distributions.log_normal, (float(mean), float(std)), generator)
@@ -96,16 +81,11 @@ def log_normal_kernel(self, mean, std, generator):
 log_normal_.derivative("self")(zero_derivative)
 
 
-@op("aten::exponential_", autogen="exponential, exponential.out", **FILL)
+@op("aten::exponential_", kernel=True, autogen="exponential, exponential.out", **FILL)
 def exponential_(
     self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
-    ...
-
-
-@exponential_.kernel
-def exponential_kernel(self, lambd, generator):
     require_continuous(self, "Exponential", self.dtype.scalar_type)
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return fill_random_(self, distributions.exponential, (float(lambd),), generator)
@@ -127,16 +107,11 @@ def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
         )
 
 
-@op("aten::cauchy_", autogen="cauchy, cauchy.out", **FILL)
+@op("aten::cauchy_", kernel=True, autogen="cauchy, cauchy.out", **FILL)
 def cauchy_(
     self: Tensor[Alias("a", write=True)], median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with Cauchy distributed numbers."""
-    ...
-
-
-@cauchy_.kernel
-def cauchy_kernel(self, median, sigma, generator):
     check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     require_continuous(self, "Cauchy", c_name(self.dtype))
     return fill_random_(self, distributions.cauchy, (float(median), float(sigma)), generator)
@@ -145,16 +120,11 @@ def cauchy_kernel(self, median, sigma, generator):
 cauchy_.derivative("self")(zero_derivative)
 
 
-@op("aten::geometric_", autogen="geometric, geometric.out", **FILL)
+@op("aten::geometric_", kernel=True, autogen="geometric, geometric.out", **FILL)
 def geometric_(
     self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
-    ...
-
-
-@geometric_.kernel
-def geometric_kernel(self, p, generator):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     if self.dtype.is_complex or self.dtype is bool_:
         raise UnsupportedDTypeError(f"\"geometric_cpu\" not implemented for '{self.dtype.scalar_type}'")
@@ -199,14 +169,9 @@ def rand_generator_kernel(size, generator, dtype, layout, device, pin_memory):
     return made.uniform_(generator=generator)
 
 
-@rand.overload("out", tags="nondeterministic_seeded")
+@rand.overload("out", kernel="CompositeExplicitAutograd", tags="nondeterministic_seeded")
 def rand_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and fills it with numbers from [0, 1)."""
-    ...
-
-
-@rand_out.kernel("CompositeExplicitAutograd")
-def rand_out_kernel(size, out):
     give_size(out, tuple(size))
     return out.uniform_()
 

@@ -121,16 +121,11 @@ def dtype_of_number(value: complex) -> DType:
     return complex128 if default is float64 else complex64
 
 
-@full.overload("out")
+@full.overload("out", kernel="CompositeExplicitAutograd")
 def full_out(
     size: list[SymInt], fill_value: Scalar, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and sets every element."""
-    ...
-
-
-@full_out.kernel("CompositeExplicitAutograd")
-def full_out_kernel(size, fill_value, out):
     check_size(size)
     to_element(fill_value, out.dtype, math.prod(size))  # raises before anything is changed
     give_size(out, tuple(size))
@@ -156,14 +151,9 @@ def zeros_kernel(size, dtype, layout, device, pin_memory):
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 0)
 
 
-@zeros.overload("out")
+@zeros.overload("out", kernel="CompositeExplicitAutograd")
 def zeros_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and sets every element to 0."""
-    ...
-
-
-@zeros_out.kernel("CompositeExplicitAutograd")
-def zeros_out_kernel(size, out):
     check_size(size)
     give_size(out, tuple(size))
     return fill_(out, 0)
@@ -185,14 +175,9 @@ def ones_kernel(size, dtype, layout, device, pin_memory):
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 1)
 
 
-@ones.overload("out")
+@ones.overload("out", kernel="CompositeExplicitAutograd")
 def ones_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and sets every element to 1."""
-    ...
-
-
-@ones_out.kernel("CompositeExplicitAutograd")
-def ones_out_kernel(size, out):
     check_size(size)
     give_size(out, tuple(size))
     return fill_(out, 1)

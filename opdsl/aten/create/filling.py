@@ -19,28 +19,30 @@ def zero_derivative(grad: Tensor) -> Tensor:
     return zeros_like(grad)
 
 
-@op("aten::fill_.Scalar", variants="function, method", device_check="NoCheck", autogen="fill.Scalar_out")
+@op(
+    "aten::fill_.Scalar",
+    kernel=EVERYWHERE,
+    variants="function, method",
+    device_check="NoCheck",
+    autogen="fill.Scalar_out",
+)
 def fill_number_(self: Tensor[Alias("a", write=True)], value: Scalar) -> Tensor[Alias("a", write=True)]:
     """Writes a number into every element."""
-    ...
-
-
-@fill_number_.kernel(*EVERYWHERE)
-def fill_number_kernel(self, value):
     return fill_(self, value)
 
 
 fill_number_.derivative("self")(zero_derivative)
 
 
-@op("aten::fill_.Tensor", variants="function, method", device_check="NoCheck", autogen="fill.Tensor_out")
+@op(
+    "aten::fill_.Tensor",
+    kernel=EVERYWHERE,
+    variants="function, method",
+    device_check="NoCheck",
+    autogen="fill.Tensor_out",
+)
 def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[Alias("a", write=True)]:
     """Writes the element of a zero-dim tensor into every element."""
-    ...
-
-
-@fill_tensor_.kernel(*EVERYWHERE)
-def fill_tensor_kernel(self, value):
     check(
         value.ndim == 0,
         f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
@@ -54,49 +56,34 @@ fill_tensor_.derivative("self")(zero_derivative)
 fill_tensor_.derivative(value=lambda grad: grad.sum())
 
 
-@op("aten::fill.Scalar", tags="core")
+@op("aten::fill.Scalar", kernel="CompositeExplicitAutograd", tags="core")
 def fill_number(self: Tensor, value: Scalar) -> Tensor:
     """A tensor in the form of ``self`` with every element the same."""
-    ...
+    return empty_like(self).fill_(value)
 
 
 fill_number.sharding(elementwise=True)
 
 
-@fill_number.kernel("CompositeExplicitAutograd")
-def fill_number_functional_kernel(self, value):
-    return empty_like(self).fill_(value)
-
-
 fill_number.derivative("self")(zero_derivative)
 
 
-@op("aten::fill.Tensor")
+@op("aten::fill.Tensor", kernel="CompositeExplicitAutograd")
 def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
     """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
-    ...
+    return empty_like(self).fill_(value)
 
 
 fill_tensor.sharding(elementwise=True)
-
-
-@fill_tensor.kernel("CompositeExplicitAutograd")
-def fill_tensor_functional_kernel(self, value):
-    return empty_like(self).fill_(value)
 
 
 fill_tensor.derivative("self")(zero_derivative)
 fill_tensor.derivative(value=lambda grad: grad.sum())
 
 
-@op("aten::zero_", variants="method, function", device_check="NoCheck", autogen="zero, zero.out")
+@op("aten::zero_", kernel=EVERYWHERE, variants="method, function", device_check="NoCheck", autogen="zero, zero.out")
 def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Sets every element to 0."""
-    ...
-
-
-@zero_.kernel(*EVERYWHERE)
-def zero_kernel(self):
     return fill_(self, 0)
 
 
@@ -108,6 +95,7 @@ zero_.derivative("self")(zero_derivative)
 
 @op(
     "aten::resize_",
+    kernel=EVERYWHERE,
     use_const_ref_for_mutable_tensors=True,
     variants="method",
     device_check="NoCheck",
@@ -119,11 +107,6 @@ def resize_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], *, memory_format: MemoryFormat | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Gives the tensor another size, in place; new elements are not set."""
-    ...
-
-
-@resize_.kernel(*EVERYWHERE)
-def resize_kernel(self, size, memory_format):
     check_size(size)
     check(memory_format is not MemoryFormat.preserve_format, "Unsupported memory format", got=str(memory_format))
     if memory_format is None:
@@ -135,6 +118,7 @@ def resize_kernel(self, size, memory_format):
 
 @op(
     "aten::resize_as_",
+    kernel="CompositeExplicitAutograd",
     use_const_ref_for_mutable_tensors=True,
     variants="function, method",
     tags="inplace_view",
@@ -144,11 +128,6 @@ def resize_as_(
     self: Tensor[Alias("a", write=True)], the_template: Tensor, *, memory_format: MemoryFormat | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Gives the tensor the size of another, in place."""
-    ...
-
-
-@resize_as_.kernel("CompositeExplicitAutograd")
-def resize_as_kernel(self, the_template, memory_format):
     if memory_format is MemoryFormat.preserve_format:
         memory_format = the_template.geometry.suggested_memory_format()
     return self.resize_(the_template.shape, memory_format=memory_format)

@@ -56,14 +56,9 @@ def eye_rows_kernel(n, m, dtype, layout, device, pin_memory):
     return made
 
 
-@eye.overload("out")
+@eye.overload("out", kernel=True)
 def eye_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """The unit matrix into a given tensor."""
-    ...
-
-
-@eye_out.kernel
-def eye_out_kernel(n, out):
     return eye_rows_out_kernel(n, n, out)
 
 

@@ -52,14 +52,9 @@ def inclusive_range_kernel(start, end, dtype, layout, device, pin_memory):
     return range_by_steps_kernel(start, end, 1, dtype, layout, device, pin_memory)
 
 
-@range_by_steps.overload("out_")
+@range_by_steps.overload("out_", kernel="CompositeExplicitAutograd")
 def range_into(start: Scalar, end: Scalar, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Writes the numbers into ``out``, which is resized if it has another number of elements."""
-    ...
-
-
-@range_into.kernel("CompositeExplicitAutograd")
-def range_into_kernel(start, end, out):
     return range_by_steps_into_kernel(start, end, 1, out)
 
 

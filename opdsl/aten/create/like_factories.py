@@ -278,14 +278,13 @@ def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
 new_ones.non_differentiable("self")
 
 
-@op("aten::_new_zeros_with_same_feature_meta", autogen="_new_zeros_with_same_feature_meta.out")
+@op(
+    "aten::_new_zeros_with_same_feature_meta",
+    kernel="CompositeExplicitAutograd",
+    autogen="_new_zeros_with_same_feature_meta.out",
+)
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
     """Zeros of the dtype of ``self`` that lie as ``other`` does, behind dimensions that ``self`` has in front."""
-    ...
-
-
-@_new_zeros_with_same_feature_meta.kernel("CompositeExplicitAutograd")
-def _new_zeros_with_same_feature_meta_kernel(self, other, self_num_batch_dims):
     count = self_num_batch_dims
     check(0 <= count <= self.ndim, f"expected at most {self.ndim} batch dimensions, got {count}")
     offset = other.storage_offset()

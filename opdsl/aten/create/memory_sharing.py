@@ -34,19 +34,14 @@ def check_source(self: Tensor, source: Tensor) -> None:
     check(not self._is_view(), "set_: a view shows the memory of its base. Set the base, or make a new tensor.")
 
 
-@op("aten::set_.source_Tensor", autogen="set.source_Tensor, set.source_Tensor_out", **FREELY)
+@op("aten::set_.source_Tensor", kernel=True, autogen="set.source_Tensor, set.source_Tensor_out", **FREELY)
 def set_source_tensor_(self: Tensor[Alias("a", write=True)], source: Tensor) -> Tensor[Alias("a", write=True)]:
     """Has the tensor show what another one shows, in its memory."""
-    ...
-
-
-@set_source_tensor_.kernel
-def set_source_tensor_kernel(self, source):
     check_source(self, source)
     return take_memory(self, source)
 
 
-@set_source_tensor_.overload("source_Tensor_storage_offset", **FREELY)
+@set_source_tensor_.overload("source_Tensor_storage_offset", kernel="CompositeImplicitAutograd", **FREELY)
 def set_source_tensor_storage_offset_(
     self: Tensor[Alias("a", write=True)],
     source: Tensor,
@@ -55,37 +50,22 @@ def set_source_tensor_storage_offset_(
     stride: list[SymInt] = (),
 ) -> Tensor[Alias("a", write=True)]:
     """Has the tensor show any part of the memory of another one."""
-    ...
-
-
-@set_source_tensor_storage_offset_.kernel("CompositeImplicitAutograd")
-def set_source_tensor_storage_offset_kernel(self, source, storage_offset, size, stride):
     check(len(stride) in (0, len(size)), f"set_: expected {len(size)} strides, got {list(stride)}")
     check_source(self, source)
     return take_memory(self, source.as_strided(size, tuple(stride) or contiguous_strides(tuple(size)), storage_offset))
 
 
-@set_source_tensor_.overload("", autogen="set, set.out", **SETS)
+@set_source_tensor_.overload("", kernel=True, autogen="set, set.out", **SETS)
 def set_nothing_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Has the tensor show nothing: one dimension without elements."""
-    ...
-
-
-@set_nothing_.kernel
-def set_nothing_kernel(self):
     made = empty((0,), dtype=self.dtype, device=self.device)
     check_source(self, made)
     return take_memory(self, made)
 
 
-@op("aten::is_set_to", variants="method", device_check="NoCheck", device_guard=False)
+@op("aten::is_set_to", kernel=True, variants="method", device_check="NoCheck", device_guard=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors show the same elements of one memory in the same way."""
-    ...
-
-
-@is_set_to.kernel
-def is_set_to_kernel(self, tensor):
     return (
         self.data_ptr() == tensor.data_ptr()
         and self.dtype is tensor.dtype

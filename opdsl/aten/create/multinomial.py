@@ -16,22 +16,17 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 
-@op("aten::multinomial", variants="method, function", tags="nondeterministic_seeded")
+@op("aten::multinomial", kernel=True, variants="method, function", tags="nondeterministic_seeded")
 def multinomial(
     self: Tensor, num_samples: SymInt, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
-    ...
-
-
-@multinomial.kernel
-def multinomial_kernel(self, num_samples, replacement, generator):
     check_sampled(self, num_samples, replacement)
     made = empty((*self.shape[:-1], num_samples), dtype=int64, device=self.device)
     return draw_into(made, self, replacement, generator)
 
 
-@multinomial.overload("out", tags="nondeterministic_seeded")
+@multinomial.overload("out", kernel=True, tags="nondeterministic_seeded")
 def multinomial_out(
     self: Tensor,
     num_samples: SymInt,
@@ -41,11 +36,6 @@ def multinomial_out(
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
     """``multinomial`` into a given tensor."""
-    ...
-
-
-@multinomial_out.kernel
-def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     if out.dtype is not int64:
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
     check_sampled(self, num_samples, replacement)

@@ -63,14 +63,9 @@ def _dim_arange(like: Tensor, dim: int) -> Tensor:
     return arange(like.size(dim), dtype=int64, device=like.device)
 
 
-@op("aten::lift", autogen="lift.out")
+@op("aten::lift", kernel="CompositeExplicitAutograd", autogen="lift.out")
 def lift(self: Tensor) -> Tensor:
     """The tensor itself, which transforms take as one of theirs."""
-    ...
-
-
-@lift.kernel("CompositeExplicitAutograd")
-def lift_kernel(self):
     return self.clone()
 
 
@@ -79,14 +74,9 @@ def lift_derivative(grad):
     return grad.clone()
 
 
-@op("aten::_lazy_clone", variants="function, method")
+@op("aten::_lazy_clone", kernel="CompositeExplicitAutograd", variants="function, method")
 def _lazy_clone(self: Tensor) -> Tensor:
     """A copy; PyTorch's is not made before one of the two is written."""
-    ...
-
-
-@_lazy_clone.kernel("CompositeExplicitAutograd")
-def _lazy_clone_kernel(self):
     return self.clone()
 
 
@@ -95,14 +85,9 @@ def _lazy_clone_derivative(grad):
     return grad.clone()
 
 
-@op("aten::_reshape_copy")
+@op("aten::_reshape_copy", kernel="CompositeExplicitAutograd")
 def _reshape_copy(self: Tensor, size: list[SymInt]) -> Tensor:
     """A copy with other sizes."""
-    ...
-
-
-@_reshape_copy.kernel("CompositeExplicitAutograd")
-def _reshape_copy_kernel(self, size):
     return self.reshape(size).clone()
 
 

@@ -30,18 +30,13 @@ def all_hold(mask: Tensor) -> bool:
     return mask.device.type == "meta" or holds(mask.all())
 
 
-@op("aten::normal.Tensor_float", **NORMAL)
+@op("aten::normal.Tensor_float", kernel=True, **NORMAL)
 def normal(mean: Tensor, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Normally distributed numbers around the elements of a tensor."""
-    ...
+    return around(mean, std, empty(mean.shape, dtype=mean.dtype, device=mean.device), generator)
 
 
 normal.sharding(elementwise=True)
-
-
-@normal.kernel
-def normal_mean_kernel(mean, std, generator):
-    return around(mean, std, empty(mean.shape, dtype=mean.dtype, device=mean.device), generator)
 
 
 def around(mean: Tensor, std: float, made: Tensor, generator: Generator | None) -> Tensor:
@@ -61,56 +56,36 @@ def spread(mean: Tensor | float, std: Tensor, made: Tensor, generator: Generator
 normal.derivative("mean")(zero_derivative)
 
 
-@normal.overload("Tensor_float_out", **NORMAL)
+@normal.overload("Tensor_float_out", kernel=True, **NORMAL)
 def normal_mean_out(
     mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Fills ``out`` with normally distributed numbers around the elements of a tensor."""
-    ...
-
-
-@normal_mean_out.kernel
-def normal_mean_out_kernel(mean, std, generator, out):
     return copy_(out, around(mean, std, empty_like(out), generator))
 
 
-@normal.overload("float_Tensor", **NORMAL)
+@normal.overload("float_Tensor", kernel=True, **NORMAL)
 def normal_std(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Normally distributed numbers with the elements of a tensor as standard deviations."""
-    ...
-
-
-@normal_std.kernel
-def normal_std_kernel(mean, std, generator):
     return spread(mean, std, empty(std.shape, dtype=std.dtype, device=std.device), generator)
 
 
 normal_std.derivative("std")(zero_derivative)
 
 
-@normal.overload("float_Tensor_out", **NORMAL)
+@normal.overload("float_Tensor_out", kernel=True, **NORMAL)
 def normal_std_out(
     mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations."""
-    ...
-
-
-@normal_std_out.kernel
-def normal_std_out_kernel(mean, std, generator, out):
     found = spread(mean, std, empty(std.shape, dtype=out.dtype, device=out.device), generator)
     resize_output(out, found.shape)
     return copy_(out, found)
 
 
-@normal.overload("Tensor_Tensor", **NORMAL)
+@normal.overload("Tensor_Tensor", kernel=True, **NORMAL)
 def normal_mean_std(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Normally distributed numbers with means and standard deviations of their own."""
-    ...
-
-
-@normal_mean_std.kernel
-def normal_mean_std_kernel(mean, std, generator):
     made = empty(broadcast(mean.shape, std.shape), dtype=mean.dtype, device=mean.device)
     return spread(mean, std, made, generator)
 
@@ -119,16 +94,11 @@ normal_mean_std.derivative("std")(zero_derivative)
 normal_mean_std.derivative("mean")(zero_derivative)
 
 
-@normal.overload("Tensor_Tensor_out", **NORMAL)
+@normal.overload("Tensor_Tensor_out", kernel=True, **NORMAL)
 def normal_mean_std_out(
     mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Fills ``out`` with normally distributed numbers with means and standard deviations of their own."""
-    ...
-
-
-@normal_mean_std_out.kernel
-def normal_mean_std_out_kernel(mean, std, generator, out):
     made = empty(broadcast(mean.shape, std.shape), dtype=out.dtype, device=out.device)
     found = spread(mean, std, made, generator)
     resize_output(out, found.shape)
@@ -154,7 +124,7 @@ def normal_numbers_kernel(mean, std, size, generator, dtype, layout, device, pin
     return made.normal_(mean, std, generator=generator)
 
 
-@normal.overload("float_float_out", **NORMAL)
+@normal.overload("float_float_out", kernel="CompositeExplicitAutograd", **NORMAL)
 def normal_numbers_out(
     mean: float,
     std: float,
@@ -164,27 +134,22 @@ def normal_numbers_out(
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and fills it with normally distributed numbers."""
-    ...
-
-
-@normal_numbers_out.kernel("CompositeExplicitAutograd")
-def normal_numbers_out_kernel(mean, std, size, generator, out):
     give_size(out, tuple(size))
     return out.normal_(mean, std, generator=generator)
 
 
-@op("aten::normal_functional", tags="nondeterministic_seeded", device_check="NoCheck")
+@op(
+    "aten::normal_functional",
+    kernel="CompositeExplicitAutograd",
+    tags="nondeterministic_seeded",
+    device_check="NoCheck",
+)
 def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Normally distributed numbers, in the form of a tensor."""
-    ...
+    return empty_like(self).normal_(mean, std, generator=generator)
 
 
 normal_functional.sharding(elementwise=True)
-
-
-@normal_functional.kernel("CompositeExplicitAutograd")
-def normal_functional_kernel(self, mean, std, generator):
-    return empty_like(self).normal_(mean, std, generator=generator)
 
 
 normal_functional.derivative("self")(zero_derivative)

@@ -15,7 +15,7 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 
-@op("aten::randperm", tags=("core", "nondeterministic_seeded"))
+@op("aten::randperm", kernel="CompositeExplicitAutograd", tags=("core", "nondeterministic_seeded"))
 def randperm(
     n: SymInt,
     *,
@@ -25,11 +25,6 @@ def randperm(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """The integers below ``n`` in a random order, every order being as likely as the others."""
-    ...
-
-
-@randperm.kernel("CompositeExplicitAutograd")
-def randperm_kernel(n, dtype, layout, device, pin_memory):
     return randperm_generator_kernel(n, None, dtype, layout, device, pin_memory)
 
 
@@ -53,27 +48,17 @@ def randperm_generator_kernel(n, generator, dtype, layout, device, pin_memory):
     return randperm_generator_out(n, generator=generator, out=made)
 
 
-@randperm.overload("out", **SEEDED)
+@randperm.overload("out", kernel="CompositeExplicitAutograd", **SEEDED)
 def randperm_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """``randperm`` into a given tensor."""
-    ...
-
-
-@randperm_out.kernel("CompositeExplicitAutograd")
-def randperm_out_kernel(n, out):
     return randperm_generator_out(n, generator=None, out=out)
 
 
-@randperm.overload("generator_out", **SEEDED)
+@randperm.overload("generator_out", kernel=True, **SEEDED)
 def randperm_generator_out(
     n: SymInt, *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``randperm`` of a given generator into a given tensor."""
-    ...
-
-
-@randperm_generator_out.kernel
-def randperm_generator_out_kernel(n, generator, out):
     dtype = out.dtype
     check(n >= 0, f"n must be non-negative, got{n}")
     if dtype.is_complex or dtype is bool_:

@@ -12,14 +12,9 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Stream
 
 
-@op("aten::is_pinned", variants="method")
+@op("aten::is_pinned", kernel="CompositeExplicitAutograd", variants="method")
 def is_pinned(self: Tensor, device: Device | None = None) -> bool:
     """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
-    ...
-
-
-@is_pinned.kernel("CompositeExplicitAutograd")
-def is_pinned_kernel(self, device):
     if not self.is_cpu:
         return False
     is_pinned = getattr(device_memory(device or Device("cuda")), "is_pinned", None)
@@ -32,14 +27,9 @@ def pin_memory(self: Tensor[Alias("a")], device: Device | None = None) -> Tensor
     return self if self.is_pinned(device) else _pin_memory(self, device)
 
 
-@op("aten::_pin_memory", autogen="_pin_memory.out")
+@op("aten::_pin_memory", kernel="CompositeExplicitAutograd", autogen="_pin_memory.out")
 def _pin_memory(self: Tensor, device: Device | None = None) -> Tensor:
     """A copy in page-locked memory of the host."""
-    ...
-
-
-@_pin_memory.kernel("CompositeExplicitAutograd")
-def pin_memory_kernel(self):
     form = geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry))
     return copied(self, form, pinned=True)
 
@@ -47,12 +37,7 @@ def pin_memory_kernel(self):
 _pin_memory.derivative(self=lambda grad: grad)
 
 
-@op("aten::record_stream", variants="method")
+@op("aten::record_stream", kernel="CUDA", variants="method")
 def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
     """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
-    ...
-
-
-@record_stream.kernel("CUDA")
-def record_stream_kernel(self, s):
     device_memory(self.device).record_use(self.array, s)

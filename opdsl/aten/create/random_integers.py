@@ -26,16 +26,11 @@ FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDE
 _LARGEST = (1 << 63) - 1
 
 
-@op("aten::random_", autogen="random, random.out", **FILL)
+@op("aten::random_", kernel=True, autogen="random, random.out", **FILL)
 def random_(
     self: Tensor[Alias("a", write=True)], *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
-    ...
-
-
-@random_.kernel
-def random_kernel(self, generator):
     return fill_integers(self, 0, highest(self.dtype), generator)
 
 
@@ -67,16 +62,11 @@ def random_from_kernel(self, from_, to, generator):
 random_from_.derivative("self")(zero_derivative)
 
 
-@random_.overload("to", autogen="random.to, random.to_out", **FILL)
+@random_.overload("to", kernel=True, autogen="random.to, random.to_out", **FILL)
 def random_to_(
     self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with integers from 0 up to, but not including, ``to``."""
-    ...
-
-
-@random_to_.kernel
-def random_to_kernel(self, to, generator):
     return random_from_kernel(self, 0, to, generator)
 
 

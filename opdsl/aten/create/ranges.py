@@ -89,14 +89,9 @@ def arange_end_kernel(end, dtype, layout, device, pin_memory):
     return arange_kernel(0, end, 1, dtype, layout, device, pin_memory)
 
 
-@arange.overload("out")
+@arange.overload("out", kernel="CompositeExplicitAutograd")
 def arange_out(end: Scalar, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of elements."""
-    ...
-
-
-@arange_out.kernel("CompositeExplicitAutograd")
-def arange_out_kernel(end, out):
     return arange_start_out_kernel(0, end, 1, out)
 
 

@@ -69,14 +69,9 @@ def draw_poisson(key: Array, rates: Array, out: Array) -> None:
         out[~usual] = (rates + numpy.sqrt(rates) * source.standard_normal(rates.shape))[~usual]
 
 
-@op("aten::poisson", device_check="NoCheck", tags=SEEDED, autogen="poisson.out")
+@op("aten::poisson", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="poisson.out")
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events whose mean numbers are the elements of a tensor."""
-    ...
-
-
-@poisson.kernel
-def poisson_kernel(self, generator):
     require_kernel("poisson_cpu", self)
     check(all_hold(self >= 0), "invalid Poisson rate, expected rate to be non-negative")
     return drawn(draw_poisson, generator, self)
@@ -98,14 +93,9 @@ def draw_binomial(key: Array, counts: Array, chances: Array, out: Array) -> None
     out[numpy.isnan(chances) & (counts > 0)] = numpy.nan
 
 
-@op("aten::binomial", device_check="NoCheck", tags=SEEDED, autogen="binomial.out")
+@op("aten::binomial", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="binomial.out")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of trials out of ``count`` that succeed, each with the probability ``prob``."""
-    ...
-
-
-@binomial.kernel
-def binomial_kernel(count, prob, generator):
     for name, each in (("count", count), ("prob", prob)):
         if not each.dtype.is_floating_point:
             raise DTypeError(f"binomial only supports floating-point dtypes for {name}, got: {each.dtype.scalar_type}")
@@ -131,14 +121,9 @@ def draw_gamma(key: Array, shapes: Array, out: Array) -> None:
     out[...] = numpy.where(fits, numpys(key).standard_gamma(taken), shapes * numpy.nan)
 
 
-@op("aten::_standard_gamma", tags=SEEDED, autogen="_standard_gamma.out")
+@op("aten::_standard_gamma", kernel=True, tags=SEEDED, autogen="_standard_gamma.out")
 def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma distributed numbers, whose shape parameters are the elements of a tensor."""
-    ...
-
-
-@_standard_gamma.kernel
-def standard_gamma_kernel(self, generator):
     require_kernel("gamma_cpu", self)
     return drawn(draw_gamma, generator, self).clamp_(min=finfo(self.dtype).tiny)
 
@@ -146,14 +131,9 @@ def standard_gamma_kernel(self, generator):
 _standard_gamma.derivative(self=lambda grad, self, result: grad * _standard_gamma_grad(self, result))
 
 
-@op("aten::_sample_dirichlet", tags=SEEDED, autogen="_sample_dirichlet.out")
+@op("aten::_sample_dirichlet", kernel=True, tags=SEEDED, autogen="_sample_dirichlet.out")
 def _sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet distributed numbers: those along the last dimension are positive, and their sum is 1."""
-    ...
-
-
-@_sample_dirichlet.kernel
-def sample_dirichlet_kernel(self, generator):
     require_kernel("dirichlet", self)
     check(self.ndim > 0, "_sample_dirichlet: expected parameters along a dimension", got=self.shape)
     found = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)

@@ -140,7 +140,7 @@ def size_below(row: int, column: int, offset: int) -> int:
     return growing * (2 * shortest + growing - 1) // 2 + (rows - growing) * column
 
 
-@op("aten::tril_indices", out=True)
+@op("aten::tril_indices", kernel=True, out=True)
 def tril_indices(
     row: int,
     col: int,
@@ -152,15 +152,10 @@ def tril_indices(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """The rows and the columns of the elements of a lower triangle."""
-    ...
-
-
-@tril_indices.kernel
-def tril_indices_kernel(row, col, offset, dtype, device):
     return triangle_indices(True, row, col, offset, dtype, device)
 
 
-@op("aten::triu_indices", out=True)
+@op("aten::triu_indices", kernel=True, out=True)
 def triu_indices(
     row: int,
     col: int,
@@ -172,26 +167,16 @@ def triu_indices(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """The rows and the columns of the elements of an upper triangle."""
-    ...
-
-
-@triu_indices.kernel
-def triu_indices_kernel(row, col, offset, dtype, device):
     return triangle_indices(False, row, col, offset, dtype, device)
 
 
 # ----------------------------------------------------------------------------------------------------------- diagonals
 
 
-@op("aten::diag_embed", variants="function, method", out=True)
+@op("aten::diag_embed", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", out=True)
+@traceable
 def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices of zeros, with the last dimension as their diagonals."""
-    ...
-
-
-@diag_embed.kernel("CompositeExplicitAutogradNonFunctional")
-@traceable
-def diag_embed_kernel(self, offset, dim1, dim2):
     first, second = wrap_dimension(dim1, self.ndim + 1), wrap_dimension(dim2, self.ndim + 1)
     if first == second:
         raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -224,15 +209,10 @@ def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     return self.contiguous().view((-1,)).diag(offset)
 
 
-@op("aten::trace", variants="method, function", out=True)
+@op("aten::trace", kernel=True, variants="method, function", out=True)
+@traceable
 def trace(self: Tensor) -> Tensor:
     """The sum of a matrix' diagonal."""
-    ...
-
-
-@trace.kernel
-@traceable
-def trace_kernel(self):
     check(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype is bool_:
         raise UnsupportedDTypeError("\"trace\" not implemented for 'Bool'")

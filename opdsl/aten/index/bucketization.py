@@ -203,14 +203,9 @@ def bucketize_cpu(self, boundaries, right, out):
     write_places(out, boundaries, self, right, None)
 
 
-@bucketize.overload("Scalar", autogen="bucketize.Scalar_out")
+@bucketize.overload("Scalar", kernel=True, autogen="bucketize.Scalar_out")
 def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Between which of sorted boundaries a number lies."""
-    ...
-
-
-@bucketize_scalar.kernel
-def bucketize_scalar_kernel(self, boundaries, out_int32, right):
     check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted_scalar(boundaries, self, out_int32=out_int32, right=right)
 

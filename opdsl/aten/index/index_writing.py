@@ -201,32 +201,30 @@ def index_copy_source_derivative(grad, dim, index, source):
 # ---------------------------------------------------------------------------------------------------------- index_fill
 
 
-@op("aten::index_fill_.int_Scalar", variants="method", device_check="NoCheck", autogen="index_fill.int_Scalar_out")
+@op(
+    "aten::index_fill_.int_Scalar",
+    kernel=True,
+    variants="method",
+    device_check="NoCheck",
+    autogen="index_fill.int_Scalar_out",
+)
 def index_fill_(
     self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Scalar
 ) -> Tensor[Alias("a", write=True)]:
     """Writes a number at the positions of a dimension that ``index`` tells."""
-    ...
-
-
-@index_fill_.kernel
-def index_fill_number_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
 
 
 index_fill_.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 
 
-@index_fill_.overload("int_Tensor", variants="method", device_check="NoCheck", autogen="index_fill.int_Tensor_out")
+@index_fill_.overload(
+    "int_Tensor", kernel=True, variants="method", device_check="NoCheck", autogen="index_fill.int_Tensor_out"
+)
 def index_fill_tensor_(
     self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Tensor
 ) -> Tensor[Alias("a", write=True)]:
     """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
-    ...
-
-
-@index_fill_tensor_.kernel
-def index_fill_tensor_kernel(self, dim, index, value):
     check(
         value.ndim == 0,
         f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
@@ -240,30 +238,27 @@ index_fill_tensor_.derivative(
 )
 
 
-@op("aten::index_fill.int_Scalar", variants="function, method", device_check="NoCheck")
+@op(
+    "aten::index_fill.int_Scalar",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+)
+@traceable
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """``self`` with a number written at the positions of a dimension that ``index`` tells."""
-    ...
-
-
-@index_fill.kernel("CompositeExplicitAutograd")
-@traceable
-def index_fill_kernel(self, dim, index, value):
     return self.clone().index_fill_(dim, index, value)
 
 
 index_fill.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 
 
-@index_fill.overload("int_Tensor", variants="function, method", device_check="NoCheck")
+@index_fill.overload(
+    "int_Tensor", kernel="CompositeExplicitAutograd", variants="function, method", device_check="NoCheck"
+)
+@traceable
 def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
-    ...
-
-
-@index_fill_tensor.kernel("CompositeExplicitAutograd")
-@traceable
-def index_fill_tensor_functional_kernel(self, dim, index, value):
     return self.clone().index_fill_(dim, index, value)
 
 
@@ -310,16 +305,11 @@ def standing(self: Tensor, place: int, index: Tensor) -> tuple[tuple[int, ...], 
 # ----------------------------------------------------------------------------------------------------------------- put
 
 
-@op("aten::put_", variants="method", autogen="put.out")
+@op("aten::put_", kernel=True, variants="method", autogen="put.out")
 def put_(
     self: Tensor[Alias("a", write=True)], index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Tensor[Alias("a", write=True)]:
     """Writes, or adds, values at positions among all elements."""
-    ...
-
-
-@put_.kernel
-def put_kernel(self, index, source, accumulate):
     if index.dtype not in LONG:
         raise DTypeError(f"put_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
@@ -351,14 +341,9 @@ def put_inplace_derivative(grad, index, source, accumulate):
 put_.derivative(source=lambda grad, index, source: grad.take(index).reshape(source.shape))
 
 
-@op("aten::put", variants="function, method")
+@op("aten::put", kernel="CompositeExplicitAutograd", variants="function, method")
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``self`` with values written, or added, at positions among all elements."""
-    ...
-
-
-@put.kernel("CompositeExplicitAutograd")
-def put_functional_kernel(self, index, source, accumulate):
     return clone(self).put_(index, source, accumulate)
 
 

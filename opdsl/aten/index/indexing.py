@@ -232,14 +232,9 @@ def index_derivative(grad, self, indices):
     return grad.new_zeros(self.shape).index_put_(indices, grad, True)
 
 
-@op("aten::_unsafe_index.Tensor")
+@op("aten::_unsafe_index.Tensor", kernel="CompositeExplicitAutograd")
 def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     """``index`` by positions that are known to be good; here they are looked at all the same."""
-    ...
-
-
-@_unsafe_index.kernel("CompositeExplicitAutograd")
-def unsafe_index_kernel(self, indices):
     return index_tensor(self, indices)
 
 
@@ -249,7 +244,7 @@ _unsafe_index.derivative("self")(index_derivative)
 # ----------------------------------------------------------------------------------------------------------- index_put
 
 
-@op("aten::_index_put_impl_", device_check="NoCheck", autogen="_index_put_impl, _index_put_impl.out")
+@op("aten::_index_put_impl_", kernel=True, device_check="NoCheck", autogen="_index_put_impl, _index_put_impl.out")
 def _index_put_impl_(
     self: Tensor[Alias("a", write=True)],
     indices: list[Tensor | None],
@@ -258,11 +253,6 @@ def _index_put_impl_(
     unsafe: bool = False,
 ) -> Tensor[Alias("a", write=True)]:
     """Writes, or adds, values where index tensors lead."""
-    ...
-
-
-@_index_put_impl_.kernel
-def index_put_impl_kernel(self, indices, values, accumulate):
     return write_indexed(self, indices, values, accumulate)
 
 
@@ -339,16 +329,17 @@ def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
         ) from None
 
 
-@op("aten::index_put_", variants="function, method", device_check="NoCheck", autogen="index_put.out")
+@op(
+    "aten::index_put_",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+    autogen="index_put.out",
+)
 def index_put_(
     self: Tensor[Alias("a", write=True)], indices: list[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor[Alias("a", write=True)]:
     """Writes, or adds, values where index tensors lead."""
-    ...
-
-
-@index_put_.kernel("CompositeExplicitAutograd")
-def index_put_inplace_kernel(self, indices, values, accumulate):
     return write_indexed(self, indices, values, accumulate)
 
 
@@ -362,15 +353,16 @@ def index_put_values_derivative(grad, indices):
     return index_tensor(grad, indices)
 
 
-@op("aten::index_put", variants="function, method", tags="core", device_check="NoCheck")
+@op(
+    "aten::index_put",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+)
+@traceable
 def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """``self`` with values written, or added, where index tensors lead."""
-    ...
-
-
-@index_put.kernel("CompositeExplicitAutograd")
-@traceable
-def index_put_kernel(self, indices, values, accumulate):
     return self.clone().index_put_(indices, values, accumulate)
 
 
@@ -378,14 +370,9 @@ index_put.derivative("self")(index_put_derivative)
 index_put.derivative("values")(index_put_values_derivative)
 
 
-@op("aten::_unsafe_index_put", device_check="NoCheck")
+@op("aten::_unsafe_index_put", kernel="CompositeExplicitAutograd", device_check="NoCheck")
 def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """``index_put`` by positions that are known to be good; here they are looked at all the same."""
-    ...
-
-
-@_unsafe_index_put.kernel("CompositeExplicitAutograd")
-def unsafe_index_put_kernel(self, indices, values, accumulate):
     return write_indexed(clone(self), indices, values, accumulate)
 
 

@@ -19,14 +19,9 @@ def inside(self: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None
     ]
 
 
-@op("aten::_unsafe_masked_index", variants="function")
+@op("aten::_unsafe_masked_index", kernel="CompositeExplicitAutograd", variants="function")
 def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
     """The elements at positions where a mask holds, and a number elsewhere."""
-    ...
-
-
-@_unsafe_masked_index.kernel("CompositeExplicitAutograd")
-def _unsafe_masked_index_kernel(self, mask, indices, fill):
     if self.numel():
         return _unsafe_index(self, inside(self, indices)).masked_fill(mask.logical_not(), fill)
     # Of nothing there is one element in each dimension, so that the shape is that of the positions.
@@ -35,16 +30,11 @@ def _unsafe_masked_index_kernel(self, mask, indices, fill):
     return _unsafe_index(one, [None if each is None else each.new_zeros(each.shape) for each in indices])
 
 
-@op("aten::_unsafe_masked_index_put_accumulate", variants="function")
+@op("aten::_unsafe_masked_index_put_accumulate", kernel="CompositeExplicitAutograd", variants="function")
 def _unsafe_masked_index_put_accumulate(
     self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
 ) -> Tensor:
     """``self`` with values added at positions where a mask holds."""
-    ...
-
-
-@_unsafe_masked_index_put_accumulate.kernel("CompositeExplicitAutograd")
-def _unsafe_masked_index_put_accumulate_kernel(self, mask, indices, values):
     if not self.numel():
         return self.clone()
     return _unsafe_index_put(self, inside(self, indices), values.masked_fill(mask.logical_not(), 0), True)

@@ -34,17 +34,13 @@ from opdsl.schema.vocabulary import Scalar
 
 @op(
     "aten::nonzero",
+    kernel=True,
     variants="method, function",
     tags=("dynamic_output_shape", "core"),
     out=Out(explicit=True, apart=True),
 )
 def nonzero_tensor(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one row for each."""
-    ...
-
-
-@nonzero_tensor.kernel
-def nonzero_kernel(self):
     if self.device is cpu and self.ndim:
         return nonzero_rows(self)
     columns = nonzero_columns(self)
@@ -112,14 +108,15 @@ def argwhere(self: Tensor) -> Tensor:
 
 
 # PyTorch's kernel finds the size of its result.
-@op("aten::masked_select", variants="method, function", tags="dynamic_output_shape", out=Out(explicit=True, apart=True))
+@op(
+    "aten::masked_select",
+    kernel=True,
+    variants="method, function",
+    tags="dynamic_output_shape",
+    out=Out(explicit=True, apart=True),
+)
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements where a mask holds, in row-major order."""
-    ...
-
-
-@masked_select.kernel
-def masked_select_kernel(self, mask):
     require_mask(mask, "masked_select: expected BoolTensor for mask")
     shape = broadcast(self.shape, mask.shape)
     source, positions = where_it_holds(self.expand(shape), mask.expand(shape))
@@ -156,30 +153,28 @@ def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions
 # ------------------------------------------------------------------------------------------ masked_fill, masked_scatter
 
 
-@op("aten::masked_fill_.Scalar", variants="method", device_check="NoCheck", autogen="masked_fill.Scalar_out")
+@op(
+    "aten::masked_fill_.Scalar",
+    kernel=True,
+    variants="method",
+    device_check="NoCheck",
+    autogen="masked_fill.Scalar_out",
+)
 def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scalar) -> Tensor[Alias("a", write=True)]:
     """Writes a number where a mask holds."""
-    ...
-
-
-@masked_fill_.kernel
-def masked_fill_number_kernel(self, mask, value):
     return fill_where(self, mask, value)
 
 
 masked_fill_.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
 
 
-@masked_fill_.overload("Tensor", variants="method", device_check="NoCheck", autogen="masked_fill.Tensor_out")
+@masked_fill_.overload(
+    "Tensor", kernel=True, variants="method", device_check="NoCheck", autogen="masked_fill.Tensor_out"
+)
 def masked_fill_tensor_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, value: Tensor
 ) -> Tensor[Alias("a", write=True)]:
     """Writes a zero-dim tensor where a mask holds."""
-    ...
-
-
-@masked_fill_tensor_.kernel
-def masked_fill_tensor_kernel(self, mask, value):
     check(
         value.ndim == 0,
         f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
@@ -208,19 +203,20 @@ def fill_where(self: Tensor, mask: Tensor, value: complex) -> Tensor:
     return where(mask, full([], number, dtype=self.dtype, device=self.device), self, out=self)
 
 
-@op("aten::masked_fill.Scalar", variants="function, method", tags="pointwise", device_check="NoCheck")
+@op(
+    "aten::masked_fill.Scalar",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    tags="pointwise",
+    device_check="NoCheck",
+)
+@traceable
 def masked_fill(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     """``self`` with a number where a mask holds."""
-    ...
+    return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
 masked_fill.sharding(elementwise=True)
-
-
-@masked_fill.kernel("CompositeExplicitAutograd")
-@traceable
-def masked_fill_functional_kernel(self, mask, value):
-    return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
 def kept_derivative(grad, mask):
@@ -231,19 +227,14 @@ def kept_derivative(grad, mask):
 masked_fill.derivative("self")(kept_derivative)
 
 
-@masked_fill.overload("Tensor", variants="function, method", device_check="NoCheck")
+@masked_fill.overload("Tensor", kernel="CompositeExplicitAutograd", variants="function, method", device_check="NoCheck")
+@traceable
 def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """``self`` with a zero-dim tensor where a mask holds."""
-    ...
+    return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
 masked_fill_tensor.sharding(elementwise=True)
-
-
-@masked_fill_tensor.kernel("CompositeExplicitAutograd")
-@traceable
-def masked_fill_tensor_functional_kernel(self, mask, value):
-    return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
 masked_fill_tensor.derivative("self")(kept_derivative)
@@ -255,16 +246,11 @@ def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
     return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
 
 
-@op("aten::masked_scatter_", variants="method", autogen="masked_scatter.out")
+@op("aten::masked_scatter_", kernel=True, variants="method", autogen="masked_scatter.out")
 def masked_scatter_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, source: Tensor
 ) -> Tensor[Alias("a", write=True)]:
     """Writes the elements of ``source``, one after another, where a mask holds."""
-    ...
-
-
-@masked_scatter_.kernel
-def masked_scatter_kernel(self, mask, source):
     if self.dtype is not source.dtype:
         raise DTypeError(
             "masked_scatter: expected self and source to have same dtypes but got "
@@ -294,14 +280,9 @@ def masked_scatter_source_inplace_derivative(grad, mask, source):
     return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
 
 
-@op("aten::masked_scatter", variants="function, method", tags="core")
+@op("aten::masked_scatter", kernel="CompositeExplicitAutograd", variants="function, method", tags="core")
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """``self`` with the elements of ``source``, one after another, where a mask holds."""
-    ...
-
-
-@masked_scatter.kernel("CompositeExplicitAutograd")
-def masked_scatter_functional_kernel(self, mask, source):
     return broadcast_copy(self, mask).masked_scatter_(mask, source)
 
 

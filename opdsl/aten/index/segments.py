@@ -94,7 +94,7 @@ def reduced(data: Tensor, reduce: str, offsets: Tensor, axis: int, initial: comp
     return wide.new_full(shape, start).scatter_reduce(axis, owners(data, offsets, axis), wide, kind)
 
 
-@op("aten::segment_reduce", autogen="segment_reduce.out")
+@op("aten::segment_reduce", kernel=True, autogen="segment_reduce.out")
 def segment_reduce(
     data: Tensor,
     reduce: str,
@@ -122,11 +122,6 @@ def segment_reduce(
     >>> opdsl.segment_reduce(opdsl.tensor([1.0, 2.0, 3.0]), "sum", lengths=opdsl.tensor([1, 2]))
     tensor([1., 5.])
     """
-    ...
-
-
-@segment_reduce.kernel
-def segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
     check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
     begins, axis = offsets_of(data, reduce, lengths, offsets, axis, unsafe)
     count = begins.shape[-1] - 1

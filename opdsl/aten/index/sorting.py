@@ -247,12 +247,17 @@ topk.derivative("self")(sort_stable_derivative)
 
 @op(
     "aten::kthvalue",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     out=Out("kthvalue.values", args=("values", "indices"), explicit=True, apart=True, dispatch="CPU, CUDA"),
 )
+@traceable
 def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
     """The k-th smallest element along a dimension, counted from 1, and its index."""
-    ...
+    found = kth_element(self, k, dim)
+    if keepdim or self.ndim == 0:
+        return found
+    return Ordered(found.values.squeeze(dim), found.indices.squeeze(dim))
 
 
 def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
@@ -278,15 +283,6 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
     else:
         indices = first_places_along(self, k, dimension).narrow(dimension, k - 1, 1).contiguous()
     return Ordered(self.gather(dimension, indices), indices)
-
-
-@kthvalue.kernel("CompositeExplicitAutograd")
-@traceable
-def kthvalue_kernel(self, k, dim, keepdim):
-    found = kth_element(self, k, dim)
-    if keepdim or self.ndim == 0:
-        return found
-    return found.values.squeeze(dim), found.indices.squeeze(dim)
 
 
 @kthvalue.derivative("self")

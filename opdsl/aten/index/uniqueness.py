@@ -93,14 +93,9 @@ def unique2_kernel(self, sorted, return_inverse, return_counts):
     return values, inverse, counts if return_counts else none_of(self, 0)
 
 
-@op("aten::_unique", autogen="_unique.out", **DYNAMIC)
+@op("aten::_unique", kernel=True, autogen="_unique.out", **DYNAMIC)
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """The distinct elements in order, and where each element is among them."""
-    ...
-
-
-@_unique.kernel
-def unique_kernel(self, sorted, return_inverse):
     return unique2_kernel(self, sorted, return_inverse, False)[:2]
 
 
@@ -151,16 +146,11 @@ def no_slices(self: Tensor) -> Distinct:
     return self.clone(memory_format=MemoryFormat.contiguous_format), none_of(self, 0), none_of(self, 0)
 
 
-@op("aten::unique_dim", autogen="unique_dim.out", **DYNAMIC)
+@op("aten::unique_dim", kernel=True, autogen="unique_dim.out", **DYNAMIC)
 def unique_dim(
     self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct slices along a dimension in order, which of them each slice is, and how often they are there."""
-    ...
-
-
-@unique_dim.kernel
-def unique_dim_kernel(self, dim):
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
@@ -186,7 +176,7 @@ def unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts):
     return found.movedim(0, dimension), places, counts
 
 
-@op("aten::unique_consecutive", autogen="unique_consecutive.out", **DYNAMIC)
+@op("aten::unique_consecutive", kernel=True, autogen="unique_consecutive.out", **DYNAMIC)
 def unique_consecutive(
     self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -196,11 +186,6 @@ def unique_consecutive(
     >>> opdsl.ops.aten.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
     (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
     """
-    ...
-
-
-@unique_consecutive.kernel
-def unique_consecutive_kernel(self, return_inverse, return_counts, dim):
     if dim is not None and not (self.ndim == 1 and wrap_dimension(dim, 1) == 0):
         return unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts)
     require_ordered("unique", self)

@@ -105,18 +105,18 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     return factor
 
 
-@op("aten::cholesky", variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
+@op(
+    "aten::cholesky",
+    kernel=("CPU", "Meta"),
+    variants="method, function",
+    out=Out(explicit=True, cast="safe", contiguous=True),
+)
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The older name of ``linalg.cholesky``.
 
     Raises:
         LinearAlgebraError: a matrix is not positive definite.
     """
-    ...
-
-
-@cholesky.kernel("CPU", "Meta")
-def cholesky_kernel(self, upper):
     require_square("cholesky", self)
     require_numbers("cholesky", self)
     if not self.numel():
@@ -168,7 +168,12 @@ def _cholesky_solve_helper_meta(self):
     return self.new_empty_strided(self.shape, by_column(self.shape))
 
 
-@op("aten::cholesky_solve", variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
+@op(
+    "aten::cholesky_solve",
+    kernel="CompositeExplicitAutograd",
+    variants="method, function",
+    out=Out(explicit=True, cast="safe", contiguous=True),
+)
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution ``X`` of ``L @ L.mH @ X = self``.
 
@@ -177,11 +182,6 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
         input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
         upper: see above.
     """
-    ...
-
-
-@cholesky_solve.kernel("CompositeExplicitAutograd")
-def cholesky_solve_kernel(self, input2, upper):
     for name, each in (("b", self), ("u", input2)):
         check(each.ndim >= 2, f"{name} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
     require_system("cholesky_solve", self, input2)

@@ -224,14 +224,9 @@ def _raise_failure(info: Array, name: str, is_matrix: bool) -> None:
         raise LinearAlgebraError(f"{name}{which}: {text.format(number)}")
 
 
-@op("aten::_linalg_check_errors")
+@op("aten::_linalg_check_errors", kernel="CompositeExplicitAutograd")
 def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
     """Raise what LAPACK has said of a matrix, see ``raise_failure``."""
-    ...
-
-
-@_linalg_check_errors.kernel("CompositeExplicitAutograd")
-def _linalg_check_errors_kernel(info, api_name, is_matrix):
     if info.dtype.category is not Category.INT:
         raise DTypeError(f"{api_name}: expected info to be a tensor of integers, but got {info.dtype.scalar_type}")
     raise_failure(info, api_name, is_matrix)

@@ -125,14 +125,9 @@ def takes_products(p: float, compute_mode: int | None, rows: int, columns: int) 
     return p == 2 and (mode == 1 or (mode == 0 and max(rows, columns) > _ROWS))
 
 
-@op("aten::_cdist_forward", tags="core", autogen="_cdist_forward.out")
+@op("aten::_cdist_forward", kernel=True, tags="core", autogen="_cdist_forward.out")
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """``cdist`` without a derivative of its own for products of matrices."""
-    ...
-
-
-@_cdist_forward.kernel
-def cdist_forward_kernel(x1, x2, p, compute_mode):
     require_pairs("cdist", x1, x2)
     check(p >= 0, "cdist only supports non-negative p values")
     mode = compute_mode or 0
@@ -155,14 +150,9 @@ def cdist_forward_x2_derivative(grad, x1, x2, result, p):
     return _cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result.transpose(-2, -1).contiguous())
 
 
-@op("aten::_cdist_backward", autogen="_cdist_backward.out")
+@op("aten::_cdist_backward", kernel=True, autogen="_cdist_backward.out")
 def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
     """The gradient of the first vectors of ``cdist``."""
-    ...
-
-
-@_cdist_backward.kernel
-def cdist_backward_kernel(grad, x1, x2, p, cdist):
     require_pairs("_cdist_backward", x1, x2)
     batch = broadcast_all((x1.shape[:-2], x2.shape[:-2]))
     shape = (*batch, *x1.shape[-2:])
@@ -237,14 +227,9 @@ def pairs_of(self: Tensor) -> tuple[Tensor, Tensor]:
     return self.index_select(0, places[0]), self.index_select(0, places[1])
 
 
-@op("aten::_pdist_forward", tags="core", autogen="_pdist_forward.out")
+@op("aten::_pdist_forward", kernel=True, tags="core", autogen="_pdist_forward.out")
 def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
     """``pdist`` of contiguous rows."""
-    ...
-
-
-@_pdist_forward.kernel
-def pdist_forward_kernel(self, p):
     require_floats("pdist", self)
     rows, length = self.size(0), self.size(1)
     if rows <= 1:
@@ -314,14 +299,9 @@ def add_distances(one: float, others: Array, p: float, found: Array) -> None:
             found[pair] += abs(one - others[pair]) ** p
 
 
-@op("aten::_pdist_backward", autogen="_pdist_backward.out")
+@op("aten::_pdist_backward", kernel=True, autogen="_pdist_backward.out")
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     """The gradient of the rows of ``pdist``."""
-    ...
-
-
-@_pdist_backward.kernel
-def pdist_backward_kernel(grad, self, p, pdist):
     require_floats("_pdist_backward", self)
     made = self.new_zeros(self.shape)
     if p == 0 or grad.numel() == 0 or self.size(0) == 0 or self.size(1) == 0:

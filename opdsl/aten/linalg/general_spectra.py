@@ -111,14 +111,9 @@ def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
     return found if self.is_complex() else real(found)
 
 
-@op("aten::_linalg_eigvals", python_module="linalg")
+@op("aten::_linalg_eigvals", kernel=("CPU", "Meta"), python_module="linalg")
 def _linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues of matrices; without gradients."""
-    ...
-
-
-@_linalg_eigvals.kernel("CPU", "Meta")
-def _linalg_eigvals_kernel(self):
     require_spectrum(self)
     found = self.new_empty(self.shape[:-1], dtype=self.dtype.to_complex())
     if self.device.type != "meta":

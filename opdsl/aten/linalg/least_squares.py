@@ -41,6 +41,7 @@ class LeastSquares(NamedTuple):
 
 @op(
     "aten::linalg_lstsq",
+    kernel="CompositeExplicitAutograd",
     tags=["dynamic_output_shape"],
     python_module="linalg",
     out=Out(args=("solution", "residuals", "rank", "singular_values"), explicit=True, dispatch="CPU, CUDA"),
@@ -58,11 +59,6 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         OptionError: there is no such driver.
         LinearAlgebraError: the rank is not full, which "gels" needs.
     """
-    ...
-
-
-@linalg_lstsq.kernel("CompositeExplicitAutograd")
-def linalg_lstsq_kernel(self, b, rcond, driver):
     name = "torch.linalg.lstsq"
     require_matrix(name, self, "input")
     check(b.ndim >= 1, f"{name}: other must have at least 1 dimension.")

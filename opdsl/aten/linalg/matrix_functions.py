@@ -90,14 +90,9 @@ _NORM = 1.09
 _TERMS = 18
 
 
-@op("aten::linalg_matrix_exp", autogen="linalg_matrix_exp.out", **LINALG)
+@op("aten::linalg_matrix_exp", kernel=True, autogen="linalg_matrix_exp.out", **LINALG)
 def linalg_matrix_exp(self: Tensor) -> Tensor:
     """The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
-    ...
-
-
-@linalg_matrix_exp.kernel
-def linalg_matrix_exp_kernel(self):
     require_numbers("linalg.matrix_exp", self)
     require_square("linalg.matrix_exp", self)
     if not self.numel() or self.is_meta:

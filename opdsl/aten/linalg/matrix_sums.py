@@ -164,10 +164,11 @@ baddbmm.derivative(
 # -------------------------------------------------------------------------------------------------------------- addbmm
 
 
-@op("aten::addbmm", variants="function, method")
+@op("aten::addbmm", kernel=True, variants="function, method")
+@traceable
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
-    ...
+    return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
 
 
 def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
@@ -175,12 +176,6 @@ def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
     batch, rows, columns = batched_shape(batch1, batch2)
     inner = batch * batch1.shape[2]
     return batch1.transpose(0, 1).reshape((rows, inner)), batch2.reshape((inner, columns))
-
-
-@addbmm.kernel
-@traceable
-def addbmm_kernel(self, batch1, batch2, beta, alpha):
-    return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
 
 
 addbmm.derivative("self")(addmm_derivative)
@@ -211,16 +206,11 @@ def become_sum(out: Tensor, value: Tensor) -> Tensor:
     return copy_(out, value)
 
 
-@addbmm.inplace_variant(variants="method")
+@addbmm.inplace_variant(kernel=True, variants="method")
 def addbmm_(
     self: Tensor[Alias("a", write=True)], batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Tensor[Alias("a", write=True)]:
     """``addbmm`` into ``self``."""
-    ...
-
-
-@addbmm_.kernel
-def addbmm_inplace_kernel(self, batch1, batch2, beta, alpha):
     return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
@@ -237,7 +227,7 @@ addbmm_.derivative(
 )
 
 
-@addbmm.out_variant()
+@addbmm.out_variant(kernel=True)
 def addbmm_out(
     self: Tensor,
     batch1: Tensor,
@@ -248,11 +238,6 @@ def addbmm_out(
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
     """``addbmm`` into a given tensor."""
-    ...
-
-
-@addbmm_out.kernel
-def addbmm_out_kernel(self, batch1, batch2, beta, alpha, out):
     return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
@@ -300,10 +285,12 @@ addmv.derivative(
 # ------------------------------------------------------------------------------------------------------------------ mv
 
 
-@op("aten::mv", variants="function, method", out=Out(explicit=True))
+@op("aten::mv", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
+@traceable
 def mv(self: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
-    ...
+    check_vector_product(self, vec)
+    return addmv(vec.new_empty((self.shape[0],)), self, vec, beta=0)
 
 
 mv.sharding("ik,k->i")
@@ -319,13 +306,6 @@ def check_vector_product(self: Tensor, vec: Tensor) -> None:
         self.ndim == 2 and vec.ndim == 1,
         f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}",
     )
-
-
-@mv.kernel("CompositeExplicitAutograd")
-@traceable
-def mv_kernel(self, vec):
-    check_vector_product(self, vec)
-    return addmv(vec.new_empty((self.shape[0],)), self, vec, beta=0)
 
 
 mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))

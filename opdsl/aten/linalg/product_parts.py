@@ -143,7 +143,7 @@ def _addmm_activation_kernel(self, mat1, mat2, beta, alpha, use_gelu, out):
 # ------------------------------------------------------------------------------------------------ groups and weights
 
 
-@op("aten::_weight_int8pack_mm")
+@op("aten::_weight_int8pack_mm", kernel=True)
 def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     """The product with the transpose of a matrix of int8, whose rows have scales.
 
@@ -152,11 +152,6 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
         mat2: int8 (n, k).
         scales: (n,), of the dtype of ``self``.
     """
-    ...
-
-
-@_weight_int8pack_mm.kernel
-def _weight_int8pack_mm_kernel(self, mat2, scales):
     name = "_weight_int8pack_mm"
     check(self.ndim == 2, f"{name}: expect A to be 2D tensor", got=self.shape)
     check(mat2.ndim == 2 and mat2.shape[1] == self.shape[1], f"{name}: expect B.size(1) == {self.shape[1]}")

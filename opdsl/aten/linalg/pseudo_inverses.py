@@ -119,6 +119,7 @@ def pseudo_inverse(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tenso
 
 @op(
     "aten::linalg_pinv.atol_rtol_tensor",
+    kernel="CompositeExplicitAutogradNonFunctional",
     python_module="linalg",
     out=Out(explicit=True, cast="safe", dispatch={"CompositeExplicitAutograd": "linalg_pinv_out"}),
 )
@@ -132,11 +133,6 @@ def linalg_pinv(
         atol, rtol: a singular value counts as 0 up to ``max(atol, rtol * the largest one)``, for each matrix.
         hermitian: whether the matrices are, so that eigenvalues do.
     """
-    ...
-
-
-@linalg_pinv.kernel("CompositeExplicitAutogradNonFunctional")
-def linalg_pinv_kernel(self, atol, rtol, hermitian):
     require_real("torch.linalg.pinv", atol=atol, rtol=rtol)
     return pseudo_inverse(self, *tolerances_of(self, atol, rtol), hermitian)
 

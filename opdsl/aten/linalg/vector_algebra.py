@@ -157,14 +157,15 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 # ----------------------------------------------------------------------------------------------------------- distances
 
 
-@op("aten::dist", variants="method, function", device_check="NoCheck", autogen="dist.out")
+@op(
+    "aten::dist",
+    kernel="CompositeExplicitAutograd",
+    variants="method, function",
+    device_check="NoCheck",
+    autogen="dist.out",
+)
 def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
     """The norm of the difference."""
-    ...
-
-
-@dist.kernel("CompositeExplicitAutograd")
-def dist_kernel(self, other, p):
     return norm_all(self - other, p)
 
 

@@ -41,39 +41,31 @@ def scalar_product(self: Tensor, other: Tensor) -> Tensor:
     return self.unsqueeze(0).mm(other.unsqueeze(1)).reshape(())
 
 
-@op("aten::dot", variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
+@op("aten::dot", kernel=True, variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
+@traceable
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
-    ...
+    check_vectors(self, tensor)
+    return scalar_product(self, tensor)
 
 
 dot.sharding("i,i->")
 
 
-@dot.kernel
-@traceable
-def dot_kernel(self, tensor):
-    check_vectors(self, tensor)
-    return scalar_product(self, tensor)
-
-
 dot.derivative(self=lambda grad, tensor: grad * tensor.conj(), tensor=lambda grad, self: grad * self.conj())
 
 
-@op("aten::vdot", variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
+@op(
+    "aten::vdot", kernel=True, variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd")
+)
+@traceable
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """The scalar product of two vectors, the first of them conjugated."""
-    ...
+    check_vectors(self, other)
+    return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
 
 
 vdot.sharding("i,i->")
-
-
-@vdot.kernel
-@traceable
-def vdot_kernel(self, other):
-    check_vectors(self, other)
-    return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
 
 
 vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad, self: grad * self)
@@ -150,16 +142,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
-@linear.out_variant(python_module="nn")
+@linear.out_variant(kernel="CompositeExplicitAutograd", python_module="nn")
 def linear_out(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``linear`` into a given tensor."""
-    ...
-
-
-@linear_out.kernel("CompositeExplicitAutograd")
-def linear_out_kernel(input, weight, bias, out):
     if input.ndim == 1 and weight.ndim == 2:
         # PyTorch multiplies a matrix of one row, and gives the output its shape for the while.
         write_out("aten::linear.out", out, linear(input.unsqueeze(0), weight, bias))

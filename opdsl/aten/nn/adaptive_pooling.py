@@ -174,16 +174,11 @@ def adaptive_avg_pool2d(self: Tensor, output_size: SymInts[2]) -> Tensor:
     return mean_into(self, output_size, 2, _adaptive_avg_pool2d)
 
 
-@adaptive_avg_pool2d.out_variant(python_module="nn")
+@adaptive_avg_pool2d.out_variant(kernel=True, python_module="nn")
 def adaptive_avg_pool2d_out(
     self: Tensor, output_size: SymInts[2], *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``adaptive_avg_pool2d`` into a given tensor."""
-    ...
-
-
-@adaptive_avg_pool2d_out.kernel
-def adaptive_avg_pool2d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool2d.variants["out"](self, output_size, out=out)
 
 
@@ -193,16 +188,11 @@ def adaptive_avg_pool3d(self: Tensor, output_size: SymInts[3]) -> Tensor:
     return mean_into(self, output_size, 3, _adaptive_avg_pool3d)
 
 
-@adaptive_avg_pool3d.out_variant(python_module="nn")
+@adaptive_avg_pool3d.out_variant(kernel=True, python_module="nn")
 def adaptive_avg_pool3d_out(
     self: Tensor, output_size: SymInts[3], *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``adaptive_avg_pool3d`` into a given tensor."""
-    ...
-
-
-@adaptive_avg_pool3d_out.kernel
-def adaptive_avg_pool3d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool3d.variants["out"](self, output_size, out=out)
 
 

@@ -36,14 +36,9 @@ _SCORES = 1 << 19
 # -------------------------------------------------------------------------------------------------------- safe softmax
 
 
-@op("aten::_safe_softmax")
+@op("aten::_safe_softmax", kernel="CompositeExplicitAutograd")
 def _safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``softmax``, and zeros where all elements are -inf."""
-    ...
-
-
-@_safe_softmax.kernel("CompositeExplicitAutograd")
-def _safe_softmax_kernel(self, dim, dtype):
     return where((self == -math.inf).all(dim, True), 0.0, softmax(self, dim, dtype))
 
 
@@ -184,7 +179,7 @@ class AttentionGradients(NamedTuple):
 # ------------------------------------------------------------------------------------------------------- fused kernels
 
 
-@op("aten::_scaled_dot_product_flash_attention_for_cpu", tags="nondeterministic_seeded")
+@op("aten::_scaled_dot_product_flash_attention_for_cpu", kernel=("CPU", "Meta"), tags="nondeterministic_seeded")
 def _scaled_dot_product_flash_attention_for_cpu(
     query: Tensor,
     key: Tensor,
@@ -204,11 +199,6 @@ def _scaled_dot_product_flash_attention_for_cpu(
         attn_mask: what is added to scores, or which of them count.
         scale: of scores; by default 1 / the root of the size.
     """
-    ...
-
-
-@_scaled_dot_product_flash_attention_for_cpu.kernel("CPU", "Meta")
-def _flash_attention_kernel(query, key, value, dropout_p, is_causal, attn_mask, scale):
     check(dropout_p == 0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
     batch, heads, length, _ = query.shape
@@ -269,7 +259,12 @@ def _composite_gradients(
     return AttentionGradients(matmul(of_scores, key), of_key, of_value)
 
 
-@op("aten::_scaled_dot_product_flash_attention_for_cpu_backward", device_check="NoCheck", variants="function")
+@op(
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+    kernel=("CPU", "Meta"),
+    device_check="NoCheck",
+    variants="function",
+)
 def _scaled_dot_product_flash_attention_for_cpu_backward(
     grad_out: Tensor,
     query: Tensor,
@@ -284,11 +279,6 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     scale: float | None = None,
 ) -> AttentionGradients:
     """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
-    ...
-
-
-@_scaled_dot_product_flash_attention_for_cpu_backward.kernel("CPU", "Meta")
-def _flash_attention_backward_kernel(grad_out, query, key, value, out, logsumexp, is_causal, attn_mask, scale):
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
     made = AttentionGradients(*(empty_heads(query, each.shape[2]) for each in (query, key, value)))
     if query.device is cpu:

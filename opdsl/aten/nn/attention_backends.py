@@ -385,7 +385,7 @@ def _triton_scaled_dot_attention(q: Tensor, k: Tensor, v: Tensor, dropout_p: flo
     return attended(q, k, v, None, False, None)[0]
 
 
-@op("aten::_fused_sdp_choice", tags=["nondeterministic_seeded"])
+@op("aten::_fused_sdp_choice", kernel=True, tags=["nondeterministic_seeded"])
 def _fused_sdp_choice(
     query: Tensor,
     key: Tensor,
@@ -398,11 +398,6 @@ def _fused_sdp_choice(
     enable_gqa: bool = False,
 ) -> int:
     """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
-    ...
-
-
-@_fused_sdp_choice.kernel
-def _fused_sdp_choice_kernel(query, key, value, attn_mask, dropout_p):
     return int(is_fused(query, key, value, attn_mask, dropout_p))
 
 

@@ -131,7 +131,7 @@ def _batch_norm_with_update_derivative(
     )
 
 
-@op("aten::_batch_norm_no_update", autogen="_batch_norm_no_update.out")
+@op("aten::_batch_norm_no_update", kernel="CompositeExplicitAutograd", autogen="_batch_norm_no_update.out")
 def _batch_norm_no_update(
     input: Tensor,
     weight: Tensor | None,
@@ -142,11 +142,6 @@ def _batch_norm_no_update(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
-    ...
-
-
-@_batch_norm_no_update.kernel("CompositeExplicitAutograd")
-def _batch_norm_no_update_kernel(input, weight, bias, running_mean, running_var, momentum, eps):
     made = batch_normalized(input, weight, bias, running_mean, running_var, False, momentum, eps)
     return *made, empty((0,), dtype=uint8, device=input.device)
 
@@ -251,7 +246,7 @@ def batch_norm_gather_stats(
 # ------------------------------------------------------------------------------------------------- other signatures
 
 
-@op("aten::batch_norm_backward")
+@op("aten::batch_norm_backward", kernel=True)
 def batch_norm_backward(
     grad_out: Tensor,
     input: Tensor,
@@ -266,13 +261,6 @@ def batch_norm_backward(
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
-    ...
-
-
-@batch_norm_backward.kernel
-def batch_norm_backward_kernel(
-    grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
-):
     return native_batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
     )

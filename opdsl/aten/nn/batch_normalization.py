@@ -392,17 +392,12 @@ Library("aten").define(
 
 
 @_native_batch_norm_legit.overload(
-    "no_stats", tags="core", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=())
+    "no_stats", kernel=True, tags="core", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=())
 )
 def _native_batch_norm_legit_no_stats(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``native_batch_norm`` without running statistics."""
-    ...
-
-
-@_native_batch_norm_legit_no_stats.kernel
-def _native_batch_norm_legit_no_stats_kernel(input, weight, bias, training, momentum, eps):
     return batch_normalized(input, weight, bias, None, None, training, momentum, eps)
 
 
@@ -411,7 +406,12 @@ def _native_batch_norm_legit_no_stats_derivative(grad, input, weight, training, 
     return native_batch_norm_derivative(grad, input, weight, None, None, training, eps, result1, result2, output_mask)
 
 
-@op("aten::_native_batch_norm_legit_no_training", tags="core", autogen="_native_batch_norm_legit_no_training.out")
+@op(
+    "aten::_native_batch_norm_legit_no_training",
+    kernel="CompositeExplicitAutograd",
+    tags="core",
+    autogen="_native_batch_norm_legit_no_training.out",
+)
 def _native_batch_norm_legit_no_training(
     input: Tensor,
     weight: Tensor | None,
@@ -422,11 +422,6 @@ def _native_batch_norm_legit_no_training(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``native_batch_norm`` with the running statistics."""
-    ...
-
-
-@_native_batch_norm_legit_no_training.kernel("CompositeExplicitAutograd")
-def _native_batch_norm_legit_no_training_kernel(input, weight, bias, running_mean, running_var, momentum, eps):
     return batch_normalized(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
@@ -439,16 +434,11 @@ def _native_batch_norm_legit_no_training_derivative(
     )
 
 
-@op("aten::batch_norm_update_stats", autogen="batch_norm_update_stats.out")
+@op("aten::batch_norm_update_stats", kernel=True, autogen="batch_norm_update_stats.out")
 def batch_norm_update_stats(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:
     """The mean and the biased variance of each channel, towards which running ones are moved."""
-    ...
-
-
-@batch_norm_update_stats.kernel
-def batch_norm_update_stats_kernel(input, running_mean, running_var, momentum):
     check_channels(input)
     dtype = parameter_dtype(input, running_mean, running_var)
     require_elements(input)

@@ -103,17 +103,12 @@ class Classes(NamedTuple):
     weights: Tensor
 
 
-@lib.op(variants="function")
+@lib.op(kernel=True, variants="function")
 def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
     """The classes, 0 where there is none; all of them are looked at.
 
     target: int64. classes: how many there are. ignore_index: the class that is none.
     """
-    ...
-
-
-@class_places.kernel
-def class_places_kernel(target, classes, ignore_index):
     places = target.where(target != ignore_index, 0)
     wrong = outside(places, classes)
     if wrong is not None:

@@ -195,7 +195,7 @@ def write_gradient(
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-@op("aten::_ctc_loss", tags="dynamic_output_shape", autogen="_ctc_loss.out")
+@op("aten::_ctc_loss", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.out")
 def _ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -205,11 +205,6 @@ def _ctc_loss(
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
-    ...
-
-
-@_ctc_loss.kernel
-def ctc_loss_kernel(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     kind, device = log_probs.dtype, cpu if log_probs.is_cuda else log_probs.device
     losses = log_probs.new_empty((batch,), device=device)
@@ -241,7 +236,7 @@ def numbers(lengths: Tensor, name: str) -> list[int]:
     return made
 
 
-@_ctc_loss.overload("Tensor", tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
+@_ctc_loss.overload("Tensor", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
 def ctc_loss_of_tensors(
     log_probs: Tensor,
     targets: Tensor,
@@ -251,11 +246,6 @@ def ctc_loss_of_tensors(
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The same with lengths in tensors."""
-    ...
-
-
-@ctc_loss_of_tensors.kernel
-def ctc_loss_of_tensors_kernel(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
     return _ctc_loss(log_probs, targets, times, counts, blank, zero_infinity)
 
@@ -269,7 +259,7 @@ def ctc_loss_of_tensors_derivative(
     )
 
 
-@op("aten::_ctc_loss_backward", autogen="_ctc_loss_backward.out")
+@op("aten::_ctc_loss_backward", kernel=True, autogen="_ctc_loss_backward.out")
 def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,
@@ -282,13 +272,6 @@ def _ctc_loss_backward(
     zero_infinity: bool = False,
 ) -> Tensor:
     """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
-    ...
-
-
-@_ctc_loss_backward.kernel
-def ctc_loss_backward_kernel(
-    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
-):
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     given = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
     for name, each, shape in (*given, ("log_alpha", log_alpha, (batch, times, positions))):
@@ -303,7 +286,7 @@ def ctc_loss_backward_kernel(
     return found.to(log_probs.device)
 
 
-@_ctc_loss_backward.overload("Tensor")
+@_ctc_loss_backward.overload("Tensor", kernel=True)
 def ctc_loss_backward_of_tensors(
     grad: Tensor,
     log_probs: Tensor,
@@ -316,13 +299,6 @@ def ctc_loss_backward_of_tensors(
     zero_infinity: bool = False,
 ) -> Tensor:
     """The same with lengths in tensors."""
-    ...
-
-
-@ctc_loss_backward_of_tensors.kernel
-def ctc_loss_backward_of_tensors_kernel(
-    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
-):
     if log_probs.is_meta:
         return log_probs.new_empty(log_probs.shape)
     times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")

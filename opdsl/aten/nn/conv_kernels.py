@@ -274,7 +274,7 @@ def conv_tbc_backward(
 # -------------------------------------------------------------------------------------------------- other signatures
 
 
-@op("aten::convolution_overrideable", autogen="convolution_overrideable.out")
+@op("aten::convolution_overrideable", kernel="CompositeExplicitAutograd", autogen="convolution_overrideable.out")
 def convolution_overrideable(
     input: Tensor,
     weight: Tensor,
@@ -287,11 +287,6 @@ def convolution_overrideable(
     groups: SymInt,
 ) -> Tensor:
     """``convolution``, for backends that compute it themselves."""
-    ...
-
-
-@convolution_overrideable.kernel("CompositeExplicitAutograd")
-def convolution_overrideable_kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
@@ -303,7 +298,11 @@ def convolution_overrideable_derivative(
     return convolution_backward_overrideable(grad, input.conj(), weight.conj(), *values, output_mask)
 
 
-@op("aten::convolution_backward_overrideable", autogen="convolution_backward_overrideable.out")
+@op(
+    "aten::convolution_backward_overrideable",
+    kernel="CompositeExplicitAutograd",
+    autogen="convolution_backward_overrideable.out",
+)
 def convolution_backward_overrideable(
     grad_output: Tensor,
     input: Tensor,
@@ -319,13 +318,6 @@ def convolution_backward_overrideable(
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
     """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
-    ...
-
-
-@convolution_backward_overrideable.kernel("CompositeExplicitAutograd")
-def convolution_backward_overrideable_kernel(
-    grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
-):
     values = stride, padding, dilation, transposed, output_padding, groups
     return convolution_backward(grad_output, input, weight, None, *values, output_mask)
 

@@ -436,7 +436,7 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     return widened(made, input.dtype)
 
 
-@op("aten::convolution", tags="core", autogen="convolution.out")
+@op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution.out")
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -461,7 +461,7 @@ def convolution(
         output_padding: by how much the result of a transposed convolution is larger behind.
         groups: of channels and outputs; each convolves by itself.
     """
-    ...
+    return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def slides(
@@ -486,11 +486,6 @@ def slides(
 
 
 convolution.sharding(windows=slides)
-
-
-@convolution.kernel("CompositeExplicitAutograd")
-def convolution_kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 @convolution.derivative("input", "weight", "bias")
@@ -589,7 +584,7 @@ def convolution_backward_derivative(
     return found[0], found[1], found[2]
 
 
-@op("aten::_convolution", autogen="_convolution.out")
+@op("aten::_convolution", kernel="CompositeExplicitAutograd", autogen="_convolution.out")
 def _convolution(
     input: Tensor,
     weight: Tensor,
@@ -606,11 +601,6 @@ def _convolution(
     allow_tf32: bool,
 ) -> Tensor:
     """``convolution``; the last four arguments are for kernels of cuDNN."""
-    ...
-
-
-@_convolution.kernel("CompositeExplicitAutograd")
-def _convolution_kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 

@@ -131,18 +131,10 @@ def feature_alpha_dropout_(
     return self if _leaves(self, p, train) else _alpha_(self, p, by_feature=True)
 
 
-@op("aten::native_dropout", tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")
+@op("aten::native_dropout", kernel=True, tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")
+@traceable
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """``dropout`` and the mask of what stays."""
-    ...
-
-
-native_dropout.sharding(elementwise=True)
-
-
-@native_dropout.kernel
-@traceable
-def native_dropout_kernel(input, p, train):
     if input.numel() == 0:
         return input, empty_like(input, dtype=bool_)
     if train is False:
@@ -151,21 +143,19 @@ def native_dropout_kernel(input, p, train):
     return mul(input, mask).mul_(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
+native_dropout.sharding(elementwise=True)
+
+
 @native_dropout.derivative("input")
 def native_dropout_derivative(grad, result1, p, train):
     scale = 1.0 if train is False else 0.0 if p == 1 else 1 / (1 - p)
     return native_dropout_backward(grad, result1, scale)
 
 
-@op("aten::native_dropout_backward", tags="pointwise", autogen="native_dropout_backward.out")
+@op("aten::native_dropout_backward", kernel=True, tags="pointwise", autogen="native_dropout_backward.out")
+@traceable
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The gradient of ``native_dropout``."""
-    ...
-
-
-@native_dropout_backward.kernel
-@traceable
-def native_dropout_backward_kernel(grad_output, mask, scale):
     return mul(mul(grad_output, mask), scale)
 
 

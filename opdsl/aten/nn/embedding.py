@@ -23,17 +23,12 @@ def check_indices(operator: str, argument: int, indices: Tensor) -> None:
         )
 
 
-@op("aten::embedding", tags="core", autogen="embedding.out")
+@op("aten::embedding", kernel="CompositeExplicitAutograd", tags="core", autogen="embedding.out")
+@traceable
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: SymInt = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
     """The rows of ``weight`` with the numbers ``indices``; the other arguments say what the gradient is."""
-    ...
-
-
-@embedding.kernel("CompositeExplicitAutograd")
-@traceable
-def embedding_kernel(weight, indices):
     check(weight.ndim == 2, "'weight' must be 2-D")
     check_indices("embedding", 1, indices)
     rows = weight.index_select(0, indices.reshape((indices.numel(),)))
@@ -51,16 +46,11 @@ def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq)
     return grad.new_zeros(weight.shape).index_add_(0, numbers, grads)
 
 
-@op("aten::embedding_dense_backward", tags="core", autogen="embedding_dense_backward.out")
+@op("aten::embedding_dense_backward", kernel=("CPU", "CUDA"), tags="core", autogen="embedding_dense_backward.out")
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool
 ) -> Tensor:
     """The gradient of ``embedding``'s table; rows that are padding, or that the table has not, get none."""
-    ...
-
-
-@embedding_dense_backward.kernel("CPU", "CUDA")
-def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     check_indices("embedding_backward", 2, indices)
     numbers = indices.reshape((indices.numel(),)).to(int64)
     grads = grad_output.reshape((numbers.shape[0], grad_output.size(-1)))

@@ -269,7 +269,7 @@ def embedding_bag_with_padding(
     )
 
 
-@op("aten::_embedding_bag_backward")
+@op("aten::_embedding_bag_backward", kernel=True)
 def _embedding_bag_backward(
     grad: Tensor,
     indices: Tensor,
@@ -285,23 +285,6 @@ def _embedding_bag_backward(
     padding_idx: int = -1,
 ) -> Tensor:
     """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
-    ...
-
-
-@_embedding_bag_backward.kernel
-def _embedding_bag_backward_kernel(
-    grad,
-    indices,
-    offsets,
-    offset2bag,
-    bag_size,
-    maximum_indices,
-    num_weights,
-    scale_grad_by_freq,
-    mode,
-    per_sample_weights,
-    padding_idx,
-):
     if not offset2bag.numel():  # PyTorch leaves it out for sums
         offset2bag = bag_of_each(indices, offsets)
     return _embedding_bag_dense_backward(
@@ -340,6 +323,7 @@ _embedding_bag_dense_backward.kernel(table_gradient)
 
 @op(
     "aten::_embedding_bag_per_sample_weights_backward",
+    kernel=True,
     autogen="_embedding_bag_per_sample_weights_backward.out",
 )
 def _embedding_bag_per_sample_weights_backward(
@@ -352,11 +336,6 @@ def _embedding_bag_per_sample_weights_backward(
     padding_idx: int = -1,
 ) -> Tensor:
     """The gradient of what ``_embedding_bag`` multiplies rows by."""
-    ...
-
-
-@_embedding_bag_per_sample_weights_backward.kernel
-def _embedding_bag_per_sample_weights_backward_kernel(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
     require_floating("embedding_bag_backward", grad)
     check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")
     bags = offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)

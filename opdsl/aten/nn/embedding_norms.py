@@ -13,16 +13,11 @@ from opdsl.runtime import Tensor, bool_, require_no_overlap, require_writable
 from opdsl.schema import Alias
 
 
-@op("aten::embedding_renorm_", autogen="embedding_renorm, embedding_renorm.out")
+@op("aten::embedding_renorm_", kernel=True, autogen="embedding_renorm, embedding_renorm.out")
 def embedding_renorm_(
     self: Tensor[Alias("a", write=True)], indices: Tensor, max_norm: float, norm_type: float
 ) -> Tensor[Alias("a", write=True)]:
     """Shortens the rows of a table that indices name to a norm, those that are longer."""
-    ...
-
-
-@embedding_renorm_.kernel
-def embedding_renorm_kernel(self, indices, max_norm, norm_type):
     require_floating("embedding_renorm", self)
     check(self.ndim == 2, "embedding_renorm_: expected a table of two dimensions", got=self.shape)
     if indices.dtype not in BOTH:

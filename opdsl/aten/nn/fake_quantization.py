@@ -58,19 +58,19 @@ def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
     return values.view([-1 if each == axis % like.ndim else 1 for each in range(like.ndim)])
 
 
-@op("aten::fake_quantize_per_tensor_affine_cachemask", autogen="fake_quantize_per_tensor_affine_cachemask.out")
+@op(
+    "aten::fake_quantize_per_tensor_affine_cachemask",
+    kernel=True,
+    autogen="fake_quantize_per_tensor_affine_cachemask.out",
+)
 def fake_quantize_per_tensor_affine_cachemask(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
 ) -> Quantised:
     """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
-    ...
-
-
-@fake_quantize_per_tensor_affine_cachemask.kernel
-def fake_quantize_per_tensor_affine_cachemask_kernel(self, scale, zero_point, quant_min, quant_max):
     require_bounds(quant_min, quant_max, zero_point)
     integers = quantised(self, scale, zero_point)
-    return restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
+    made = restored(integers, scale, zero_point, quant_min, quant_max)
+    return Quantised(made, within(integers, quant_min, quant_max))
 
 
 @fake_quantize_per_tensor_affine_cachemask.derivative("self")
@@ -94,23 +94,18 @@ def fake_quantize_per_tensor_affine(
 
 @op(
     "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    kernel=True,
     autogen="_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.out",
 )
 def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
     self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
 ) -> Quantised:
     """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
-    ...
-
-
-@_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.kernel
-def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_kernel(
-    self, scale, zero_point, fake_quant_enabled, quant_min, quant_max
-):
     require_bounds(quant_min, quant_max)
     integers = quantised(self, scale, zero_point)
     made, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
-    return where(fake_quant_enabled != 0, made, self).to(self.dtype), logical_or(mask, fake_quant_enabled == 0)
+    whole = where(fake_quant_enabled != 0, made, self).to(self.dtype)
+    return Quantised(whole, logical_or(mask, fake_quant_enabled == 0))
 
 
 @_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative("self")
@@ -129,21 +124,20 @@ def fake_quantize_per_tensor_affine_tensor_qparams(
     )[0]
 
 
-@op("aten::fake_quantize_per_channel_affine_cachemask", autogen="fake_quantize_per_channel_affine_cachemask.out")
+@op(
+    "aten::fake_quantize_per_channel_affine_cachemask",
+    kernel=True,
+    autogen="fake_quantize_per_channel_affine_cachemask.out",
+)
 def fake_quantize_per_channel_affine_cachemask(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Quantised:
     """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
-    ...
-
-
-@fake_quantize_per_channel_affine_cachemask.kernel
-def fake_quantize_per_channel_affine_cachemask_kernel(self, scale, zero_point, axis, quant_min, quant_max):
     require_bounds(quant_min, quant_max)
     step, zero = along(scale, self, axis), along(zero_point, self, axis)
     integers = quantised(self, step, zero)
     made = restored(integers, step, zero, quant_min, quant_max).to(self.dtype)
-    return made, within(integers, quant_min, quant_max)
+    return Quantised(made, within(integers, quant_min, quant_max))
 
 
 @fake_quantize_per_channel_affine_cachemask.derivative("self")
@@ -193,16 +187,15 @@ def gradients_of_learned(
     return grad * inside, grad * of_scale * factor, where(inside, 0.0, -grad * scale * factor)
 
 
-@op("aten::_fake_quantize_learnable_per_tensor_affine", autogen="_fake_quantize_learnable_per_tensor_affine.out")
+@op(
+    "aten::_fake_quantize_learnable_per_tensor_affine",
+    kernel=True,
+    autogen="_fake_quantize_learnable_per_tensor_affine.out",
+)
 def _fake_quantize_learnable_per_tensor_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
     """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
-    ...
-
-
-@_fake_quantize_learnable_per_tensor_affine.kernel
-def _fake_quantize_learnable_per_tensor_affine_kernel(self, scale, zero_point, quant_min, quant_max):
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
 
@@ -234,16 +227,15 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
     return found[0], found[1].sum().view((1,)), found[2].sum().view((1,))
 
 
-@op("aten::_fake_quantize_learnable_per_channel_affine", autogen="_fake_quantize_learnable_per_channel_affine.out")
+@op(
+    "aten::_fake_quantize_learnable_per_channel_affine",
+    kernel=True,
+    autogen="_fake_quantize_learnable_per_channel_affine.out",
+)
 def _fake_quantize_learnable_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
 ) -> Tensor:
     """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
-    ...
-
-
-@_fake_quantize_learnable_per_channel_affine.kernel
-def _fake_quantize_learnable_per_channel_affine_kernel(self, scale, zero_point, axis, quant_min, quant_max):
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 

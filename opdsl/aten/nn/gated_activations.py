@@ -68,14 +68,9 @@ def glu_out_kernel(self, dim, out):
     mul.variants["out"](first, second.sigmoid(), out=out)
 
 
-@op("aten::glu_backward", **NN, out=Out("glu_backward.grad_input", args=("grad_input",), explicit=True))
+@op("aten::glu_backward", kernel=True, **NN, out=Out("glu_backward.grad_input", args=("grad_input",), explicit=True))
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     """The gradient of ``glu``."""
-    ...
-
-
-@glu_backward.kernel
-def glu_backward_kernel(grad_output, self, dim):
     first, second = halves(self, dim)
     require_floating("glu_backward_cpu", self)
     gate = second.sigmoid()
@@ -103,27 +98,17 @@ def glu_backward_derivative(grad, grad_output, self, dim):
 glu.derivative(self=lambda grad, self, dim: glu_backward(grad, self, dim))
 
 
-@op("aten::glu_jvp", **NN, autogen="glu_jvp.out")
+@op("aten::glu_jvp", kernel=True, **NN, autogen="glu_jvp.out")
 def glu_jvp(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
     """How ``glu`` changes with its argument."""
-    ...
-
-
-@glu_jvp.kernel
-def glu_jvp_kernel(glu, x, dx, dim):
     (_, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     return gate * change + change_of_second * (glu - gate * glu)
 
 
-@op("aten::glu_backward_jvp", **NN, autogen="glu_backward_jvp.out")
+@op("aten::glu_backward_jvp", kernel=True, **NN, autogen="glu_backward_jvp.out")
 def glu_backward_jvp(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
     """How ``glu_backward`` changes with its arguments."""
-    ...
-
-
-@glu_backward_jvp.kernel
-def glu_backward_jvp_kernel(grad_glu, x, dgrad_glu, dx, dim):
     (first, second), (change, change_of_second) = halves(x, dim), halves(dx, dim)
     gate = second.sigmoid()
     slope = gate * (1 - gate)
@@ -241,7 +226,7 @@ def rrelu_with_noise_derivative(grad, self, noise, lower, upper, training):
     return rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)
 
 
-@rrelu_with_noise.out_variant(**RRELU)
+@rrelu_with_noise.out_variant(kernel=True, **RRELU)
 def rrelu_with_noise_out(
     self: Tensor,
     noise: Tensor[Alias("b", write=True)],
@@ -253,11 +238,6 @@ def rrelu_with_noise_out(
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
     """``rrelu_with_noise`` into a given tensor."""
-    ...
-
-
-@rrelu_with_noise_out.kernel
-def rrelu_with_noise_out_kernel(self, noise, lower, upper, training, generator, out):
     slopes = noise.clone()
     found = rrelu_with_noise_kernel(self, slopes, lower, upper, training, generator)
     written = write_out("aten::rrelu_with_noise.out", out, found)
@@ -265,7 +245,7 @@ def rrelu_with_noise_out_kernel(self, noise, lower, upper, training, generator, 
     return written
 
 
-@rrelu_with_noise.inplace_variant(**RRELU)
+@rrelu_with_noise.inplace_variant(kernel=True, **RRELU)
 def rrelu_with_noise_(
     self: Tensor[Alias("a", write=True)],
     noise: Tensor[Alias("b", write=True)],
@@ -275,11 +255,6 @@ def rrelu_with_noise_(
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
     """``rrelu_with_noise`` in place."""
-    ...
-
-
-@rrelu_with_noise_.kernel
-def rrelu_with_noise_in_place(self, noise, lower, upper, training, generator):
     return self.copy_(rrelu_with_noise_kernel(self, noise, lower, upper, training, generator))
 
 
@@ -288,16 +263,13 @@ def rrelu_with_noise_in_place_derivative(grad, result, noise, lower, upper, trai
     return rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)
 
 
-@op("aten::rrelu_with_noise_backward", **NN, autogen="rrelu_with_noise_backward.out")
+@op(
+    "aten::rrelu_with_noise_backward", kernel="CompositeExplicitAutograd", **NN, autogen="rrelu_with_noise_backward.out"
+)
 def rrelu_with_noise_backward(
     grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, self_is_result: bool
 ) -> Tensor:
     """The gradient of ``rrelu_with_noise``."""
-    ...
-
-
-@rrelu_with_noise_backward.kernel("CompositeExplicitAutograd")
-def rrelu_with_noise_backward_kernel(grad_output, self, noise, lower, upper, training, self_is_result):
     if training and real(upper) - real(lower) > 1e-6:
         return grad_output * noise
     return leaky_relu_backward(grad_output, self, mean_slope(lower, upper), self_is_result)

@@ -89,7 +89,12 @@ def cosine_embedding_loss(
     return reduced(near + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-@op("aten::binary_cross_entropy_with_logits", device_check="NoCheck", autogen="binary_cross_entropy_with_logits.out")
+@op(
+    "aten::binary_cross_entropy_with_logits",
+    kernel="CompositeExplicitAutograd",
+    device_check="NoCheck",
+    autogen="binary_cross_entropy_with_logits.out",
+)
 def binary_cross_entropy_with_logits(
     self: Tensor,
     target: Tensor,
@@ -98,11 +103,6 @@ def binary_cross_entropy_with_logits(
     reduction: int = Reduction.Mean,
 ) -> Tensor:
     """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, exact for large ``abs(self)``."""
-    ...
-
-
-@binary_cross_entropy_with_logits.kernel("CompositeExplicitAutograd")
-def binary_cross_entropy_with_logits_kernel(self, target, weight, pos_weight, reduction):
     logarithm = log_sigmoid(self)
     if pos_weight is not None:
         logarithm = logarithm * ((pos_weight - 1) * target + 1)

@@ -30,7 +30,7 @@ def spread_mask(self: Tensor, mask: Tensor, mask_type: int | None) -> Tensor:
     return mask
 
 
-@op("aten::_masked_softmax", autogen="_masked_softmax.out")
+@op("aten::_masked_softmax", kernel=True, autogen="_masked_softmax.out")
 def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
     """``softmax`` of the elements where the mask is False; 0 elsewhere, and NaN where nothing is left.
 
@@ -40,11 +40,6 @@ def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_typ
         dim: along which it is; the last one by default.
         mask_type: see above; 2 for a mask of the same shape.
     """
-    ...
-
-
-@_masked_softmax.kernel
-def _masked_softmax_kernel(self, mask, dim, mask_type):
     hidden = spread_mask(self, mask, mask_type)
     if not self.dtype.is_floating_point:
         raise UnsupportedDTypeError(f"\"masked_softmax\" not implemented for '{self.dtype.scalar_type}'")

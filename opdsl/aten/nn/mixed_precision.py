@@ -25,17 +25,13 @@ def require_one(name: str, **numbers: Tensor) -> None:
 
 @op(
     "aten::_amp_foreach_non_finite_check_and_unscale_",
+    kernel=True,
     autogen="_amp_foreach_non_finite_check_and_unscale, _amp_foreach_non_finite_check_and_unscale.out",
 )
 def _amp_foreach_non_finite_check_and_unscale_(
     self: list[Tensor[Alias("a", write=True)]], found_inf: Tensor[Alias("b", write=True)], inv_scale: Tensor
 ) -> None:
     """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
-    ...
-
-
-@_amp_foreach_non_finite_check_and_unscale_.kernel
-def _amp_foreach_non_finite_check_and_unscale_kernel(self, found_inf, inv_scale):
     name = "_amp_foreach_non_finite_check_and_unscale_"
     require_one(name, found_inf=found_inf, inv_scale=inv_scale)
     for each in self:
@@ -48,7 +44,7 @@ def _amp_foreach_non_finite_check_and_unscale_kernel(self, found_inf, inv_scale)
     store_results(name, (), (), [*zip(self, made, strict=True), (found_inf, wrong)])
 
 
-@op("aten::_amp_update_scale_", autogen="_amp_update_scale, _amp_update_scale.out")
+@op("aten::_amp_update_scale_", kernel=True, autogen="_amp_update_scale, _amp_update_scale.out")
 def _amp_update_scale_(
     self: Tensor[Alias("a", write=True)],
     growth_tracker: Tensor[Alias("b", write=True)],
@@ -66,13 +62,6 @@ def _amp_update_scale_(
         scale_growth_factor, scale_backoff_factor: what the scale is multiplied with.
         growth_interval: after how many steps it grows.
     """
-    ...
-
-
-@_amp_update_scale_.kernel
-def _amp_update_scale_kernel(
-    self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
-):
     name = "_amp_update_scale_"
     require_one(name, current_scale=self, found_inf=found_inf)
     check(growth_tracker.numel() == 1, f"{name}: growth_tracker must be a 1-element tensor.", got=growth_tracker.shape)

@@ -44,7 +44,7 @@ def sizes_of(batch_sizes: Tensor, rows: int) -> list[int]:
     return sizes
 
 
-@op("aten::_pack_padded_sequence", autogen="_pack_padded_sequence.out")
+@op("aten::_pack_padded_sequence", kernel="CompositeExplicitAutograd", autogen="_pack_padded_sequence.out")
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """Padded sequences packed: the rows of all steps one after another, and how many there are for each step.
 
@@ -53,11 +53,6 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         lengths: int64, how many steps each sequence has, the longest first.
         batch_first: which of both ``input`` is.
     """
-    ...
-
-
-@_pack_padded_sequence.kernel("CompositeExplicitAutograd")
-def _pack_padded_sequence_kernel(input, lengths, batch_first):
     check(input.ndim >= 2, "_pack_padded_sequence: expected at least 2 dimensions", got=input.shape)
     given = input.transpose(0, 1) if batch_first else input
     require_lengths("lengths", lengths)

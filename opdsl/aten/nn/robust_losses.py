@@ -75,16 +75,12 @@ def smooth_l1_loss_cpu(self, target, reduction, beta, out):
 
 @op(
     "aten::smooth_l1_loss_backward",
+    kernel="CompositeExplicitAutograd",
     python_module="nn",
     out=Out("smooth_l1_loss_backward.grad_input", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
 )
 def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     """The gradient of ``smooth_l1_loss``."""
-    ...
-
-
-@smooth_l1_loss_backward.kernel("CompositeExplicitAutograd")
-def smooth_l1_loss_backward_kernel(grad_output, self, target, reduction, beta):
     require_floats("smooth_l1_backward_cpu_out", self)
     return smooth_l1_slopes(self, target, beta) * share(grad_output, self, target, reduction)
 
@@ -145,14 +141,9 @@ def huber_slope(self, target, delta):
     return -delta if difference < -delta else (delta if difference > delta else difference)
 
 
-@op("aten::huber_loss", python_module="nn", out=Out(explicit=True))
+@op("aten::huber_loss", kernel=True, python_module="nn", out=Out(explicit=True))
 def huber_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0) -> Tensor:
     """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
-    ...
-
-
-@huber_loss.kernel
-def huber_loss_kernel(self, target, reduction, delta):
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
     require_floats("huber", self)
     return reduced(huber_elements(self, target, delta), reduction)
@@ -160,16 +151,12 @@ def huber_loss_kernel(self, target, reduction, delta):
 
 @op(
     "aten::huber_loss_backward",
+    kernel="CompositeExplicitAutograd",
     python_module="nn",
     out=Out("huber_loss_backward.out", args=("grad_input",), explicit=True, dispatch="CPU, CUDA"),
 )
 def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     """The gradient of ``huber_loss``."""
-    ...
-
-
-@huber_loss_backward.kernel("CompositeExplicitAutograd")
-def huber_loss_backward_kernel(grad_output, self, target, reduction, delta):
     require_floats("huber_backward_cpu_out", self)
     return huber_slopes(self, target, delta) * share(grad_output, self, target, reduction)
 
@@ -205,29 +192,20 @@ def huber_loss_backward_target_derivative(grad, grad_output, self, target, reduc
 # ----------------------------------------------------------------------------------------------------- soft_margin_loss
 
 
-@op("aten::soft_margin_loss", python_module="nn", out=Out(explicit=True))
+@op("aten::soft_margin_loss", kernel="CompositeExplicitAutograd", python_module="nn", out=Out(explicit=True))
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """``log(1 + exp(-target * self))``, of targets 1 and -1."""
-    ...
-
-
-@soft_margin_loss.kernel("CompositeExplicitAutograd")
-def soft_margin_loss_kernel(self, target, reduction):
     return reduced((-target * self).exp().log1p(), reduction)
 
 
 @op(
     "aten::soft_margin_loss_backward",
+    kernel="CompositeExplicitAutograd",
     python_module="nn",
     out=Out("soft_margin_loss_backward.grad_input", args=("grad_input",), explicit=True),
 )
 def soft_margin_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """The gradient of ``soft_margin_loss``."""
-    ...
-
-
-@soft_margin_loss_backward.kernel("CompositeExplicitAutograd")
-def soft_margin_loss_backward_kernel(grad_output, self, target, reduction):
     power = (-target * self).exp()
     return -target * power / (power + 1) * share(grad_output, self, target, reduction)
 

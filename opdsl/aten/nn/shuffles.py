@@ -14,14 +14,9 @@ def laid_out(elements: Tensor, shape: tuple[int, ...], like: Tensor) -> Tensor:
     return made.contiguous(memory_format=like.geometry.suggested_memory_format()) if like.ndim == 4 else made
 
 
-@op("aten::pixel_shuffle", autogen="pixel_shuffle.out")
+@op("aten::pixel_shuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_shuffle.out")
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     """Images (..., C * r * r, H, W) as larger ones of fewer channels (..., C, H * r, W * r)."""
-    ...
-
-
-@pixel_shuffle.kernel("CPU", "CompositeExplicitAutogradNonFunctional")
-def pixel_shuffle_kernel(self, upscale_factor):
     check(
         self.ndim >= 3,
         f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)",
@@ -41,14 +36,9 @@ def pixel_shuffle_kernel(self, upscale_factor):
     return laid_out(apart.permute(order), shape, self)
 
 
-@op("aten::pixel_unshuffle", autogen="pixel_unshuffle.out")
+@op("aten::pixel_unshuffle", kernel=("CPU", "CompositeExplicitAutogradNonFunctional"), autogen="pixel_unshuffle.out")
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     """Images (..., C, H * r, W * r) as smaller ones of more channels (..., C * r * r, H, W)."""
-    ...
-
-
-@pixel_unshuffle.kernel("CPU", "CompositeExplicitAutogradNonFunctional")
-def pixel_unshuffle_kernel(self, downscale_factor):
     check(
         self.ndim >= 3,
         f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)",
@@ -78,14 +68,9 @@ pixel_shuffle.derivative(self=lambda grad, upscale_factor: pixel_unshuffle(grad,
 # -------------------------------------------------------------------------------------------------------------- groups
 
 
-@op("aten::channel_shuffle", autogen="channel_shuffle.out")
+@op("aten::channel_shuffle", kernel=True, autogen="channel_shuffle.out")
 def channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
     """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
-    ...
-
-
-@channel_shuffle.kernel
-def channel_shuffle_kernel(self, groups):
     check(self.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
     check(

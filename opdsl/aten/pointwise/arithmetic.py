@@ -99,6 +99,7 @@ def sub_scalar_function(self, other, alpha):
 
 @sub.overload(
     "Scalar",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "pointwise"),
     is_bound=False,
@@ -107,11 +108,6 @@ def sub_scalar_function(self, other, alpha):
 )
 def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
-    ...
-
-
-@sub_number.kernel("CompositeExplicitAutograd")
-def sub_number_kernel(self, other, alpha):
     return sub(self, other, alpha=alpha)
 
 
@@ -120,17 +116,13 @@ sub_number.derivative(self=lambda grad: grad)
 
 @op(
     "aten::rsub.Tensor",
+    kernel="CompositeExplicitAutograd",
     device_check="NoCheck",
     dispatch={"CPU, CUDA": "rsub"},
     autogen="rsub.Tensor_out",
 )
 def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self``"""
-    ...
-
-
-@rsub.kernel("CompositeExplicitAutograd")
-def rsub_kernel(self, other, alpha):
     return sub(other, self, alpha=alpha)
 
 
@@ -188,6 +180,7 @@ def mul_scalar_function(self, other):
 
 @mul.overload(
     "Scalar",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "pointwise"),
     is_bound=False,
@@ -196,11 +189,6 @@ def mul_scalar_function(self, other):
 )
 def mul_number(self: Tensor, other: Scalar) -> Tensor:
     """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
-    ...
-
-
-@mul_number.kernel("CompositeExplicitAutograd")
-def mul_number_kernel(self, other):
     return mul(self, other)
 
 

@@ -45,36 +45,33 @@ def joined(real: Tensor, imag: Tensor, dtype: DType) -> Tensor:
     return made
 
 
-@op("aten::complex", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA"))
+@op(
+    "aten::complex",
+    kernel="CompositeExplicitAutograd",
+    variants="function",
+    out=Out(explicit=True, dispatch="CPU, CUDA"),
+)
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     """``real + 1j * imag``, float32 or float64 both."""
-    ...
+    return joined(real, imag, check_parts(real, imag))
 
 
 complex_of.sharding(elementwise=True)
 
 
-@complex_of.kernel("CompositeExplicitAutograd")
-def complex_kernel(real, imag):
-    return joined(real, imag, check_parts(real, imag))
-
-
 complex_of.derivative(real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 
 
-@op("aten::polar", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA"))
+@op(
+    "aten::polar", kernel="CompositeExplicitAutograd", variants="function", out=Out(explicit=True, dispatch="CPU, CUDA")
+)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * exp(1j * angle)``, float32 or float64 both."""
-    ...
+    dtype = check_parts(abs, angle)
+    return joined(abs * angle.cos(), abs * angle.sin(), dtype)
 
 
 polar.sharding(elementwise=True)
-
-
-@polar.kernel("CompositeExplicitAutograd")
-def polar_kernel(abs, angle):
-    dtype = check_parts(abs, angle)
-    return joined(abs * angle.cos(), abs * angle.sin(), dtype)
 
 
 polar.derivative(

@@ -84,6 +84,7 @@ def div_trunc_scalar_function(self, other):
 
 @div.overload(
     "Scalar",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "pointwise"),
     is_bound=False,
@@ -92,11 +93,6 @@ def div_trunc_scalar_function(self, other):
 )
 def div_number(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
-    ...
-
-
-@div_number.kernel("CompositeExplicitAutograd")
-def div_number_kernel(self, other):
     return div(self, other)
 
 
@@ -105,6 +101,7 @@ div_number.derivative(self=lambda grad, other: grad / other.conjugate())
 
 @div.overload(
     "Scalar_mode",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "pointwise"),
     is_bound=False,
@@ -112,11 +109,6 @@ div_number.derivative(self=lambda grad, other: grad / other.conjugate())
 )
 def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
     """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
-    ...
-
-
-@div_number_mode.kernel("CompositeExplicitAutograd")
-def div_number_mode_kernel(self, other, rounding_mode):
     return div_mode(self, other, rounding_mode=rounding_mode)
 
 
@@ -151,6 +143,7 @@ floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
 
 @floor_divide.overload(
     "Scalar",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     is_bound=False,
     device_check="NoCheck",
@@ -158,11 +151,6 @@ floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
 )
 def floor_divide_number(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
-    ...
-
-
-@floor_divide_number.kernel("CompositeExplicitAutograd")
-def floor_divide_number_kernel(self, other):
     return floor_divide(self, other)
 
 

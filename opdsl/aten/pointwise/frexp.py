@@ -46,14 +46,9 @@ def conj_physical(self: Tensor) -> Tensor:
     return _conj_physical(self) if self.is_complex() else self
 
 
-@conj_physical.inplace_variant(variants="function, method", tags="pointwise")
+@conj_physical.inplace_variant(kernel="CompositeExplicitAutograd", variants="function, method", tags="pointwise")
 def conj_physical_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """``conj_physical`` in place."""
-    ...
-
-
-@conj_physical_.kernel("CompositeExplicitAutograd")
-def conj_physical_in_place(self):
     return _conj_physical.variants["out"](self, out=self) if self.is_complex() else self
 
 
@@ -65,17 +60,13 @@ conj_physical_.derivative(self=lambda grad: grad.conj_physical())
 
 @op(
     "aten::ldexp.Tensor",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags="pointwise",
     out=Out("ldexp.out", explicit=True, cast="safe"),
 )
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
     """``self * 2**other``"""
-    ...
-
-
-@ldexp.kernel("CompositeExplicitAutograd")
-def ldexp_kernel(self, other):
     return self * number_pow(2.0, other)
 
 
@@ -85,14 +76,9 @@ ldexp.derivative(
 )
 
 
-@ldexp.inplace_variant("ldexp_", variants="function, method", tags="pointwise")
+@ldexp.inplace_variant("ldexp_", kernel="CompositeExplicitAutograd", variants="function, method", tags="pointwise")
 def ldexp_(self: Tensor[Alias("a", write=True)], other: Tensor) -> Tensor[Alias("a", write=True)]:
     """``ldexp`` in place."""
-    ...
-
-
-@ldexp_.kernel("CompositeExplicitAutograd")
-def ldexp_in_place(self, other):
     return self.mul_(number_pow(2.0, other))
 
 
@@ -124,20 +110,13 @@ FIELDS: dict[DType, Fields] = {
 
 @op(
     "aten::frexp.Tensor",
+    kernel="CompositeExplicitAutograd",
     variants="method, function",
     tags="pointwise",
     out=Out("frexp.Tensor_out", args=("mantissa", "exponent"), explicit=True, dispatch="CPU, CUDA"),
 )
 def frexp(self: Tensor) -> MantissaExponent:
     """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
-    ...
-
-
-frexp.sharding(elementwise=True)
-
-
-@frexp.kernel("CompositeExplicitAutograd")
-def frexp_kernel(self):
     check(self.dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")
     integer, digits, width = FIELDS[self.dtype]
     bias, mask = (1 << width - 1) - 1, (1 << width) - 1
@@ -147,7 +126,10 @@ def frexp_kernel(self):
     exponent = ((bits >> digits) & mask) - (bias - 1) - where(small, digits, 0)
     mantissa = ((bits & ~(mask << digits)) | (bias - 1 << digits)).view(self.dtype)
     whole = (self == 0).logical_or(self.isfinite().logical_not())
-    return where(whole, self, mantissa), where(whole, 0, exponent).to(int32)
+    return MantissaExponent(where(whole, self, mantissa), where(whole, 0, exponent).to(int32))
+
+
+frexp.sharding(elementwise=True)
 
 
 @frexp.derivative("self", output_differentiability=(True, False))

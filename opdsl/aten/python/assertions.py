@@ -35,64 +35,39 @@ def require_between(size: Any, low: int | None, high: int | None) -> None:
     )
 
 
-@op("aten::_assert_async")
+@op("aten::_assert_async", kernel=True)
 def _assert_async(self: Tensor) -> None:
     """Raise an error unless the only element is true."""
-    ...
-
-
-@_assert_async.kernel
-def _assert_async_kernel(self):
     require_true(self, "Expected Tensor with single nonzero value, but got zero")
 
 
-@_assert_async.overload("msg")
+@_assert_async.overload("msg", kernel=True)
 def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
     """Raise an error with a text of one's own unless the only element is true."""
-    ...
-
-
-@_assert_async_msg.kernel
-def _assert_async_msg_kernel(self, assert_msg):
     require_true(self, assert_msg)
 
 
-@op("aten::_functional_assert_async.msg")
+@op("aten::_functional_assert_async.msg", kernel=True)
 def _functional_assert_async(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
     """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
-    ...
-
-
-@_functional_assert_async.kernel
-def _functional_assert_async_kernel(self, assert_msg, dep_token):
     require_true(self, assert_msg)
     return dep_token.clone()
 
 
-@op("aten::_assert_scalar")
+@op("aten::_assert_scalar", kernel="CompositeExplicitAutograd")
 def _assert_scalar(self: Scalar, assert_msg: str) -> None:
     """Raise an error unless a number is true."""
-    ...
-
-
-@_assert_scalar.kernel("CompositeExplicitAutograd")
-def _assert_scalar_kernel(self, assert_msg):
     check(bool(self), assert_msg)
 
 
-@op("aten::_functional_assert_scalar")
+@op("aten::_functional_assert_scalar", kernel="CompositeExplicitAutograd")
 def _functional_assert_scalar(self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
     """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
-    ...
-
-
-@_functional_assert_scalar.kernel("CompositeExplicitAutograd")
-def _functional_assert_scalar_kernel(self, assert_msg, dep_token):
     check(bool(self), assert_msg)
     return dep_token.clone()
 
 
-@op("aten::_assert_tensor_metadata")
+@op("aten::_assert_tensor_metadata", kernel=("CompositeExplicitAutograd", "Meta"))
 def _assert_tensor_metadata(
     a: Tensor,
     size: list[SymInt] | None = None,
@@ -103,11 +78,6 @@ def _assert_tensor_metadata(
     layout: Layout | None = None,
 ) -> None:
     """Raise an error unless a tensor has the sizes, strides, dtype, device and layout that are given."""
-    ...
-
-
-@_assert_tensor_metadata.kernel("CompositeExplicitAutograd", "Meta")
-def _assert_tensor_metadata_kernel(a, size, stride, dtype, device, layout):
     given = {"sizes": size, "strides": stride, "dtype": dtype, "device": device, "layout": layout}
     found = {"sizes": a.shape, "strides": a.stride(), "dtype": a.dtype, "device": a.device, "layout": a.layout}
     for name, expected in given.items():
@@ -115,61 +85,36 @@ def _assert_tensor_metadata_kernel(a, size, stride, dtype, device, layout):
         check(value is None or value == found[name], f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
 
 
-@op("aten::_print")
+@op("aten::_print", kernel="CompositeExplicitAutograd")
 def _print(s: str) -> None:
     """Print a text."""
-    ...
-
-
-@_print.kernel("CompositeExplicitAutograd")
-def _print_kernel(s):
     print(s)
 
 
-@op("aten::sym_constrain_range")
+@op("aten::sym_constrain_range", kernel="CompositeExplicitAutograd")
 def sym_constrain_range(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
     """Raise an error unless a number lies between two others."""
-    ...
-
-
-@sym_constrain_range.kernel("CompositeExplicitAutograd")
-def sym_constrain_range_kernel(size, min, max):
     require_between(size, min, max)
 
 
-@op("aten::sym_constrain_range_for_size")
+@op("aten::sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
 def sym_constrain_range_for_size(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
     """``sym_constrain_range`` of what is a size: not below 0."""
-    ...
-
-
-@sym_constrain_range_for_size.kernel("CompositeExplicitAutograd")
-def sym_constrain_range_for_size_kernel(size, min, max):
     require_between(size, 0 if min is None else min, max)
 
 
-@op("aten::_functional_sym_constrain_range")
+@op("aten::_functional_sym_constrain_range", kernel="CompositeExplicitAutograd")
 def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
     """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
-    ...
-
-
-@_functional_sym_constrain_range.kernel("CompositeExplicitAutograd")
-def _functional_sym_constrain_range_kernel(size, min, max, dep_token):
     require_between(size, min, max)
     return dep_token.clone()
 
 
-@op("aten::_functional_sym_constrain_range_for_size")
+@op("aten::_functional_sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
 def _functional_sym_constrain_range_for_size(
     size: Scalar, min: int | None, max: int | None, dep_token: Tensor
 ) -> Tensor:
     """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
-    ...
-
-
-@_functional_sym_constrain_range_for_size.kernel("CompositeExplicitAutograd")
-def _functional_sym_constrain_range_for_size_kernel(size, min, max, dep_token):
     require_between(size, 0 if min is None else min, max)
     return dep_token.clone()
 

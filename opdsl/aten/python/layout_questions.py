@@ -22,14 +22,9 @@ def refuse(name: str, layout: str) -> None:
     check(False, f"{name} expected {layout} tensor layout but got Strided. Tensors of opdsl are dense.")
 
 
-@op("aten::dense_dim", **QUESTION)
+@op("aten::dense_dim", kernel="CompositeExplicitAutograd", **QUESTION)
 def dense_dim(self: Tensor) -> int:
     """How many dimensions lie densely in memory: all."""
-    ...
-
-
-@dense_dim.kernel("CompositeExplicitAutograd")
-def dense_dim_kernel(self):
     return self.ndim
 
 

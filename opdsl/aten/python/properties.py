@@ -178,14 +178,9 @@ def item(self: Tensor) -> Scalar:
     return self.item()
 
 
-@op("aten::_local_scalar_dense", variants="function", tags=("core", "data_dependent_output"))
+@op("aten::_local_scalar_dense", kernel=True, variants="function", tags=("core", "data_dependent_output"))
 def _local_scalar_dense(self: Tensor) -> Scalar:
     """The only element, as a number of Python."""
-    ...
-
-
-@_local_scalar_dense.kernel
-def _local_scalar_dense_kernel(self):
     return self.item()
 
 
@@ -237,14 +232,9 @@ def _is_zerotensor(self: Tensor) -> bool:
     return False
 
 
-@op("aten::_has_same_storage_numel")
+@op("aten::_has_same_storage_numel", kernel="CompositeExplicitAutograd")
 def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
     """Whether the memory of two tensors holds as many elements."""
-    ...
-
-
-@_has_same_storage_numel.kernel("CompositeExplicitAutograd")
-def _has_same_storage_numel_kernel(self, other):
     return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
 
 

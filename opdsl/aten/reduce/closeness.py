@@ -37,14 +37,9 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-0
     return close.logical_or(actual.isfinite().logical_and(actual <= allowed))
 
 
-@op("aten::allclose", variants="function, method", tags="data_dependent_output")
+@op("aten::allclose", kernel="CompositeExplicitAutograd", variants="function, method", tags="data_dependent_output")
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements are close (``isclose``)."""
-    ...
-
-
-@allclose.kernel("CompositeExplicitAutograd")
-def allclose_kernel(self, other, rtol, atol, equal_nan):
     return bool(isclose(self, other, rtol, atol, equal_nan).all().item())
 
 

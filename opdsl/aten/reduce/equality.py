@@ -11,14 +11,9 @@ from opdsl.runtime import Tensor, cpu
 from opdsl.runtime.lowering import Unknown, lowering
 
 
-@op("aten::equal", variants="method, function", tags=("data_dependent_output", "pointwise"))
+@op("aten::equal", kernel=True, variants="method, function", tags=("data_dependent_output", "pointwise"))
 def equal(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements."""
-    ...
-
-
-@equal.kernel
-def equal_kernel(self, other):
     if self.device is not other.device:
         raise DeviceError(
             "Cannot compare two tensors on different devices. "
@@ -34,14 +29,15 @@ def equal_kernel(self, other):
     return Unknown(name)  # type: ignore[return-value]  # the plan gives the bool
 
 
-@op("aten::is_same_size", variants="function, method", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::is_same_size",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape."""
-    ...
-
-
-@is_same_size.kernel("CompositeExplicitAutograd")
-def is_same_size_kernel(self, other):
     return self.shape == other.shape
 
 

@@ -36,7 +36,7 @@ class Histogram(NamedTuple):
 # ------------------------------------------------------------------------------------------------------------ bincount
 
 
-@op("aten::bincount", variants="function, method", tags="dynamic_output_shape", autogen="bincount.out")
+@op("aten::bincount", kernel=True, variants="function, method", tags="dynamic_output_shape", autogen="bincount.out")
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0) -> Tensor:
     """How often each number from 0 on is among integers, or the sum of the weights where it is.
 
@@ -49,11 +49,6 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0)
     >>> opdsl.bincount(opdsl.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
     """
-    ...
-
-
-@bincount.kernel
-def bincount_kernel(self, weights, minlength):
     if self.dtype.category is not Category.INT:
         raise UnsupportedDTypeError(
             f"\"bincount_cpu\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(int64)."

@@ -99,7 +99,7 @@ def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None,
     return made
 
 
-@op("aten::_histogramdd_bin_edges", autogen="_histogramdd_bin_edges.out")
+@op("aten::_histogramdd_bin_edges", kernel=True, autogen="_histogramdd_bin_edges.out")
 def _histogramdd_bin_edges(
     self: Tensor,
     bins: list[int],
@@ -109,16 +109,11 @@ def _histogramdd_bin_edges(
     density: bool = False,
 ) -> list[Tensor]:
     """Evenly spaced edges of boxes that hold points, along each dimension."""
-    ...
-
-
-@_histogramdd_bin_edges.kernel
-def _histogramdd_bin_edges_kernel(self, bins, range, weight, density):
     check_points(self, len(bins), weight)
     return edges_of(self, bins, range)
 
 
-@op("aten::_histogramdd_from_bin_cts", autogen="_histogramdd_from_bin_cts.out")
+@op("aten::_histogramdd_from_bin_cts", kernel=True, autogen="_histogramdd_from_bin_cts.out")
 def _histogramdd_from_bin_cts(
     self: Tensor,
     bins: list[int],
@@ -128,25 +123,15 @@ def _histogramdd_from_bin_cts(
     density: bool = False,
 ) -> Tensor:
     """How many points lie in each of so many boxes along each dimension."""
-    ...
-
-
-@_histogramdd_from_bin_cts.kernel
-def _histogramdd_from_bin_cts_kernel(self, bins, range, weight, density):
     check_points(self, len(bins), weight)
     return count_in_boxes(self, edges_of(self, bins, range), weight, density)
 
 
-@op("aten::_histogramdd_from_bin_tensors", autogen="_histogramdd_from_bin_tensors.out")
+@op("aten::_histogramdd_from_bin_tensors", kernel=True, autogen="_histogramdd_from_bin_tensors.out")
 def _histogramdd_from_bin_tensors(
     self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False
 ) -> Tensor:
     """How many points lie in each box between edges."""
-    ...
-
-
-@_histogramdd_from_bin_tensors.kernel
-def _histogramdd_from_bin_tensors_kernel(self, bins, weight, density):
     check_points(self, len(bins), weight)
     for each in bins:
         check_edges(self, each)

@@ -228,30 +228,20 @@ def check_norm(self: Tensor, p: Any, dim: Any) -> None:
     check_identity(self, 2 if p is None else p, dim)
 
 
-@norm_dim.overload("Scalar", variants=BOTH, out=True, **ENTRY)
+@norm_dim.overload("Scalar", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
+@traceable
 def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
     """The norm of all elements."""
-    ...
-
-
-@norm_all.kernel("CompositeExplicitAutograd")
-@traceable
-def norm_all_kernel(self, p):
     return norm_dim(self, p, ())
 
 
 norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
 
 
-@norm_dim.overload("ScalarOpt_dtype", variants=BOTH, out=True, **ENTRY)
+@norm_dim.overload("ScalarOpt_dtype", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
+@traceable
 def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
     """The norm of all elements, which become ``dtype`` first."""
-    ...
-
-
-@norm_all_dtype.kernel("CompositeExplicitAutograd")
-@traceable
-def norm_all_dtype_kernel(self, p, dtype):
     return norm_dim_dtype(self, p, (), False, dtype=dtype)
 
 

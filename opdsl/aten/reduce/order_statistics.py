@@ -170,16 +170,12 @@ nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN are left out")
 
 @op(
     "aten::mode",
+    kernel=True,
     variants=BOTH,
     out=Out("mode.values", args=("values", "indices"), explicit=True, dispatch="CompositeExplicitAutograd"),
 )
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices:
     """The element that is most often along a dimension, the least of several, and where one of them stands."""
-    ...
-
-
-@mode.kernel
-def mode_kernel(self, dim, keepdim):
     dimension = wrap_dimension(dim, self.ndim)
     require_elements("mode", self, dimension)
     if self.ndim == 0:

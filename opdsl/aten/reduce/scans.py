@@ -94,16 +94,11 @@ def extrema_derivative(grad, self, indices, dim):
     return grad.new_zeros(self.shape).scatter_add_(dim, indices, grad)
 
 
-@op("aten::_cummax_helper")
+@op("aten::_cummax_helper", kernel=True)
 def _cummax_helper(
     self: Tensor, values: Tensor[Alias("a", write=True)], indices: Tensor[Alias("b", write=True)], dim: int
 ) -> None:
     """``cummax`` into given tensors."""
-    ...
-
-
-@_cummax_helper.kernel
-def cummax_helper_kernel(self, values, indices, dim):
     cummax.variants["out"](self, dim, out=(values, indices))
 
 
@@ -134,16 +129,11 @@ def cummin_combine(a, at, b, later):
 cummin.derivative("self")(extrema_derivative)
 
 
-@op("aten::_cummin_helper")
+@op("aten::_cummin_helper", kernel=True)
 def _cummin_helper(
     self: Tensor, values: Tensor[Alias("a", write=True)], indices: Tensor[Alias("b", write=True)], dim: int
 ) -> None:
     """``cummin`` into given tensors."""
-    ...
-
-
-@_cummin_helper.kernel
-def cummin_helper_kernel(self, values, indices, dim):
     cummin.variants["out"](self, dim, out=(values, indices))
 
 
@@ -187,14 +177,9 @@ def logcumsumexp_derivative(grad, self, result, dim):
     return parts[0] - parts[1]
 
 
-@op("aten::logcumsumexp", variants="function, method", out=Out(explicit=True))
+@op("aten::logcumsumexp", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(x)))``, without overflow."""
-    ...
-
-
-@logcumsumexp.kernel("CompositeExplicitAutograd")
-def logcumsumexp_kernel(self, dim):
     return _logcumsumexp(self, dim)
 
 

@@ -58,15 +58,17 @@ def sum_combine(a, b):
 sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape))
 
 
-@sum_dim.overload("", variants="function, method", tags="reduction", device_check="NoCheck", autogen="sum.out")
+@sum_dim.overload(
+    "",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    tags="reduction",
+    device_check="NoCheck",
+    autogen="sum.out",
+)
+@traceable
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The sum of all elements."""
-    ...
-
-
-@sum_all.kernel("CompositeExplicitAutograd")
-@traceable
-def sum_all_kernel(self, dtype):
     return sum_dim(self, None, dtype=dtype)
 
 
@@ -277,15 +279,12 @@ def is_nonzero(x):
 count_nonzero_dims.reduction(init=0, lift=is_nonzero, accumulators=("index",))(sum_combine)
 
 
-@count_nonzero_dims.overload("", variants="function, method", tags="reduction", out=True)
+@count_nonzero_dims.overload(
+    "", kernel="CompositeExplicitAutograd", variants="function, method", tags="reduction", out=True
+)
+@traceable
 def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
     """How many elements along a dimension, or of all, are not zero."""
-    ...
-
-
-@count_nonzero.kernel("CompositeExplicitAutograd")
-@traceable
-def count_nonzero_kernel(self, dim):
     return count_nonzero_dims(self, () if dim is None else (dim,))
 
 

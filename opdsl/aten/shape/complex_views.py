@@ -18,27 +18,17 @@ _PARTS = {complex64: float32, complex128: float64}
 _PAIRS = {real: pair for pair, real in _PARTS.items()}
 
 
-@op("aten::view_as_real")
+@op("aten::view_as_real", kernel=EVERYWHERE)
 def view_as_real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Every complex number as a last dimension of two real ones."""
-    ...
-
-
-@view_as_real.kernel(*EVERYWHERE)
-def view_as_real_kernel(self):
     check(self.is_complex(), "view_as_real is only supported for complex tensors")
     strides = tuple(2 * stride for stride in self.strides)
     return make_view(self, (*self.shape, 2), (*strides, 1), 2 * self.storage_offset(), _PARTS[self.dtype])
 
 
-@op("aten::view_as_complex")
+@op("aten::view_as_complex", kernel=EVERYWHERE)
 def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The two real numbers of the last dimension as a complex one."""
-    ...
-
-
-@view_as_complex.kernel(*EVERYWHERE)
-def view_as_complex_kernel(self):
     if self.dtype not in _PAIRS:
         raise DTypeError(
             "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "

@@ -112,15 +112,10 @@ def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
     return cat([narrow(tensor, dim, start, size - start), narrow(tensor, dim, 0, start)], dim)
 
 
-@op("aten::rot90", variants="function, method", out=True)
+@op("aten::rot90", kernel="CompositeExplicitAutograd", variants="function, method", out=True)
+@traceable
 def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
     """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
-    ...
-
-
-@rot90.kernel("CompositeExplicitAutograd")
-@traceable
-def rot90_kernel(self, k, dims):
     check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check(self.ndim >= 2, f"expected total dims >= 2, but got total dims = {self.ndim}")
     check(
@@ -142,15 +137,10 @@ rot90.derivative(self=lambda grad, k, dims: grad.rot90(-k, dims))
 # -------------------------------------------------------------------------------------------------------------- repeat
 
 
-@op("aten::repeat", variants="method", tags="core", autogen="repeat.out")
+@op("aten::repeat", kernel="CompositeExplicitAutograd", variants="method", tags="core", autogen="repeat.out")
+@traceable
 def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
     """The tensor side by side with itself, so many times along each dimension."""
-    ...
-
-
-@repeat.kernel("CompositeExplicitAutograd")
-@traceable
-def repeat_kernel(self, repeats):
     fresh = len(repeats) - self.ndim
     check(fresh >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     sizes = (*(1,) * fresh, *self.shape)
@@ -182,18 +172,9 @@ def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
 # --------------------------------------------------------------------------------------------------- repeat_interleave
 
 
-@op("aten::repeat_interleave.Tensor", tags="dynamic_output_shape", out=True)
+@op("aten::repeat_interleave.Tensor", kernel=True, tags="dynamic_output_shape", out=True)
 def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> Tensor:
     """Every position as often as ``repeats`` says."""
-    ...
-
-
-# No memory has so many elements.
-_LARGE = 1 << 45
-
-
-@repeat_interleave.kernel
-def repeat_interleave_kernel(repeats, output_size):
     check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
     check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")
     count = repeats.numel()
@@ -208,6 +189,10 @@ def repeat_interleave_kernel(repeats, output_size):
         return from_numpy(numpy.arange(count, dtype=repeats.array.dtype).repeat(repeats.array))
     places = places_above(ends.unsqueeze(0), arange(size, device=repeats.device).unsqueeze(0))
     return places.squeeze(0).to(repeats.dtype)
+
+
+# No memory has so many elements.
+_LARGE = 1 << 45
 
 
 @repeat_interleave.overload("self_Tensor", variants="function, method")

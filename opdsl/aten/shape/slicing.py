@@ -48,14 +48,15 @@ def narrow_view(self, dim, start, length):
     return views.narrow(self, dim, start, length)
 
 
-@narrow.overload("Tensor", variants="function, method", device_check="NoCheck", device_guard=False)
+@narrow.overload(
+    "Tensor",
+    kernel="CompositeImplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def narrow_from(self: Tensor[Alias("a")], dim: int, start: Tensor, length: SymInt) -> Tensor[Alias("a")]:
     """``narrow`` whose start is a zero-dim tensor of integers."""
-    ...
-
-
-@narrow_from.kernel("CompositeImplicitAutograd")
-def narrow_from_kernel(self, dim, start, length):
     check(
         start.ndim == 0 and start.dtype.category is Category.INT,
         "start must be an 0-dim integral Tensor.",

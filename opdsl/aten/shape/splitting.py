@@ -31,15 +31,10 @@ def check_count(count: int) -> None:
 # -------------------------------------------------------------------------------------------------------------- unbind
 
 
-@op("aten::unbind.int", variants="function, method")
+@op("aten::unbind.int", kernel="CompositeExplicitAutograd", variants="function, method")
+@traceable
 def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Alias("a")]]:
     """Every position of a dimension as a tensor of its own."""
-    ...
-
-
-@unbind.kernel("CompositeExplicitAutograd")
-@traceable
-def unbind_kernel(self, dim):
     if self.ndim == 0:
         raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
     size = self.shape[wrap_dimension(dim, self.ndim)]
@@ -104,15 +99,16 @@ def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tenso
     return parts(tensor, sizes, dim)
 
 
-@op("aten::split.Tensor", variants="function, method", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::split.Tensor",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
+@traceable
 def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
     """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
-    ...
-
-
-@split.kernel("CompositeExplicitAutograd")
-@traceable
-def split_kernel(self, split_size, dim):
     return split_equally(self, split_size, dim)
 
 
@@ -127,40 +123,32 @@ def split_sizes(
 
 @op(
     "aten::split_with_sizes",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags="core",
     device_check="NoCheck",
     device_guard=False,
 )
+@traceable
 def split_with_sizes(
     self: Tensor[Alias("a", after="*")], split_sizes: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
     """Parts of a dimension, each of its size."""
-    ...
-
-
-@split_with_sizes.kernel("CompositeExplicitAutograd")
-@traceable
-def split_with_sizes_kernel(self, split_sizes, dim):
     return split_by_sizes(self, split_sizes, dim)
 
 
 @op(
     "aten::unsafe_split.Tensor",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     device_check="NoCheck",
     device_guard=False,
     autogen="unsafe_split.Tensor_out",
     may_alias=True,
 )
+@traceable
 def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
     """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
-    ...
-
-
-@unsafe_split.kernel("CompositeExplicitAutograd")
-@traceable
-def unsafe_split_kernel(self, split_size, dim):
     return split_equally(self, split_size, dim)
 
 
@@ -171,20 +159,16 @@ def unsafe_split_derivative(grads, dim):
 
 @op(
     "aten::unsafe_split_with_sizes",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     device_check="NoCheck",
     device_guard=False,
     autogen="unsafe_split_with_sizes.out",
     may_alias=True,
 )
+@traceable
 def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
     """``split_with_sizes`` for callers that write one part at most."""
-    ...
-
-
-@unsafe_split_with_sizes.kernel("CompositeExplicitAutograd")
-@traceable
-def unsafe_split_with_sizes_kernel(self, split_sizes, dim):
     return split_by_sizes(self, split_sizes, dim)
 
 

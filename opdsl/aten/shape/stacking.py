@@ -152,14 +152,9 @@ def column_stack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
 # ---------------------------------------------------------------------------------------------------------- block_diag
 
 
-@op("aten::block_diag", autogen="block_diag.out")
+@op("aten::block_diag", kernel="CompositeExplicitAutograd", autogen="block_diag.out")
 def block_diag_list(tensors: list[Tensor]) -> Tensor:
     """The tensors as blocks along the diagonal of a matrix of zeros."""
-    ...
-
-
-@block_diag_list.kernel("CompositeExplicitAutograd")
-def block_diag_kernel(tensors):
     for position, each in enumerate(tensors):
         check(
             each.ndim <= 2,

@@ -24,14 +24,16 @@ def t_view(self):
     return views.t(self)
 
 
-@op("aten::t_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::t_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def t_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Transposes a matrix by changing its strides."""
-    ...
-
-
-@t_.kernel("CompositeExplicitAutograd")
-def t_inplace_kernel(self):
     return become(self, views.t(view_of(self)))
 
 
@@ -46,14 +48,16 @@ def transpose_view(self, dim0, dim1):
     return views.transpose(self, dim0, dim1)
 
 
-@op("aten::transpose_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::transpose_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def transpose_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
     """Two dimensions change places, by changing the strides."""
-    ...
-
-
-@transpose_.kernel("CompositeExplicitAutograd")
-def transpose_inplace_kernel(self, dim0, dim1):
     return become(self, views.transpose(view_of(self), dim0, dim1))
 
 

@@ -97,14 +97,11 @@ def declare_copies() -> None:
             lib.define(out, store(copies), key="CompositeExplicitAutograd")
 
 
-@lib.op("aten::_conj_copy", tags=["view_copy"], autogen="_conj_copy.out")
+@lib.op(
+    "aten::_conj_copy", kernel="CompositeExplicitAutogradNonFunctional", tags=["view_copy"], autogen="_conj_copy.out"
+)
 def _conj_copy(self: Tensor) -> Tensor:
     """The conjugates, in memory of their own."""
-    ...
-
-
-@_conj_copy.kernel("CompositeExplicitAutogradNonFunctional")
-def _conj_copy_kernel(self):
     return self.conj_physical() if self.is_complex() else copied(self)
 
 
@@ -113,14 +110,14 @@ def _conj_copy_derivative(grad):
     return grad.conj()
 
 
-@lib.op("aten::_neg_view_copy", tags=["view_copy"], autogen="_neg_view_copy.out")
+@lib.op(
+    "aten::_neg_view_copy",
+    kernel="CompositeExplicitAutogradNonFunctional",
+    tags=["view_copy"],
+    autogen="_neg_view_copy.out",
+)
 def _neg_view_copy(self: Tensor) -> Tensor:
     """The negatives, in memory of their own."""
-    ...
-
-
-@_neg_view_copy.kernel("CompositeExplicitAutogradNonFunctional")
-def _neg_view_copy_kernel(self):
     return self.neg()
 
 
@@ -166,16 +163,11 @@ def narrowed(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return self.narrow(dim, start, length)
 
 
-@narrow_copy.overload("out")
+@narrow_copy.overload("out", kernel=True)
 def narrow_copy_out(
     self: Tensor, dim: int, start: SymInt, length: SymInt, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``narrow_copy`` into a given tensor."""
-    ...
-
-
-@narrow_copy_out.kernel
-def narrow_copy_out_kernel(self, dim, start, length, out):
     if out.dtype is not self.dtype:
         raise DTypeError(f"narrow_copy(): expected out to have dtype {self.dtype} of self, but got {out.dtype}")
     viewed = narrowed(self, dim, start, length)

@@ -26,14 +26,9 @@ def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
     return whole
 
 
-@op("aten::select_backward", autogen="select_backward.out", **NAMED)
+@op("aten::select_backward", kernel="CompositeExplicitAutogradNonFunctional", autogen="select_backward.out", **NAMED)
 def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, index: SymInt) -> Tensor:
     """The gradient of ``select``."""
-    ...
-
-
-@select_backward.kernel("CompositeExplicitAutogradNonFunctional")
-def select_backward_kernel(grad_output, input_sizes, dim, index):
     whole = grad_output.new_zeros(input_sizes)
     return _into(whole.select(dim, index), grad_output, whole)
 
@@ -41,16 +36,11 @@ def select_backward_kernel(grad_output, input_sizes, dim, index):
 select_backward.derivative(grad_output=lambda grad, dim, index: grad.select(dim, index))
 
 
-@op("aten::slice_backward", autogen="slice_backward.out", **NAMED)
+@op("aten::slice_backward", kernel="CompositeExplicitAutograd", autogen="slice_backward.out", **NAMED)
 def slice_backward(
     grad_output: Tensor, input_sizes: list[SymInt], dim: int, start: SymInt, end: SymInt, step: SymInt
 ) -> Tensor:
     """The gradient of ``slice``."""
-    ...
-
-
-@slice_backward.kernel("CompositeExplicitAutograd")
-def slice_backward_kernel(grad_output, input_sizes, dim, start, end, step):
     whole = grad_output.new_zeros(input_sizes)
     return _into(slice_tensor(whole, dim, start, end, step), grad_output, whole)
 
@@ -58,14 +48,9 @@ def slice_backward_kernel(grad_output, input_sizes, dim, start, end, step):
 slice_backward.derivative(grad_output=lambda grad, dim, start, end, step: slice_tensor(grad, dim, start, end, step))
 
 
-@op("aten::diagonal_backward", autogen="diagonal_backward.out", **NAMED)
+@op("aten::diagonal_backward", kernel="CompositeExplicitAutograd", autogen="diagonal_backward.out", **NAMED)
 def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: int, dim1: int, dim2: int) -> Tensor:
     """The gradient of ``diagonal``."""
-    ...
-
-
-@diagonal_backward.kernel("CompositeExplicitAutograd")
-def diagonal_backward_kernel(grad_output, input_sizes, offset, dim1, dim2):
     whole = grad_output.new_zeros(input_sizes)
     return _into(whole.diagonal(offset, dim1, dim2), grad_output, whole)
 
@@ -73,14 +58,9 @@ def diagonal_backward_kernel(grad_output, input_sizes, offset, dim1, dim2):
 diagonal_backward.derivative(grad_output=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 
 
-@op("aten::unfold_backward", variants="function", autogen="unfold_backward.out")
+@op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")
 def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: int, step: int) -> Tensor:
     """The gradient of ``unfold``: what lies in several windows gets the sum."""
-    ...
-
-
-@unfold_backward.kernel
-def unfold_backward_kernel(grad_in, input_sizes, dim, size, step):
     whole = grad_in.new_zeros(input_sizes)
     if not whole.ndim:
         return grad_in.reshape(())
@@ -96,14 +76,9 @@ def unfold_backward_kernel(grad_in, input_sizes, dim, size, step):
 unfold_backward.derivative(grad_in=lambda grad, dim, size, step: grad.unfold(dim, size, step))
 
 
-@op("aten::masked_scatter_backward")
+@op("aten::masked_scatter_backward", kernel="CompositeExplicitAutograd")
 def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: list[SymInt]) -> Tensor:
     """The gradient of ``masked_scatter``'s source."""
-    ...
-
-
-@masked_scatter_backward.kernel("CompositeExplicitAutograd")
-def masked_scatter_backward_kernel(grad_output, mask, sizes):
     taken = grad_output.masked_select(mask)
     whole = grad_output.new_zeros(sizes).view((-1,))
     return _into(whole[: taken.numel()], taken, whole).view(sizes)

@@ -44,6 +44,7 @@ def scattered(self: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> Te
 
 @op(
     "aten::slice_scatter",
+    kernel="CompositeExplicitAutogradNonFunctional",
     variants="function, method",
     tags=("core", "view_copy"),
     device_check="NoCheck",
@@ -54,11 +55,6 @@ def slice_scatter(
     self: Tensor, src: Tensor, dim: int = 0, start: SymInt | None = None, end: SymInt | None = None, step: SymInt = 1
 ) -> Tensor:
     """``self`` with a slice of it replaced."""
-    ...
-
-
-@slice_scatter.kernel("CompositeExplicitAutogradNonFunctional")
-def slice_scatter_kernel(self, src, dim, start, end, step):
     return scattered(self, src, lambda made: slice_tensor(made, dim, start, end, step))
 
 
@@ -70,6 +66,7 @@ slice_scatter.derivative(
 
 @op(
     "aten::select_scatter",
+    kernel="CompositeExplicitAutogradNonFunctional",
     variants="function, method",
     tags="core",
     device_check="NoCheck",
@@ -78,11 +75,6 @@ slice_scatter.derivative(
 )
 def select_scatter(self: Tensor, src: Tensor, dim: int, index: SymInt) -> Tensor:
     """``self`` with one position of a dimension replaced."""
-    ...
-
-
-@select_scatter.kernel("CompositeExplicitAutogradNonFunctional")
-def select_scatter_kernel(self, src, dim, index):
     return scattered(self, src, lambda made: made.select(dim, index))
 
 
@@ -92,14 +84,16 @@ select_scatter.derivative(
 )
 
 
-@op("aten::diagonal_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
+@op(
+    "aten::diagonal_scatter",
+    kernel="CompositeExplicitAutogradNonFunctional",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+    out=True,
+)
 def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """``self`` with a diagonal replaced."""
-    ...
-
-
-@diagonal_scatter.kernel("CompositeExplicitAutogradNonFunctional")
-def diagonal_scatter_kernel(self, src, offset, dim1, dim2):
     return scattered(self, src, lambda made: made.diagonal(offset, dim1, dim2))
 
 
@@ -109,16 +103,18 @@ diagonal_scatter.derivative(
 )
 
 
-@op("aten::as_strided_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
+@op(
+    "aten::as_strided_scatter",
+    kernel="CompositeExplicitAutogradNonFunctional",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+    out=True,
+)
 def as_strided_scatter(
     self: Tensor, src: Tensor, size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor:
     """``self`` with what ``as_strided`` shows of it replaced."""
-    ...
-
-
-@as_strided_scatter.kernel("CompositeExplicitAutogradNonFunctional")
-def as_strided_scatter_kernel(self, src, size, stride, storage_offset):
     return scattered(self, src, lambda made: made.as_strided(size, stride, storage_offset))
 
 
@@ -136,17 +132,12 @@ def as_strided_scatter_derivative(grad, size, stride, storage_offset, result):
 # ----------------------------------------------------------------------------------------------------- constant_pad_nd
 
 
-@op("aten::constant_pad_nd", tags="core", out=True)
+@op("aten::constant_pad_nd", kernel="CompositeExplicitAutograd", tags="core", out=True)
 def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tensor:
     """The tensor inside of a margin of a number.
 
     ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
     """
-    ...
-
-
-@constant_pad_nd.kernel("CompositeExplicitAutograd")
-def constant_pad_kernel(self, pad, value):
     check(len(pad) % 2 == 0, f"Length of pad must be even but instead it equals {len(pad)}")
     check(
         len(pad) <= 2 * self.ndim,

@@ -89,14 +89,9 @@ def detach_inplace_autograd_kernel(self):
     return forget_history(self)
 
 
-@op("aten::lift_fresh")
+@op("aten::lift_fresh", kernel="CompositeExplicitAutograd")
 def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
-    ...
-
-
-@lift_fresh.kernel("CompositeExplicitAutograd")
-def lift_fresh_kernel(self):
     return self
 
 
@@ -119,14 +114,11 @@ def view_derivative(grad, self):
     return grad.reshape(self.shape)
 
 
-@view.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
+@view.overload(
+    "dtype", kernel="CompositeExplicitAutograd", variants="method", device_check="NoCheck", device_guard=False
+)
 def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
     """The same bytes as elements of another dtype."""
-    ...
-
-
-@view_dtype.kernel("CompositeExplicitAutograd")
-def view_dtype_kernel(self, dtype):
     return make_view(self, *views.view_as_dtype(view_of(self), self.dtype, dtype), dtype)
 
 
@@ -222,6 +214,7 @@ def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor
 
 @op(
     "aten::as_strided",
+    kernel=EVERYWHERE,
     variants="function, method",
     tags="core",
     device_check="NoCheck",
@@ -231,11 +224,6 @@ def as_strided(
     self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a")]:
     """Any shape, strides and offset inside the storage."""
-    ...
-
-
-@as_strided.kernel(*EVERYWHERE)
-def as_strided_kernel(self, size, stride, storage_offset):
     return make_view(self, *strided_view(self, size, stride, storage_offset))
 
 
@@ -255,20 +243,19 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
     return found.view(self.shape)
 
 
-def strided_view(
-    tensor: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None
-) -> views.View:
+def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> views.View:
     """What ``as_strided`` shows of a tensor.
 
     Raises:
         ShapeError: it does not lie in the storage.
     """
     offset = tensor.storage_offset() if storage_offset is None else storage_offset
-    return views.as_strided(size, stride, offset, storage_size(tensor), tensor.itemsize)
+    return views.as_strided(tuple(size), tuple(stride), offset, storage_size(tensor), tensor.itemsize)
 
 
 @op(
     "aten::as_strided_",
+    kernel="CompositeExplicitAutogradNonFunctional",
     variants="function, method",
     tags="inplace_view",
     device_check="NoCheck",
@@ -279,11 +266,6 @@ def as_strided_(
     self: Tensor[Alias("a", write=True)], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Any shape, strides and offset inside the storage, given to the tensor itself."""
-    ...
-
-
-@as_strided_.kernel("CompositeExplicitAutogradNonFunctional")
-def as_strided_inplace_kernel(self, size, stride, storage_offset):
     return become(self, strided_view(self, size, stride, storage_offset))
 
 
@@ -390,58 +372,61 @@ def squeeze_dims_view(self, dim):
     return views.squeeze(self, dim)
 
 
-@op("aten::squeeze_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::squeeze_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def squeeze_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Drops the dimensions of size 1."""
-    ...
-
-
-@squeeze_.kernel("CompositeExplicitAutograd")
-def squeeze_inplace_kernel(self):
     return become(self, views.squeeze(view_of(self)))
 
 
-@squeeze_.overload("dim", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+@squeeze_.overload(
+    "dim",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def squeeze_dim_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
     """Drops a dimension, if its size is 1."""
-    ...
-
-
-@squeeze_dim_.kernel("CompositeExplicitAutograd")
-def squeeze_dim_inplace_kernel(self, dim):
     return become(self, views.squeeze(view_of(self), dim))
 
 
-@squeeze_.overload("dims", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+@squeeze_.overload(
+    "dims",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def squeeze_dims_(self: Tensor[Alias("a", write=True)], dim: list[int]) -> Tensor[Alias("a", write=True)]:
     """Drops those of the dimensions whose size is 1."""
-    ...
-
-
-@squeeze_dims_.kernel("CompositeExplicitAutograd")
-def squeeze_dims_inplace_kernel(self, dim):
     return become(self, views.squeeze(view_of(self), dim))
 
 
-@op("aten::unsqueeze_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::unsqueeze_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    tags="inplace_view",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def unsqueeze_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
     """Takes in a dimension of size 1."""
-    ...
-
-
-@unsqueeze_.kernel("CompositeExplicitAutograd")
-def unsqueeze_inplace_kernel(self, dim):
     return become(self, views.unsqueeze(view_of(self), dim))
 
 
-@op("aten::_reshape_alias", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", device_check="NoCheck", device_guard=False)
 def _reshape_alias(self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt]) -> Tensor[Alias("a")]:
     """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
-    ...
-
-
-@_reshape_alias.kernel(*EVERYWHERE)
-def _reshape_alias_kernel(self, size, stride):
     return make_view(self, *strided_view(self, size, stride, None))
 
 

@@ -191,6 +191,7 @@ polygamma.pointwise(promote="int_to_float", dtypes="floating")(polygamma_scalar_
 
 @op(
     "aten::polygamma_",
+    kernel="CompositeExplicitAutograd",
     variants="method",
     tags="pointwise",
     device_check="NoCheck",
@@ -198,11 +199,6 @@ polygamma.pointwise(promote="int_to_float", dtypes="floating")(polygamma_scalar_
 )
 def polygamma_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]:
     """``polygamma``, written into ``self``."""
-    ...
-
-
-@polygamma_.kernel("CompositeExplicitAutograd")
-def polygamma_in_place(self, n):
     return cast_into(self, polygamma(n, self))
 
 
@@ -240,12 +236,9 @@ def mvlgamma_kernel(self, p):
 mvlgamma.derivative(self=lambda grad, self, p: grad * spread(self, p).digamma().sum(-1))
 
 
-@mvlgamma.inplace_variant(variants="method", tags="pointwise", device_check="NoCheck")
+@mvlgamma.inplace_variant(
+    kernel="CompositeExplicitAutograd", variants="method", tags="pointwise", device_check="NoCheck"
+)
 def mvlgamma_(self: Tensor[Alias("a", write=True)], p: int) -> Tensor[Alias("a", write=True)]:
     """``mvlgamma``, written into ``self``."""
-    ...
-
-
-@mvlgamma_.kernel("CompositeExplicitAutograd")
-def mvlgamma_in_place(self, p):
     return cast_into(self, mvlgamma_kernel(self, p))

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import pytest
 
 import opdsl
-from opdsl import Alias, Library, Out, Tensor
+from opdsl import Alias, Library, Out, Tensor, TensorOptions
 from opdsl.errors import (
     DeclarationError,
+    DispatchKeyError,
     DTypeError,
+    DuplicateOperatorError,
     KernelSignatureError,
     OverlapError,
     RequiresGradError,
@@ -46,6 +48,97 @@ def test_what_depends_on_elements_has_no_kernel_for_meta(library: Library) -> No
 
     f.kernel(lambda self: self[self > 1])
     assert sorted(map(str, f.operator.registrations)) == ["CPU", "CUDA"]
+
+
+# ------------------------------------------------------------------------------------------------- bodies as kernels
+
+
+def test_a_body_may_be_the_kernel_of_all_backends(library: Library) -> None:
+    @library.op(kernel=True, out=True)
+    def f(self: Tensor, *, by: float = 2.0) -> Tensor:
+        return self * by
+
+    assert sorted(map(str, f.operator.registrations)) == ["CPU", "CUDA", "Meta"]
+    assert f(X).tolist() == [2, 4, 6] and f(X, by=3, out=opdsl.empty(3)).tolist() == [3, 6, 9]
+    assert f.meta(X).shape == (3,)
+
+
+def test_a_body_may_be_the_kernel_of_named_keys(library: Library) -> None:
+    @library.op(kernel=("CPU", "Meta"))
+    def f(self: Tensor) -> Tensor:
+        return self + 1
+
+    assert sorted(map(str, f.operator.registrations)) == ["CPU", "Meta"]
+
+
+def test_a_body_that_is_a_kernel_leaves_gradients_to_formulas(library: Library) -> None:
+    @library.op(kernel="CompositeExplicitAutograd")
+    def f(self: Tensor) -> Tensor:
+        return self * 2
+
+    f.derivative(self=lambda grad: grad * 10)
+    x = opdsl.tensor([1.0], requires_grad=True)
+    f(x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [10]
+
+
+def test_an_overload_may_have_a_body_that_is_a_kernel(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor:
+        return self + 1
+
+    @f.overload("by", kernel=True)
+    def f_by(self: Tensor, by: int) -> Tensor:
+        return self + by
+
+    assert f(X, 2).tolist() == [3, 4, 5] and "CPU" in map(str, f_by.operator.registrations)
+
+
+def test_a_body_that_is_a_kernel_takes_options_as_one(library: Library) -> None:
+    @library.op(kernel=True)
+    def f(self: Tensor, *, options: TensorOptions) -> Tensor:
+        return self.to(options.dtype)
+
+    assert f(X, dtype=opdsl.int64).dtype is opdsl.int64
+
+
+@pytest.mark.parametrize("kernel", [True, "CPU"])
+def test_a_declaration_without_body_is_the_kernel_of_nothing(library: Library, kernel: Any) -> None:
+    with pytest.raises(DeclarationError, match="what the body is the kernel of, but there is none"):
+
+        @library.op(kernel=kernel)
+        def f(self: Tensor) -> Tensor: ...
+
+
+@pytest.mark.parametrize("kernel", [3, (), None, ("CPU", 1)])
+def test_what_is_no_key_is_refused_with_what_to_write(library: Library, kernel: Any) -> None:
+    with pytest.raises(DeclarationError, match=r'Write kernel=True .* or kernel="CPU"'):
+
+        @library.op(kernel=kernel)
+        def f(self: Tensor) -> Tensor:
+            return self
+
+
+def test_a_key_that_is_none_leaves_no_operator_behind(library: Library) -> None:
+    with pytest.raises(DispatchKeyError, match="GPU"):
+
+        @library.op(kernel="GPU")
+        def f(self: Tensor) -> Tensor:
+            return self
+
+    assert "shorter::f" not in library.registry.operators
+
+
+def test_a_second_kernel_of_the_key_of_a_body_is_refused(library: Library) -> None:
+    @library.op(kernel="CPU")
+    def f(self: Tensor) -> Tensor:
+        return self
+
+    with pytest.raises(DuplicateOperatorError, match="a second kernel CPU"):
+        f.kernel("CPU")(lambda self: self)
+
+
+# --------------------------------------------------------------------------------------------------------------- out
 
 
 def test_an_out_kernel_without_keys_is_python_on_tensors(library: Library) -> None:
