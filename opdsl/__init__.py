@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from opdsl.aten.python.functions import tensordot as tensordot
     from opdsl.aten.python.functions import unique as unique
     from opdsl.aten.python.functions import unique_consecutive as unique_consecutive
+    from opdsl.aten.python.functions import unravel_index as unravel_index
     from opdsl.aten.python.vmap import vmap as vmap
     from opdsl.aten.shape.stacking import block_diag as block_diag
     from opdsl.aten.shape.views import broadcast_tensors as broadcast_tensors

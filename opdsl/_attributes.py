@@ -44,7 +44,7 @@ _LANGUAGE = {
 _BY_HAND = {
     "opdsl.aten.python.functions": (
         "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer get_device is_complex "
-        "is_floating_point is_inference is_signed is_tensor numel tensordot unique unique_consecutive"
+        "is_floating_point is_inference is_signed is_tensor numel tensordot unique unique_consecutive unravel_index"
     ),
     "opdsl.aten.create.construction": "as_tensor asarray from_dlpack tensor",
     "opdsl.aten.python.vmap": "vmap",

@@ -805,6 +805,7 @@ from opdsl.aten.python.functions import (
     tensordot as tensordot,
     unique as unique,
     unique_consecutive as unique_consecutive,
+    unravel_index as unravel_index,
 )
 from opdsl.aten.python.vmap import vmap as vmap
 from opdsl.aten.shape.stacking import block_diag as block_diag

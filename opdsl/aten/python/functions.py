@@ -13,9 +13,9 @@ from opdsl.aten.create import combinations as grids
 from opdsl.aten.index import uniqueness
 from opdsl.aten.linalg import contractions
 from opdsl.aten.shape.stacking import with_dimensions
-from opdsl.errors import ArgumentError, InterchangeError, OptionError
+from opdsl.errors import ArgumentError, DTypeError, InterchangeError, OptionError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.runtime import DType, Tensor, install_method, wrap
+from opdsl.runtime import DType, Tensor, bool_, install_method, wrap
 
 # ----------------------------------------------------------------------------------------------------------- questions
 
@@ -206,6 +206,36 @@ def _asked_for(found: Sequence[Tensor], *wanted: bool) -> Tensor | tuple[Tensor,
     """The first result, and those of the others that are wanted."""
     chosen = (found[0], *(each for each, is_wanted in zip(found[1:], wanted, strict=True) if is_wanted))
     return chosen if len(chosen) > 1 else chosen[0]
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The places in a tensor of a shape that places in the flattened one are.
+
+    Args:
+        indices: whole numbers, of any shape.
+        shape: the sizes of the tensor.
+
+    Returns:
+        A tensor like ``indices`` for each dimension.
+
+    Raises:
+        DTypeError: ``indices`` are no whole numbers.
+        OptionError: a negative size; it is a ValueError.
+
+    >>> import opdsl
+    >>> opdsl.unravel_index(opdsl.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    if indices.dtype.is_floating_point or indices.is_complex() or indices.dtype is bool_:
+        raise DTypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise OptionError(f"unravel_index: a size is never negative (got {sizes})")
+    found: list[Tensor] = []
+    for size in reversed(sizes):
+        found.append(indices.remainder(size))
+        indices = indices.floor_divide(size)
+    return tuple(reversed(found))
 
 
 # ---------------------------------------------------------------------------------------------------- several tensors

@@ -92,11 +92,17 @@ def contains(self: Tensor, element: Tensor | complex) -> bool:
     return bool((self == element).any())
 
 
+def backwards(self: Tensor) -> Tensor:
+    """``reversed(self)``: its slices along the first dimension in the other order."""
+    return self.flip(0) if self.ndim else self
+
+
 OTHERS: dict[str, Callable[..., object]] = {
     "__contains__": contains,
     "__rtruediv__": divide_number,
     "__invert__": invert,
     "__repr__": represent,
+    "__reversed__": backwards,
 }
 
 # Special methods that are a packet's function with the tensor second.

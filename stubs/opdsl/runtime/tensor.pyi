@@ -400,6 +400,8 @@ class Tensor(Differentiable):
     def __rand__(self, other: Scalar) -> Tensor: ...
     def __repr__(self) -> str:
         """The tensor's text, which names the dtype where it is not the default one."""
+    def __reversed__(self) -> Tensor:
+        """``reversed(self)``: its slices along the first dimension in the other order."""
     def __rfloordiv__(self, other: Scalar) -> Tensor: ...
     def __rlshift__(self, other: Scalar) -> Tensor: ...
     def __rmatmul__(self, other: Scalar) -> Tensor: ...
@@ -531,6 +533,20 @@ class Tensor(Differentiable):
     @overload
     def any(self, dim: _int, keepdim: _bool = False) -> Tensor:
         """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each element by what a Python function gives for it: slow, one call for each.
+
+        Args:
+            callable: takes an element as a Python number and returns one.
+
+        Raises:
+            DeviceError: a tensor that is not on the CPU.
+            RequiresGradError: a tensor that requires grad.
+
+        >>> import opdsl
+        >>> opdsl.tensor([1.0, 4.0]).apply_(lambda x: x + 1)
+        tensor([2., 5.])
+        """
     def arccos(self) -> Tensor:
         """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     def arccos_(self) -> Tensor:
@@ -1460,6 +1476,22 @@ class Tensor(Differentiable):
     @property
     def mT(self) -> Tensor:
         """``x.mT``: every matrix of a batch transposed."""
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """Replace each element by what a Python function gives for it and that of another tensor.
+
+        Args:
+            tensor: of the same dtype; broadcasts to this one's shape.
+            callable: takes two Python numbers and returns one.
+
+        Raises:
+            DeviceError, RequiresGradError: as of ``apply_``.
+            DTypeError: the dtypes differ.
+            ShapeError: the shapes do not fit.
+
+        >>> import opdsl
+        >>> opdsl.tensor([1.0, 4.0]).map_(opdsl.tensor(2.0), lambda x, y: x * y)
+        tensor([2., 8.])
+        """
     @overload
     def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor:
         """``self`` with a zero-dim tensor where a mask holds."""
@@ -1674,6 +1706,28 @@ class Tensor(Differentiable):
         pin_memory: _bool | None = None,
         requires_grad: _bool = False,
     ) -> Tensor: ...
+    def new_tensor(
+        self,
+        data: object,
+        *,
+        dtype: DType | None = None,
+        device: Device | str | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor:
+        """A tensor with a copy of the data, of this one's dtype and on its device.
+
+        Args:
+            data: as of ``opdsl.tensor``.
+            dtype, device: others than this tensor's.
+            requires_grad: whether autograd follows it.
+
+        Raises:
+            ConversionError: lists of unequal length, or elements that are no numbers.
+
+        >>> import opdsl
+        >>> opdsl.ones(2, dtype=opdsl.int16).new_tensor([1, 2])
+        tensor([1, 2], dtype=opdsl.int16)
+        """
     @overload
     def new_zeros(
         self,

@@ -127,11 +127,46 @@ def in_both(call: Callable[[Any, Any], Any], *arrays: numpy.ndarray) -> tuple[An
         lambda lib, x, y: lib.cartesian_prod(x[0], y[0], x[1]),
         lambda lib, x, y: lib.unique_consecutive(lib.asarray([1, 1, 2, 1]), return_counts=True),
         lambda lib, x, y: lib.unique_consecutive(lib.asarray([1, 1, 2, 1])),
+        lambda lib, x, y: lib.unravel_index(lib.asarray([[1, 5, 100], [-1, 0, 4]]), (2, 3)),
+        lambda lib, x, y: lib.unravel_index(lib.asarray(3), 4),
+        lambda lib, x, y: lib.unravel_index(lib.asarray([1]), ()),
+        lambda lib, x, y: reversed(x),
+        lambda lib, x, y: reversed(x[0, 0]),
+        lambda lib, x, y: x.new_tensor([[1, 2]]),
+        lambda lib, x, y: x.new_tensor([1.5], dtype=lib.int32),
+        lambda lib, x, y: x.clone().apply_(lambda each: each * 2),
+        lambda lib, x, y: y.t().clone().apply_(lambda each: each - 1),
+        lambda lib, x, y: x.clone().map_(x[:1], lambda one, other: one * other + 1),
     ],
 )
 def test_tensors_one_by_one(call: Callable[[Any, Any, Any], Any]) -> None:
     ours, theirs = in_both(call, MATRIX, OTHER)
     assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda lib, x: lib.unravel_index(x, (2, 3)), TypeError),
+        (lambda lib, x: lib.unravel_index(x.to(lib.int64), (2, -3)), ValueError),
+        (lambda lib, x: x.requires_grad_().apply_(lambda each: each), RuntimeError),
+        (lambda lib, x: x.map_(x.to(lib.int64), lambda one, other: one), TypeError),
+        (lambda lib, x: x[0].map_(x[0, :2], lambda one, other: one), RuntimeError),
+    ],
+)
+def test_functions_of_elements_refuse_what_pytorch_refuses(call: Callable[[Any, Any], Any], error: type) -> None:
+    """Where PyTorch raises a TypeError for a dtype, ours are RuntimeErrors, as all errors about dtypes."""
+    with pytest.raises(error):
+        call(torch, torch.asarray(MATRIX))
+    with pytest.raises((opdsl.errors.DTypeError, error)):
+        call(opdsl, opdsl.asarray(MATRIX.copy()))
+
+
+def test_a_function_that_fails_has_written_nothing() -> None:
+    x = opdsl.asarray(MATRIX.copy())
+    with pytest.raises(ZeroDivisionError):
+        x.apply_(lambda each: 1 / (each - 3))
+    assert x.tolist() == MATRIX.tolist()
 
 
 def test_tensordot_writes_where_it_is_asked_to() -> None:

@@ -1,0 +1,90 @@
+"""Methods of PyTorch's tensors that are no operators: they take Python's data, or functions of single elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.aten.create import construction
+from opdsl.aten.shape.views import expand
+from opdsl.errors import DeviceError, DTypeError, RequiresGradError
+from opdsl.runtime import Device, DType, Tensor, install_method
+
+
+def new_tensor(
+    self: Tensor,
+    data: object,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with a copy of the data, of this one's dtype and on its device.
+
+    Args:
+        data: as of ``opdsl.tensor``.
+        dtype, device: others than this tensor's.
+        requires_grad: whether autograd follows it.
+
+    Raises:
+        ConversionError: lists of unequal length, or elements that are no numbers.
+
+    >>> import opdsl
+    >>> opdsl.ones(2, dtype=opdsl.int16).new_tensor([1, 2])
+    tensor([1, 2], dtype=opdsl.int16)
+    """
+    place = self.device if device is None else device
+    return construction.tensor(data, dtype=dtype or self.dtype, device=place, requires_grad=requires_grad)
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by what a Python function gives for it: slow, one call for each.
+
+    Args:
+        callable: takes an element as a Python number and returns one.
+
+    Raises:
+        DeviceError: a tensor that is not on the CPU.
+        RequiresGradError: a tensor that requires grad.
+
+    >>> import opdsl
+    >>> opdsl.tensor([1.0, 4.0]).apply_(lambda x: x + 1)
+    tensor([2., 5.])
+    """
+    return _replaced("apply_", self, [], callable)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by what a Python function gives for it and that of another tensor.
+
+    Args:
+        tensor: of the same dtype; broadcasts to this one's shape.
+        callable: takes two Python numbers and returns one.
+
+    Raises:
+        DeviceError, RequiresGradError: as of ``apply_``.
+        DTypeError: the dtypes differ.
+        ShapeError: the shapes do not fit.
+
+    >>> import opdsl
+    >>> opdsl.tensor([1.0, 4.0]).map_(opdsl.tensor(2.0), lambda x, y: x * y)
+    tensor([2., 8.])
+    """
+    if tensor.dtype is not self.dtype:
+        raise DTypeError(f"map_(): expected a tensor of {self.dtype} like this one, but got {tensor.dtype}")
+    return _replaced("map_", self, [tensor], callable)
+
+
+def _replaced(name: str, self: Tensor, others: list[Tensor], function: Callable[..., Any]) -> Tensor:
+    for each in (self, *others):
+        if each.device.type != "cpu":
+            raise DeviceError(f"{name}(): a Python function takes elements on the CPU, but got one on {each.device}")
+        if each.requires_grad:
+            raise RequiresGradError(f"{name}(): a Python function has no gradient, but a tensor requires grad")
+    columns = [each.flatten().tolist() for each in (self, *(expand(other, self.shape) for other in others))]
+    made = construction.tensor([function(*row) for row in zip(*columns, strict=True)], dtype=self.dtype)
+    return self.copy_(made.view(self.shape))
+
+
+for _method in (new_tensor, apply_, map_):
+    install_method(_method.__name__, _method)
