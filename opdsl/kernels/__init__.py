@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.definitions.scan import ScanDefinition
     from opdsl.kernels.definitions.structured import Definition, StructuredKernel
     from opdsl.kernels.iteration.dtypes import OutputCast
+    from opdsl.kernels.libraries import fourier, linear_algebra
     from opdsl.kernels.outputs import as_resized, new_tensor, resize, resize_output
     from opdsl.kernels.primitives.convolutions import slide
     from opdsl.kernels.primitives.copying import (
@@ -62,9 +63,11 @@ __all__ = [
     "fill_",
     "fill_by_index",
     "fill_random_",
+    "fourier",
     "gather",
     "holds",
     "known_inside",
+    "linear_algebra",
     "multiply",
     "new_tensor",
     "range_of",
@@ -99,8 +102,10 @@ _MODULES = {
     "fill_": "primitives.copying",
     "fill_by_index": "primitives.indexed",
     "fill_random_": "primitives.random",
+    "fourier": "libraries",
     "gather": "primitives.indirect",
     "holds": "checks",
+    "linear_algebra": "libraries",
     "multiply": "primitives.products",
     "new_tensor": "outputs",
     "range_of": "primitives.indirect",

@@ -88,7 +88,7 @@ def test_the_computed_table_says_why(run: Run) -> None:
 
 
 def test_the_computed_table_shows_what_is_missing(run: Run) -> None:
-    rows = part(run("show", "_fft_c2c.out"), "computed table")
+    rows = part(run("show", "histogram.bins_tensor_out"), "computed table")
     assert ["CUDA", "-", "missing"] in [row.split() for row in rows]
 
 

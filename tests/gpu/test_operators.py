@@ -13,7 +13,7 @@ import pytest
 
 import opdsl
 from opdsl import Tensor
-from opdsl.errors import DeviceError
+from opdsl.errors import DeviceError, MissingKernelError
 
 Move = Callable[[Tensor], Tensor]
 
@@ -103,3 +103,16 @@ def test_gradients_agree_with_the_cpu(name: str) -> None:
     np.testing.assert_allclose(
         gradient(values.cuda()).cpu().numpy(), gradient(values.clone()).numpy(), rtol=1e-12, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("function", [opdsl.linalg.qr, opdsl.linalg.inv, opdsl.linalg.eigvals, opdsl.cholesky_inverse])
+def test_there_is_no_linear_algebra(function: Callable[[Tensor], object]) -> None:
+    with pytest.raises(MissingKernelError, match=r"aten::\w+: there is no linear algebra on cuda \(have cpu\)"):
+        function(opdsl.eye(2).cuda())
+
+
+def test_there_are_no_fourier_transforms() -> None:
+    out = opdsl.empty(0, dtype=opdsl.complex64).cuda()
+    with pytest.raises(MissingKernelError, match=r"_fft_r2c.*: there are no Fourier transforms on cuda \(have cpu\)"):
+        opdsl.ops.aten._fft_r2c.out(opdsl.ones(4).cuda(), [0], 0, True, out=out)
+    assert out.shape == (0,)

@@ -209,6 +209,17 @@ def test_heavy_packages_are_named_at_the_edge_only() -> None:
     assert wrong == []
 
 
+def test_operators_name_no_backend() -> None:
+    """What a backend has they ask for by protocols: the compiler, the memory, linear algebra, Fourier transforms."""
+    at_the_edge = {"", "backends", "cuda", "interop", "testing", "cli"}
+    wrong = [
+        str(each)
+        for each in all_imports()
+        if layer_of(each.importer) not in at_the_edge and layer_of(each.imported) == "backends"
+    ]
+    assert wrong == []
+
+
 def test_every_package_says_what_lives_there() -> None:
     silent = [
         module

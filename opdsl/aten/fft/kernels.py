@@ -9,7 +9,7 @@ from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Out, op
 from opdsl.errors import DimensionError
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check, copy_, fourier
 from opdsl.runtime import Tensor, float32, float64
 from opdsl.schema.vocabulary import SymInt
 
@@ -79,14 +79,12 @@ def _fft_c2c_meta(ctx, self, dim, normalization):
     ctx.set_output(0, self.shape, strides, like=self)
 
 
-@_fft_c2c.out_kernel("CPU", compiled=False)
-def _fft_c2c_cpu(self, dim, normalization, forward, out):
-    from opdsl.backends.cpu import fourier
-
+@_fft_c2c.out_kernel
+def _fft_c2c_kernel(self, dim, normalization, forward, out):
     if not dim or not self.numel():
         copy_(out, self)
     else:
-        fourier.c2c(self.array, dim, normalization, forward, out.array)
+        fourier(self).c2c(self, dim, normalization, forward, out)
 
 
 _fft_c2c.derivative(self=lambda grad, dim, normalization, forward: _fft_c2c(grad, dim, normalization, not forward))
@@ -118,16 +116,14 @@ def _fft_r2c_meta(ctx, self, dim, normalization, onesided):
     ctx.set_output(0, shape, strides, like=self, dtype=self.dtype.to_complex())
 
 
-@_fft_r2c.out_kernel("CPU", compiled=False)
-def _fft_r2c_cpu(self, dim, normalization, onesided, out):
-    from opdsl.backends.cpu import fourier
-
+@_fft_r2c.out_kernel
+def _fft_r2c_kernel(self, dim, normalization, onesided, out):
     if not self.numel():
         return
     if onesided:
-        fourier.r2c(self.array, dim, normalization, out.array)
+        fourier(self).r2c(self, dim, normalization, out)
     else:
-        fourier.c2c(self.array, dim, normalization, True, out.array)
+        fourier(self).c2c(self, dim, normalization, True, out)
 
 
 @_fft_r2c.derivative("self")
@@ -169,12 +165,10 @@ def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
     ctx.set_output(0, shape, strides_of(between, shape, [last]), like=self, dtype=self.dtype.to_real())
 
 
-@_fft_c2r.out_kernel("CPU", compiled=False)
-def _fft_c2r_cpu(self, dim, normalization, out):
-    from opdsl.backends.cpu import fourier
-
+@_fft_c2r.out_kernel
+def _fft_c2r_kernel(self, dim, normalization, out):
     if out.numel():
-        fourier.c2r(self.array, dim, normalization, out.array)
+        fourier(self).c2r(self, dim, normalization, out)
 
 
 @_fft_c2r.derivative("self")

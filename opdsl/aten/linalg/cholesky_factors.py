@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy
-
 from opdsl.aten.create.triangles import keep, lower_scalar_function, upper_scalar_function
 from opdsl.aten.linalg.decompositions import (
-    Array,
     _linalg_check_errors,
     by_column,
     given_out,
     raise_failure,
-    readable,
     require_numbers,
     require_square,
-    stack,
     with_batch,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular, require_system
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides, int32
 
 
@@ -36,16 +31,8 @@ class CheckedFactor(NamedTuple):
 def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) -> None:
     """Write the factors of matrices, of which one triangle is read, and what LAPACK says of each."""
     copy_(factor, self)
-    factor_in_place("U" if upper else "L", factor, info)
+    linear_algebra(factor).cholesky(factor, info, upper)
     keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
-
-
-@step
-def factor_in_place(triangle: str, matrices: Array, info: Array) -> None:
-    """Write the factors of matrices in place of a triangle of these, and what LAPACK says of each."""
-    from opdsl.backends.cpu import lapack
-
-    stack(info, 0)[...] = lapack.potrf(triangle, stack(matrices))
 
 
 @op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))
@@ -74,8 +61,8 @@ def linalg_cholesky_ex_meta(ctx, self):
 linalg_cholesky_ex.sharding(rows=2)
 
 
-@linalg_cholesky_ex.out_kernel("CPU", compiled=False)
-def linalg_cholesky_ex_cpu(self, upper, check_errors, L, info):
+@linalg_cholesky_ex.out_kernel
+def linalg_cholesky_ex_kernel(self, upper, check_errors, L, info):
     factor_by_cholesky(self, upper, L, info)
     if check_errors:
         raise_failure(info, "torch.linalg.cholesky_ex", self.ndim == 2)
@@ -107,7 +94,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
 
 @op(
     "aten::cholesky",
-    kernel=("CPU", "Meta"),
+    kernel=True,
     variants="method, function",
     out=Out(explicit=True, cast="safe", contiguous=True),
 )
@@ -141,8 +128,8 @@ def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
     ...
 
 
-@_cholesky_solve_helper.kernel("CPU")
-def _cholesky_solve_helper_cpu(self, A, upper):
+@_cholesky_solve_helper.kernel("CPU", "CUDA")
+def _cholesky_solve_helper_kernel(self, A, upper):
     require_system("cholesky_solve", self, A)
     require_numbers("cholesky_solve", self)
     check(
@@ -150,17 +137,8 @@ def _cholesky_solve_helper_cpu(self, A, upper):
     )
     found = self.new_empty_strided(self.shape, by_column(self.shape))
     copy_(found, self)
-    solve_in_place("U" if upper else "L", A, found)
+    linear_algebra(found).cholesky_solve(A, found, upper)
     return found
-
-
-@step
-def solve_in_place(triangle: str, factors: Array, out: Array) -> None:
-    """Write the solutions in place of the right-hand sides of equations with matrices that have these factors."""
-    from opdsl.backends.cpu import lapack
-
-    if out.size:
-        lapack.potrs(triangle, readable(factors), stack(out))
 
 
 @_cholesky_solve_helper.kernel("Meta")
@@ -204,7 +182,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     ...
 
 
-@cholesky_inverse.kernel("CPU", "Meta")
+@cholesky_inverse.kernel
 def cholesky_inverse_kernel(self, upper, out):
     require_square("cholesky_inverse", self)
     require_numbers("cholesky_inverse", self)
@@ -218,20 +196,8 @@ def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:
     """Write the inverses of the matrices that have these factors."""
     copy_(out, self)
     info = self.new_zeros(self.shape[:-2], dtype=int32)
-    invert_in_place(upper, out, info)
+    linear_algebra(out).cholesky_inverse(out, info, upper)
     raise_failure(info, "cholesky_inverse", self.ndim == 2)
-
-
-@step
-def invert_in_place(upper: bool, out: Array, info: Array) -> None:
-    """Write the inverses in place of the factors, and what LAPACK says of each."""
-    from opdsl.backends.cpu import lapack
-
-    matrices = stack(out)
-    stack(info, 0)[...] = lapack.potri("U" if upper else "L", matrices)
-    half = numpy.triu(matrices) if upper else numpy.tril(matrices)
-    other = numpy.triu(matrices, 1) if upper else numpy.tril(matrices, -1)
-    matrices[...] = half + other.conj().swapaxes(1, 2)
 
 
 @cholesky_inverse.derivative("self")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -116,36 +115,6 @@ def with_batch(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     """
     batch = broadcast(first.shape[:-2], second.shape[:-2])
     return first.expand((*batch, *first.shape[-2:])), second.expand((*batch, *second.shape[-2:]))
-
-
-def stack(array: Array, dims: int = 2) -> Array:
-    """A batch of matrices, or for ``dims=1`` of vectors, as an array with one dimension for the batch.
-
-    It is on the same memory, where the batch has to be contiguous.
-    """
-    return flat(array, dims, copy=False)
-
-
-def readable(array: Array, dims: int = 2) -> Array:
-    """What ``stack`` gives, as LAPACK reads it: each matrix column by column; copied where it does not lie so."""
-    return in_columns(flat(array, dims))
-
-
-def flat(array: Array, dims: int = 2, *, copy: bool | None = None) -> Array:
-    """An array with one dimension for all but the last ones, see ``numpy.reshape``."""
-    split = array.ndim - dims
-    if split < 2:
-        return array if split else array[None]
-    return array.reshape((math.prod(array.shape[:split]), *array.shape[split:]), copy=copy)
-
-
-def in_columns(array: Array) -> Array:
-    """A stack that LAPACK can read, or write: itself or a copy."""
-    rows, lines = array.shape[1], array.strides[1:]
-    lies_right = rows < 2 or lines[0] == array.itemsize
-    if lies_right and (len(lines) < 2 or array.shape[2] < 2 or lines[1] >= rows * array.itemsize):
-        return array
-    return numpy.array(array.swapaxes(1, -1), order="C").swapaxes(1, -1)
 
 
 def epsilon(tensor: Tensor) -> float:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy
-
-from opdsl.aten.linalg.decompositions import Array, by_column, epsilon, require_numbers, require_square
+from opdsl.aten.linalg.decompositions import by_column, epsilon, require_numbers, require_square
 from opdsl.aten.linalg.linear_equations import solved_adjoint
 from opdsl.aten.linalg.lu_factors import factor_by_rows, set_pivots
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.complex_views import imag
 from opdsl.declare import Out, op
 from opdsl.dispatch import is_grad_enabled
-from opdsl.kernels import step
+from opdsl.kernels import linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides
 
 
@@ -42,12 +40,6 @@ class Logarithm(NamedTuple):
     logabsdet: Tensor
 
 
-def diagonals(LU: Array, pivots: Array) -> tuple[Array, Array]:
-    """The diagonals of matrices' factors, whose product is the determinant but for its sign, and that sign."""
-    exchanges = (pivots != numpy.arange(1, pivots.shape[-1] + 1)).sum(-1)
-    return LU.diagonal(0, -2, -1), 1 - 2 * (exchanges % 2)
-
-
 # ----------------------------------------------------------------------------------------------------------------- det
 
 
@@ -69,17 +61,10 @@ def _linalg_det_meta(ctx, A):
 _linalg_det.sharding(rows=2)
 
 
-@_linalg_det.out_kernel("CPU", compiled=False)
-def _linalg_det_cpu(A, result, LU, pivots):
+@_linalg_det.out_kernel
+def _linalg_det_kernel(A, result, LU, pivots):
     factor_by_rows(A, LU, pivots)
-    multiply_diagonals(LU, pivots, result)
-
-
-@step
-def multiply_diagonals(LU: Array, pivots: Array, out: Array) -> None:
-    """Write the determinants of the matrices that have these factors."""
-    diagonal, sign = diagonals(LU, pivots)
-    out[...] = diagonal.prod(-1) * sign
+    linear_algebra(A).determinant(LU, pivots, result)
 
 
 @_linalg_det.derivative("A")
@@ -128,18 +113,10 @@ def _linalg_slogdet_meta(ctx, A):
 _linalg_slogdet.sharding(rows=2)
 
 
-@_linalg_slogdet.out_kernel("CPU", compiled=False)
-def _linalg_slogdet_cpu(A, sign, logabsdet, LU, pivots):
+@_linalg_slogdet.out_kernel
+def _linalg_slogdet_kernel(A, sign, logabsdet, LU, pivots):
     factor_by_rows(A, LU, pivots)
-    add_logarithms(LU, pivots, sign, logabsdet)
-
-
-@step
-def add_logarithms(LU: Array, pivots: Array, sign: Array, logarithm: Array) -> None:
-    """Write the signs and the logarithms of the determinants of the matrices that have these factors."""
-    diagonal, parity = diagonals(LU, pivots)
-    sign[...] = numpy.sign(diagonal).prod(-1) * parity
-    logarithm[...] = numpy.log(numpy.abs(diagonal)).sum(-1)
+    linear_algebra(A).log_determinant(LU, pivots, sign, logabsdet)
 
 
 @_linalg_slogdet.derivative("A", output_differentiability=[True, True, False, False])

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import numpy
-
 from opdsl.aten.linalg.decompositions import (
-    Array,
     by_column,
     given_out,
     raise_failure,
     require_numbers,
     require_square,
-    stack,
 )
 from opdsl.aten.linalg.linear_equations import linalg_solve
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.spectral_factors import Spectrum, quotient
 from opdsl.aten.shape.complex_views import real
 from opdsl.declare import Out, op
-from opdsl.errors import LinearAlgebraError
-from opdsl.kernels import copy_, step
+from opdsl.kernels import copy_, linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides, int32
 from opdsl.schema import Alias
 
@@ -39,30 +34,8 @@ def diagonalise(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor | None) 
     overwritten = self.new_empty_strided(self.shape, by_column(self.shape))
     copy_(overwritten, self)
     info = self.new_zeros(self.shape[:-2], dtype=int32)
-    decompose(overwritten, eigenvalues, eigenvectors, info)
+    linear_algebra(self).eig(overwritten, eigenvalues, eigenvectors, info)
     raise_failure(info, "torch.linalg.eig", self.ndim == 2)
-
-
-@step
-def decompose(matrices: Array, eigenvalues: Array, eigenvectors: Array | None, info: Array) -> None:
-    """Write what LAPACK finds, see ``diagonalise``; matrices are overwritten."""
-    from opdsl.backends.cpu import lapack
-
-    if not numpy.isfinite(matrices).all():
-        raise LinearAlgebraError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    given, values = stack(matrices), stack(eigenvalues, 1)
-    vectors = None if eigenvectors is None else stack(eigenvectors)
-    if numpy.iscomplexobj(given):
-        stack(info, 0)[...] = lapack.geev(given, [values], vectors)
-        return
-    real, imaginary = numpy.empty_like(values.real), numpy.empty_like(values.real)
-    parts = None if vectors is None else numpy.empty_like(given)
-    stack(info, 0)[...] = lapack.geev(given, [real, imaginary], parts)
-    values.real, values.imag = real, imaginary
-    if vectors is not None and parts is not None:
-        sign = numpy.sign(imaginary)[:, None]
-        vectors.real = numpy.where(sign < 0, numpy.roll(parts, 1, 2), parts)
-        vectors.imag = numpy.where(sign > 0, numpy.roll(parts, -1, 2), numpy.where(sign < 0, -parts, 0))
 
 
 @op(
@@ -94,8 +67,8 @@ def linalg_eig_meta(ctx, self):
 linalg_eig.sharding(rows=2)
 
 
-@linalg_eig.out_kernel("CPU", compiled=False)
-def linalg_eig_cpu(self, eigenvalues, eigenvectors):
+@linalg_eig.out_kernel
+def linalg_eig_kernel(self, eigenvalues, eigenvectors):
     diagonalise(self, eigenvalues, eigenvectors)
 
 
@@ -111,7 +84,7 @@ def linalg_eig_derivative(grads, self, eigenvalues, eigenvectors):
     return found if self.is_complex() else real(found)
 
 
-@op("aten::_linalg_eigvals", kernel=("CPU", "Meta"), python_module="linalg")
+@op("aten::_linalg_eigvals", kernel=True, python_module="linalg")
 def _linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues of matrices; without gradients."""
     require_spectrum(self)

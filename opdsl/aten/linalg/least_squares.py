@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opdsl.aten.linalg.decompositions import (
-    Array,
     by_column,
     epsilon,
     is_vector,
@@ -13,13 +12,12 @@ from opdsl.aten.linalg.decompositions import (
     require_matrix,
     require_numbers,
     require_same_dtype,
-    stack,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.pseudo_inverses import linalg_pinv, pseudo_inverse_gradient
 from opdsl.declare import Out, op
 from opdsl.errors import OptionError
-from opdsl.kernels import check, copy_, fill_, step
+from opdsl.kernels import check, copy_, fill_, linear_algebra
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Tensor, int32, int64
 
@@ -93,7 +91,7 @@ def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> 
     if self.device.type != "meta":
         info = self.new_zeros(batch, dtype=int32)
         bound = epsilon(self) * rows if rcond is None else rcond
-        solve_in_place(driver, factors, room, bound, rank, values, info)
+        linear_algebra(self).least_squares(driver, factors, room, bound, rank, values, info)
         raise_failure(info, "torch.linalg.lstsq", not batch)
     solution = self.new_empty_strided((*batch, n, columns), room.strides)
     copy_(solution, room.narrow(-2, 0, n))
@@ -106,27 +104,6 @@ def least_squares(self: Tensor, b: Tensor, rcond: float | None, driver: str) -> 
     own = tuple(slice(None) if size == whole else slice(1) for size, whole in zip(self.shape[:-2], batch, strict=True))
     ranks = self.new_empty((0,), dtype=int64) if driver == "gels" else rank[own].to(int64).expand(self.shape[:-2])
     return LeastSquares(solution, residuals, ranks, values[own] if driver in BY_VALUES else values.new_empty((0,)))
-
-
-@step
-def solve_in_place(
-    driver: str, matrices: Array, room: Array, rcond: float, rank: Array, values: Array, info: Array
-) -> None:
-    """Write solutions in place of right-hand sides; matrices are overwritten."""
-    from opdsl.backends.cpu import lapack
-
-    if not matrices.size or not room.size:
-        room[...] = 0
-        return
-    a, b, ranks = stack(matrices), stack(room), stack(rank, 0)[:, None]
-    if driver == "gels":
-        failed = lapack.gels(a, b)
-    elif driver == "gelsy":
-        failed = lapack.gelsy(a, b, rcond, ranks)
-    else:
-        routine = lapack.gelsd if driver == "gelsd" else lapack.gelss
-        failed = routine(a, b, rcond, ranks, stack(values, 1))
-    stack(info, 0)[...] = failed
 
 
 @linalg_lstsq.derivative("self", "b", output_differentiability=[True, True, False, False])

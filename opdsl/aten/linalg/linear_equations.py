@@ -17,11 +17,11 @@ from opdsl.aten.linalg.decompositions import (
     require_square,
     with_batch,
 )
-from opdsl.aten.linalg.lu_factors import factor_by_rows, linalg_lu_solve, set_info, set_pivots, solve_by_factors
+from opdsl.aten.linalg.lu_factors import factor_by_rows, linalg_lu_solve, set_info, set_pivots
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.declare import Out, op
 from opdsl.dispatch import is_grad_enabled
-from opdsl.kernels import check, copy_, fill_
+from opdsl.kernels import check, copy_, fill_, linear_algebra
 from opdsl.runtime import Tensor, int32, wrap_dimension
 
 # ------------------------------------------------------------------------------------------------------------- solving
@@ -77,8 +77,8 @@ def _linalg_solve_ex_meta(ctx, A, B, left):
     set_info(ctx, 3, A)
 
 
-@_linalg_solve_ex.out_kernel("CPU", compiled=False)
-def _linalg_solve_ex_cpu(A, B, left, check_errors, result, LU, pivots, info):
+@_linalg_solve_ex.out_kernel
+def _linalg_solve_ex_kernel(A, B, left, check_errors, result, LU, pivots, info):
     factor_by_rows(A, LU, pivots, info)
     if check_errors:
         raise_failure(info, "torch.linalg.solve_ex", A.ndim == 2)
@@ -86,7 +86,7 @@ def _linalg_solve_ex_cpu(A, B, left, check_errors, result, LU, pivots, info):
     out, right = (each.unsqueeze(-1) if vectors else each for each in (result, B))
     right, factors = with_batch(right, LU)
     copy_(out, right)
-    solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, False)
+    linear_algebra(out).lu_solve(factors, pivots.expand(factors.shape[:-1]), out, left, False)
 
 
 def solved_adjoint(A: Tensor, LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True) -> Tensor:
@@ -159,8 +159,8 @@ def linalg_inv_ex_meta(ctx, A):
 linalg_inv_ex.sharding(rows=2)
 
 
-@linalg_inv_ex.out_kernel("CPU", compiled=False)
-def linalg_inv_ex_cpu(A, check_errors, inverse, info):
+@linalg_inv_ex.out_kernel
+def linalg_inv_ex_kernel(A, check_errors, inverse, info):
     factors = A.new_empty_strided(A.shape, by_column(A.shape))
     pivots = A.new_empty(A.shape[:-1], dtype=int32)
     factor_by_rows(A, factors, pivots, info)
@@ -168,7 +168,7 @@ def linalg_inv_ex_cpu(A, check_errors, inverse, info):
         raise_failure(info, "torch.linalg.inv_ex", A.ndim == 2)
     fill_(inverse, 0)
     fill_(inverse.diagonal(0, -2, -1), 1)
-    solve_by_factors(factors, pivots, inverse, True, False)
+    linear_algebra(A).lu_solve(factors, pivots, inverse, True, False)
 
 
 @linalg_inv_ex.derivative("A")

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy
-
 from opdsl.aten.linalg.decompositions import (
     Array,
     _linalg_check_errors,
     by_column,
-    flat,
-    in_columns,
     raise_failure,
-    readable,
     require_numbers,
     require_solvable,
     require_square,
-    stack,
     with_batch,
 )
 from opdsl.aten.linalg.matrix_products import matmul
@@ -25,7 +19,7 @@ from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, PositionError
-from opdsl.kernels import check, copy_, fill_, step
+from opdsl.kernels import check, copy_, fill_, linear_algebra, step
 from opdsl.runtime import Tensor, contiguous_strides, int32
 
 
@@ -62,38 +56,14 @@ def factor_by_rows(self: Tensor, factors: Tensor, pivots: Tensor, info: Tensor |
         info: int32 (...).
     """
     copy_(factors, self)
-    factor_in_place(factors, pivots, info)
+    linear_algebra(factors).lu_factor(factors, pivots, info)
 
 
 @step
-def factor_in_place(matrices: Array, pivots: Array, info: Array | None) -> None:
-    """Write the factors of matrices in place of these, see ``factor_by_rows``."""
-    from opdsl.backends.cpu import lapack
-
-    failed = lapack.getrf(stack(matrices), stack(pivots, 1))
-    if info is not None:
-        stack(info, 0)[...] = failed
-
-
-@step
-def solve_by_factors(factors: Array, pivots: Array, out: Array, left: bool, adjoint: bool) -> None:
-    """Solve ``A X = B`` or ``X A = B`` in place, ``A`` or its adjoint being given by its factors.
-
-    Args:
-        factors, pivots: of one batch with ``out``.
-        out: ``B``, which becomes ``X``.
-        left: whether ``A`` stands to the left.
-        adjoint: whether its adjoint is meant.
-    """
-    from opdsl.backends.cpu import lapack
-
-    if not out.size:
-        return
-    array = out if left else out.swapaxes(-1, -2)
-    right = in_columns(flat(array if left else array.conj()))
-    lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), right)
-    if not numpy.may_share_memory(right, array):
-        array[...] = (right if left else right.conj()).reshape(array.shape)
+def require_pivots(pivots: Array, rows: int, fault: str) -> None:
+    """Raise PositionError where a pivot is no row."""
+    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
+        raise PositionError(f"pivots {fault}")
 
 
 # ------------------------------------------------------------------------------------------------------- factorization
@@ -140,8 +110,8 @@ def set_info(ctx: Any, place: int, A: Tensor) -> None:
 linalg_lu_factor_ex.sharding(rows=2)
 
 
-@linalg_lu_factor_ex.out_kernel("CPU", compiled=False)
-def linalg_lu_factor_ex_cpu(A, check_errors, LU, pivots, info):
+@linalg_lu_factor_ex.out_kernel
+def linalg_lu_factor_ex_kernel(A, check_errors, LU, pivots, info):
     factor_by_rows(A, LU, pivots, info)
     if check_errors:
         raise_failure(info, "torch.linalg.lu_factor_ex", A.ndim == 2)
@@ -248,35 +218,16 @@ def unpack(factors: Tensor, L: Tensor, U: Tensor) -> None:
     copy_(U, factors.narrow(-2, 0, least).triu())
 
 
-@step
-def permute(pivots: Array, P: Array) -> None:
-    """Write the matrices of the permutations that exchanged rows make.
-
-    Raises:
-        PositionError: there is no such row.
-    """
-    from opdsl.backends.cpu import lapack
-
-    rows = P.shape[-1]
-    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
-        raise PositionError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
-    exchanges = readable(pivots, 1)
-    exchanged = numpy.zeros((len(exchanges), rows, rows), numpy.float32)
-    exchanged[:, range(rows), range(rows)] = 1
-    # Exchanged rows of the unit matrix make the inverse of the permutation, which is its transpose.
-    lapack.laswp(exchanged.swapaxes(1, 2), exchanges)
-    stack(P)[...] = exchanged
-
-
 lu_unpack.sharding(rows=2)
 
 
-@lu_unpack.out_kernel("CPU", compiled=False)
-def lu_unpack_cpu(LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U):
+@lu_unpack.out_kernel
+def lu_unpack_kernel(LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U):
     if unpack_data:
         unpack(LU_data, L, U)
     if unpack_pivots:
-        permute(LU_pivots, P)
+        require_pivots(LU_pivots.cpu(), P.shape[-1], "passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
+        linear_algebra(P).lu_permutation(LU_pivots, P)
 
 
 @lu_unpack.derivative("LU_data", output_differentiability=[False, True, True])
@@ -311,11 +262,11 @@ def linalg_lu_meta(ctx, A, pivot):
 linalg_lu.sharding(rows=2)
 
 
-@linalg_lu.out_kernel("CPU", compiled=False)
-def linalg_lu_cpu(A, P, L, U):
+@linalg_lu.out_kernel
+def linalg_lu_kernel(A, P, L, U):
     factors, pivots, _ = linalg_lu_factor_ex(A)
     unpack(factors, L, U)
-    permute(pivots, P)
+    linear_algebra(P).lu_permutation(pivots, P)
 
 
 @linalg_lu.derivative("A", output_differentiability=[False, True, True])
@@ -364,19 +315,12 @@ def linalg_lu_solve_meta(ctx, LU, pivots, B, left):
     ctx.set_output(0, shape, by_column(shape, left), like=B)
 
 
-@linalg_lu_solve.out_kernel("CPU", compiled=False)
-def linalg_lu_solve_cpu(LU, pivots, B, left, adjoint, out):
-    require_pivots(pivots, LU)
+@linalg_lu_solve.out_kernel
+def linalg_lu_solve_kernel(LU, pivots, B, left, adjoint, out):
+    require_pivots(pivots.cpu(), LU.shape[-1], "must be between 1 and the number of rows")
     right, factors = with_batch(B, LU)
     copy_(out, right)
-    solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, adjoint)
-
-
-@step
-def require_pivots(pivots: Array, LU: Array) -> None:
-    """Raise PositionError where a pivot is no row."""
-    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= LU.shape[-1]):
-        raise PositionError("linalg.lu_solve: pivots must be between 1 and the number of rows")
+    linear_algebra(out).lu_solve(factors, pivots.expand(factors.shape[:-1]), out, left, adjoint)
 
 
 @linalg_lu_solve.derivative("LU")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy
-
 from opdsl.aten.create.triangles import keep, upper_scalar_function
-from opdsl.aten.linalg.decompositions import Array, by_column, require_matrix, require_numbers, stack
+from opdsl.aten.linalg.decompositions import by_column, require_matrix, require_numbers
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor
 from opdsl.schema.spelling import spelled
 
@@ -56,31 +54,12 @@ def linalg_qr_meta(ctx, A, mode):
 linalg_qr.sharding(rows=2)
 
 
-@linalg_qr.out_kernel("CPU", compiled=False)
-def linalg_qr_cpu(A, mode, Q, R):
+@linalg_qr.out_kernel
+def linalg_qr_kernel(A, mode, Q, R):
     factored = A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(factored, A)
-    factor_by_reflections(factored, Q if mode != "r" else None)
+    linear_algebra(A).qr(factored, Q if mode != "r" else None)
     keep(factored.narrow(-2, 0, R.shape[-2]), upper_scalar_function, 0, R)
-
-
-@step
-def factor_by_reflections(matrices: Array, Q: Array | None) -> None:
-    """Write the triangular factors of matrices in place of these, and the first columns of the orthogonal ones."""
-    from opdsl.backends.cpu import lapack
-
-    factors = stack(matrices)
-    m, n = factors.shape[1:]
-    tau = numpy.empty((len(factors), min(m, n)), factors.dtype)
-    lapack.geqrf(factors, tau)
-    if Q is not None:
-        reflectors = stack(Q)
-        if tau.size:
-            shared = min(n, reflectors.shape[2])
-            reflectors[:, :, :shared] = factors[:, :, :shared]
-            lapack.orgqr(reflectors, tau)  # which makes the columns beyond the factors' itself
-        else:
-            reflectors[...] = numpy.eye(*reflectors.shape[1:])
 
 
 @linalg_qr.derivative("A")

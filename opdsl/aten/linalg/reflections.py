@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy
-
 from opdsl.aten.create.identity import eye
 from opdsl.aten.linalg.decompositions import (
-    Array,
     by_column,
     given_out,
-    readable,
     require_matrix,
     require_numbers,
     require_same_dtype,
-    stack,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides
 
 
@@ -53,18 +48,10 @@ def geqrf_meta(ctx, self):
 geqrf.sharding(rows=2)
 
 
-@geqrf.out_kernel("CPU", compiled=False)
-def geqrf_cpu(self, a, tau):
+@geqrf.out_kernel
+def geqrf_kernel(self, a, tau):
     copy_(a, self)
-    factor_in_place(a, tau)
-
-
-@step
-def factor_in_place(matrices: Array, tau: Array) -> None:
-    """Write the factors of matrices in place of these."""
-    from opdsl.backends.cpu import lapack
-
-    lapack.geqrf(stack(matrices), stack(tau, 1))
+    linear_algebra(a).geqrf(a, tau)
 
 
 # ------------------------------------------------------------------------------------------------------------ gradients
@@ -148,7 +135,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     ...
 
 
-@linalg_householder_product.kernel("CPU", "Meta")
+@linalg_householder_product.kernel
 def linalg_householder_product_kernel(input, tau, out):
     name = "torch.linalg.householder_product"
     require_reflectors(name, input, tau)
@@ -159,23 +146,11 @@ def linalg_householder_product_kernel(input, tau, out):
     found = input.new_empty_strided(input.shape, by_column(input.shape))
     if input.device.type != "meta":
         copy_(found, input)
-        multiply_out(found, tau)
+        linear_algebra(found).householder_product(found, tau)
     return given_out("linalg_householder_product", found, out)
 
 
 linalg_householder_product.sharding(rows=2)
-
-
-@step
-def multiply_out(matrices: Array, tau: Array) -> None:
-    """Write the first columns of products of reflections in place of these."""
-    from opdsl.backends.cpu import lapack
-
-    columns = stack(matrices)
-    if tau.size:
-        lapack.orgqr(columns, readable(tau, 1))
-    elif columns.size:
-        columns[...] = numpy.eye(*columns.shape[1:])
 
 
 @linalg_householder_product.derivative("input", "tau")
@@ -207,7 +182,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
     ...
 
 
-@ormqr.kernel("CPU", "Meta")
+@ormqr.kernel
 def ormqr_kernel(self, input2, input3, left, transpose, out):
     name = "torch.ormqr"
     require_reflectors(name, self, input2)
@@ -229,20 +204,11 @@ def ormqr_kernel(self, input2, input3, left, transpose, out):
     found = input3.new_empty_strided(input3.shape, by_column(input3.shape))
     if input3.device.type != "meta":
         copy_(found, input3)
-        multiply_by_reflections(self, input2, found, left, transpose)
+        linear_algebra(found).ormqr(self, input2, found, left, transpose)
     return given_out("ormqr", found, out)
 
 
 ormqr.sharding(rows=2)
-
-
-@step
-def multiply_by_reflections(input: Array, tau: Array, out: Array, left: bool, adjoint: bool) -> None:
-    """Multiply matrices in place by products of reflections."""
-    from opdsl.backends.cpu import lapack
-
-    if out.size and tau.size:
-        lapack.ormqr("L" if left else "R", adjoint, readable(input), readable(tau, 1), stack(out))
 
 
 @ormqr.derivative("self", "input2", "input3")

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy
-
 from opdsl.aten.linalg.decompositions import (
-    Array,
     by_column,
     raise_failure,
     require_matrix,
     require_numbers,
     require_square,
-    stack,
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides, int32
 
 
@@ -71,21 +67,13 @@ def _linalg_eigh_meta(ctx, A, UPLO, compute_v):
 _linalg_eigh.sharding(rows=2)
 
 
-@_linalg_eigh.out_kernel("CPU", compiled=False)
-def _linalg_eigh_cpu(A, UPLO, compute_v, eigenvalues, eigenvectors):
+@_linalg_eigh.out_kernel
+def _linalg_eigh_kernel(A, UPLO, compute_v, eigenvalues, eigenvectors):
     vectors = eigenvectors if compute_v else A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(vectors, A)
     info = A.new_zeros(A.shape[:-2], dtype=int32)
-    diagonalise("V" if compute_v else "N", UPLO.upper(), vectors, eigenvalues, info)
+    linear_algebra(A).eigh(vectors, eigenvalues, info, UPLO.upper() == "U", compute_v)
     raise_failure(info, "linalg.eigh", A.ndim == 2)
-
-
-@step
-def diagonalise(job: str, triangle: str, matrices: Array, values: Array, info: Array) -> None:
-    """Write the eigenvalues of Hermitian matrices, in place of these their vectors, and what LAPACK says of each."""
-    from opdsl.backends.cpu import lapack
-
-    stack(info, 0)[...] = lapack.syevd(job, triangle, stack(matrices), stack(values, 1))
 
 
 @_linalg_eigh.derivative("A")
@@ -159,36 +147,14 @@ def _linalg_svd_meta(ctx, A, full_matrices, compute_uv, driver):
 _linalg_svd.sharding(rows=2)
 
 
-@_linalg_svd.out_kernel("CPU", compiled=False)
-def _linalg_svd_cpu(A, full_matrices, compute_uv, U, S, Vh):
+@_linalg_svd.out_kernel
+def _linalg_svd_kernel(A, full_matrices, compute_uv, U, S, Vh):
     info = A.new_zeros(A.shape[:-2], dtype=int32)
     overwritten = A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(overwritten, A)
     left, right = (U, Vh) if compute_uv else (None, None)
-    decompose("A" if full_matrices else "S", overwritten, left, S, right, info)
+    linear_algebra(A).svd(overwritten, left, S, right, info, full_matrices)
     raise_failure(info, "linalg.svd", A.ndim == 2)
-
-
-@step
-def decompose(job: str, matrices: Array, left: Array | None, values: Array, right: Array | None, info: Array) -> None:
-    """Write the singular values of matrices, their vectors where these are asked for, and what LAPACK says of each.
-
-    Args:
-        job: which vectors: "A" for all, "S" for the first.
-        matrices: are overwritten.
-    """
-    from opdsl.backends.cpu import lapack
-
-    vectors = [None if each is None else stack(each) for each in (left, right)]
-    if matrices.size:
-        job = "N" if left is None else job
-        whole = stack(matrices)
-        whole[~numpy.isfinite(whole).all((1, 2))] = numpy.nan  # infinite ones may keep LAPACK busy for ever
-        stack(info, 0)[...] = lapack.gesdd(job, stack(matrices), vectors[0], stack(values, 1), vectors[1])
-        return
-    for each in vectors:
-        if each is not None:
-            each[...] = numpy.eye(*each.shape[1:])
 
 
 @_linalg_svd.derivative("A")

@@ -11,18 +11,16 @@ from opdsl.aten.linalg.decompositions import (
     _linalg_check_errors,
     by_column,
     raise_failure,
-    readable,
     require_matrix,
     require_numbers,
     require_same_dtype,
     require_solvable,
     require_square,
-    stack,
     with_batch,
 )
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, PositionError
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_, linear_algebra, step
 from opdsl.runtime import Category, Tensor, contiguous_strides, int32
 
 
@@ -65,20 +63,12 @@ def linalg_ldl_factor_ex_meta(ctx, self):
 linalg_ldl_factor_ex.sharding(rows=2)
 
 
-@linalg_ldl_factor_ex.out_kernel("CPU", compiled=False)
-def linalg_ldl_factor_ex_cpu(self, hermitian, check_errors, LD, pivots, info):
+@linalg_ldl_factor_ex.out_kernel
+def linalg_ldl_factor_ex_kernel(self, hermitian, check_errors, LD, pivots, info):
     copy_(LD, self.tril())
-    factor_in_place(LD, pivots, info, "hetrf" if hermitian and self.dtype.is_complex else "sytrf")
+    linear_algebra(self).ldl_factor(LD, pivots, info, hermitian)
     if check_errors:
         raise_failure(info, "torch.linalg.ldl_factor_ex", self.ndim == 2)
-
-
-@step
-def factor_in_place(matrices: Array, pivots: Array, info: Array, name: str) -> None:
-    """Write the factors of matrices in place of these, the pivots, and what LAPACK says of each."""
-    from opdsl.backends.cpu import lapack
-
-    stack(info, 0)[...] = lapack.sytrf(name, "L", stack(matrices), stack(pivots, 1))
 
 
 @op("aten::linalg_ldl_factor", python_module="linalg", out=Out(args=("LD", "pivots"), explicit=True))
@@ -124,14 +114,13 @@ def linalg_ldl_solve_meta(ctx, LD, pivots, B):
     ctx.set_output(0, shape, by_column(shape), like=B)
 
 
-@linalg_ldl_solve.out_kernel("CPU", compiled=False)
-def linalg_ldl_solve_cpu(LD, pivots, B, hermitian, out):
+@linalg_ldl_solve.out_kernel
+def linalg_ldl_solve_kernel(LD, pivots, B, hermitian, out):
     rows = pivots.to(int32)
-    require_exchanges(rows)
+    require_exchanges(rows.cpu())
     right, factors = with_batch(B, LD)
     copy_(out, right)
-    name = "hetrs" if hermitian and LD.dtype.is_complex else "sytrs"
-    solve_by_factors(factors, rows.expand(factors.shape[:-1]), out, name)
+    linear_algebra(out).ldl_solve(factors, rows.expand(factors.shape[:-1]), out, hermitian)
 
 
 @step
@@ -145,12 +134,3 @@ def require_exchanges(pivots: Array) -> None:
         raise PositionError(
             "torch.linalg.ldl_solve: pivots must be rows, counted from 1, as linalg.ldl_factor gives them"
         )
-
-
-@step
-def solve_by_factors(factors: Array, pivots: Array, out: Array, name: str) -> None:
-    """Write the solutions in place of the right-hand sides."""
-    from opdsl.backends.cpu import lapack
-
-    if out.size:
-        lapack.sytrs(name, "L", readable(factors), readable(pivots, 1), stack(out))

@@ -5,50 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opdsl.aten.linalg.decompositions import (
-    Array,
     by_column,
-    flat,
-    in_columns,
     require_numbers,
     require_same_dtype,
     require_solvable,
-    stack,
     with_batch,
 )
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, step
+from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor
-
-
-def solve_triangles(
-    triangle: Tensor, out: Tensor, *, upper: bool, left: bool = True, transpose: bool = False, unitriangular: bool
-) -> None:
-    """Solve ``A X = B`` or ``X A = B`` in place.
-
-    Args:
-        triangle: ``A``, of which one triangle is read.
-        out: ``B``, which becomes ``X``; column by column, of the same batch.
-        upper: whether the upper triangle of ``A`` counts.
-        left: whether ``A`` stands to the left.
-        transpose: whether ``A`` is transposed.
-        unitriangular: whether its diagonal counts as ones.
-    """
-    solve_in_place(triangle, out, upper, left, transpose, unitriangular)
-
-
-@step
-def solve_in_place(triangle: Array, out: Array, upper: bool, left: bool, transpose: bool, unitriangular: bool) -> None:
-    """Write the solutions in place of the right-hand sides, see ``solve_triangles``."""
-    from opdsl.backends.cpu import lapack
-
-    if not out.size:
-        return
-    matrices = flat(triangle)
-    if matrices.strides[2] == matrices.itemsize:  # by rows: the transposed matrices lie as LAPACK reads them
-        matrices, upper, transpose = matrices.swapaxes(1, 2), not upper, not transpose
-    matrices = in_columns(matrices)
-    letters = "U" if upper else "L", "T" if transpose else "N", "U" if unitriangular else "N"
-    lapack.trsm("L" if left else "R", *letters, matrices, stack(out))
 
 
 @op(
@@ -83,11 +48,11 @@ def linalg_solve_triangular_meta(ctx, self, B, left):
     ctx.set_output(0, shape, by_column(shape), like=self)
 
 
-@linalg_solve_triangular.out_kernel("CPU", compiled=False)
-def linalg_solve_triangular_cpu(self, B, upper, left, unitriangular, out):
+@linalg_solve_triangular.out_kernel
+def linalg_solve_triangular_kernel(self, B, upper, left, unitriangular, out):
     triangle, right = with_batch(self, B)
     copy_(out, right)
-    solve_triangles(triangle, out, upper=upper, left=left, unitriangular=unitriangular)
+    linear_algebra(out).solve_triangular(triangle, out, upper, left, False, unitriangular)
 
 
 @linalg_solve_triangular.derivative("self", "B")
@@ -148,12 +113,12 @@ def require_system(name: str, self: Tensor, matrix: Tensor) -> None:
 triangular_solve.sharding(rows=2)
 
 
-@triangular_solve.out_kernel("CPU", compiled=False)
-def triangular_solve_cpu(self, A, upper, transpose, unitriangular, X, M):
+@triangular_solve.out_kernel
+def triangular_solve_kernel(self, A, upper, transpose, unitriangular, X, M):
     right, triangle = with_batch(self, A)
     copy_(X, right)
     copy_(M, triangle)
-    solve_triangles(M, X, upper=upper, transpose=transpose, unitriangular=unitriangular)
+    linear_algebra(X).solve_triangular(M, X, upper, True, transpose, unitriangular)
 
 
 @triangular_solve.derivative("self", "A")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import opdsl
 from opdsl.backends.opencl.arrays import Block
 from opdsl.backends.opencl.devices import Opened, library, opened
 from opdsl.errors import DeviceError, MissingKernelError, OutOfMemoryError
+from opdsl.kernels.libraries import Fourier, LinearAlgebra, _library
 from opdsl.kernels.loops import schedules
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Loops
@@ -150,6 +153,75 @@ def test_errors_say_what_is_wrong(device: Device) -> None:
         opdsl.empty((1 << 45,), device=device)
     with pytest.raises(MissingKernelError, match=r"x\.cpu\(\)|is no kernel for OpenCL"):
         opdsl.ops.aten.histogram(opdsl.ones(3, device=device))
+
+
+LIBRARIES: dict[str, Callable[[opdsl.Tensor], Any]] = {
+    "_fft_r2c": opdsl.fft.rfft,
+    "cholesky_inverse": opdsl.cholesky_inverse,
+    "linalg_inv_ex": opdsl.linalg.inv,
+    "linalg_lu": opdsl.linalg.lu,
+    "linalg_qr": opdsl.linalg.qr,
+    "linalg_ldl_factor_ex": lambda x: opdsl.ops.aten.linalg_ldl_solve(*opdsl.ops.aten.linalg_ldl_factor(x), x),
+    "linalg_lstsq": lambda x: opdsl.linalg.lstsq(x, x),
+    "_linalg_det": opdsl.linalg.det,
+    "_linalg_svd": opdsl.linalg.svdvals,
+    "triangular_solve": lambda x: opdsl.triangular_solve(x, x),
+}
+
+
+def positive(device: Device | str) -> opdsl.Tensor:
+    """A positive definite matrix."""
+    return opdsl.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.0], [0.5, 0.0, 2.0]], device=device)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_it_has_no_libraries(name: str, device: Device) -> None:
+    with pytest.raises(MissingKernelError, match=rf"aten::{name}.*: there .* on opencl \(have cpu\).*x\.cpu\(\)"):
+        LIBRARIES[name](positive(device))
+
+
+def test_outputs_are_as_they_were_where_it_has_no_libraries(device: Device) -> None:
+    out = opdsl.empty(0, dtype=opdsl.complex64, device=device)
+    with pytest.raises(MissingKernelError, match="Fourier"):
+        opdsl.ops.aten._fft_r2c.out(opdsl.ones(4, device=device), [0], 0, True, out=out)
+    assert out.shape == (0,)
+
+
+def on_host(function: Callable[..., None]) -> Callable[..., None]:
+    """A function of a library, on copies."""
+
+    def run(*arguments: Any) -> None:
+        copies = [each.cpu() if isinstance(each, opdsl.Tensor) else each for each in arguments]
+        function(*copies)
+        for each, copy in zip(arguments, copies, strict=True):
+            if isinstance(each, opdsl.Tensor) and 0 not in each.strides:
+                each.copy_(copy)
+
+    return run
+
+
+@pytest.fixture
+def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a backend would bring that has them."""
+    for part, protocol in (("fourier", Fourier), ("linear_algebra", LinearAlgebra)):
+        found = import_module(f"opdsl.backends.cpu.{part}")
+        made = ModuleType(part)
+        for name in [each for each in vars(protocol) if not each.startswith("_")]:
+            setattr(made, name, on_host(getattr(found, name)))
+        monkeypatch.setitem(sys.modules, f"opdsl.backends.opencl.{part}", made)
+    _library.cache_clear()
+    yield
+    _library.cache_clear()
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_operators_run_where_a_backend_brings_the_libraries(name: str, device: Device) -> None:
+    expected, found = (LIBRARIES[name](positive(each)) for each in ("cpu", device))
+    pairs = zip(*([each] if isinstance(each, opdsl.Tensor) else each for each in (expected, found)), strict=True)
+    for one, other in pairs:
+        assert (other.device, other.strides) == (device, one.strides)
+        np.testing.assert_allclose(other.cpu().numpy(), one.numpy(), rtol=1e-6)
 
 
 def test_nobody_who_does_not_use_it_loads_pyopencl() -> None:
