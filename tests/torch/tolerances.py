@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from tests.torch.explained import UNDETERMINED
 from tests.torch.op_db import our_name
 from tests.torch.twins import TOLERANCE, Tolerance
 
@@ -53,6 +54,7 @@ SUMS = {
     "native_layer_norm",
     "nn.functional.layer_norm",
     "log_softmax",
+    *("_softmax", "_log_softmax", "nll_loss2d_forward", "nll_loss_forward"),
     "logcumsumexp",
     "linspace",
     *("sum", "nansum", "mean", "nanmean", "prod", "var", "std", "var_mean", "std_mean", "norm", "linalg.vector_norm"),
@@ -125,12 +127,24 @@ UNITS = {
 }
 
 
+# By the name in PyTorch's schema.
+BY_PACKET = {name.removeprefix("nn.functional.").replace(".", "_"): units for name, units in UNITS.items()}
+
+
 def tolerance_of(info: Any, computed: torch.dtype | None = None) -> Tolerance:
     """What results of an operator may be apart; with a dtype, where they are computed in that, whatever they are."""
-    if our_name(info) in ARBITRARY:
-        return math.inf
-    units = UNITS.get(info.name)
+    return math.inf if our_name(info) in ARBITRARY else _relative(UNITS.get(info.name), computed)
 
+
+def tolerance_of_call(packet: str, info: Any) -> Tolerance:
+    """What the results of a packet may be apart that a sample of an operator reaches: as those of either."""
+    if packet in UNDETERMINED:
+        return math.inf
+    found = [each for each in (UNITS.get(info.name), BY_PACKET.get(packet)) if each is not None]
+    return _relative(Units(*map(max, zip(*found, strict=True))) if found else None, None)
+
+
+def _relative(units: Units | None, computed: torch.dtype | None) -> Tolerance:
     def relative(dtype: torch.dtype) -> float | None:
         if dtype not in TOLERANCE:
             return 0.0  # integers

@@ -186,7 +186,7 @@ def unique_consecutive(
     >>> opdsl.ops.aten.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
     (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
     """
-    if dim is not None and not (self.ndim == 1 and wrap_dimension(dim, 1) == 0):
+    if dim is not None and not (self.ndim == 1 and dim == 0):
         return unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts)
     require_ordered("unique", self)
     values, places, counts = distinct_in_a_row(self.flatten())

@@ -1,0 +1,238 @@
+"""PyTorch's operator database, replayed: every overload that a sample reaches, with the arguments that reach it.
+
+Each call runs in torch and in opdsl, and results, errors, what is written and what shares memory are held against each
+other. What differs is explained by ``tests/torch/explained.py`` or named as unexplained; what is not declared is named.
+Parts can be run one at a time, into one table::
+
+    for part in 1 2 3 4; do python benchmarks/replay.py --part $part 4 --counts counts.json; done
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests know tolerances, and what explains a difference
+
+import torch
+import torchgen.gen as torchgen
+from harness import Report, main
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import opdsl
+from opdsl import native
+from opdsl.cli.missing import DENSE, category_of
+from opdsl.declare.generated import declare_generated
+from tests.torch.explained import EXPLAINED, UNDETERMINED
+from tests.torch.op_db import UNKNOWN, common, name_of
+from tests.torch.tolerances import tolerance_of_call
+from tests.torch.twins import compare
+
+CORPUS = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
+DTYPES = ("float32", "int64", "bool", "bfloat16", "complex64")
+SAMPLES, SECONDS = 16, 3600
+AGREES, BY_FORM, DIFFERS, UNDECLARED, ELSEWHERE = "agrees", "by form", "differs", "undeclared", "elsewhere"
+
+
+class Counts:
+    """What came of the calls.
+
+    calls: how many of an overload came to what.
+    shown: of an overload a difference, with the sample that showed it.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.shown: dict[str, str] = {}
+        if path is not None and path.exists():
+            kept = json.loads(path.read_text())
+            self.calls.update({(name, what): count for name, what, count in kept["calls"]})
+            self.shown.update(kept["shown"])
+
+    def keep(self) -> None:
+        """Write them where a later part reads them."""
+        if self.path is not None:
+            calls = [(*key, count) for key, count in sorted(self.calls.items())]
+            self.path.write_text(json.dumps({"calls": calls, "shown": self.shown}, indent=1))
+
+    def total(self, what: str) -> int:
+        """How many calls came to that."""
+        return sum(count for (_, found), count in self.calls.items() if found == what)
+
+    def names(self, what: str) -> list[tuple[str, int]]:
+        """The overloads of which calls came to that, with how many."""
+        return sorted((name, count) for (name, found), count in self.calls.items() if found == what)
+
+
+class Replay(TorchDispatchMode):
+    """Runs each operator that torch calls in opdsl, too.
+
+    Args:
+        counts: to add to.
+        info: what op_db says of the operator whose samples are run.
+        dtype: of the samples.
+    """
+
+    def __init__(self, counts: Counts, info: Any, dtype: str) -> None:
+        super().__init__()
+        self.counts, self.info, self.dtype = counts, info, dtype
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call both; the result is torch's."""
+        results: list[Any] = []
+
+        def torchs(*given: Any, **named: Any) -> Any:
+            with shown(torch.DispatchKey.Conjugate), shown(torch.DispatchKey.Negative):
+                results.append(func(*given, **named))
+            return results[0]
+
+        kwargs = kwargs or {}
+        what, difference = self.outcome(func, torchs, args, kwargs)
+        self.counts.calls[func.name(), what] += 1
+        if difference:
+            self.counts.shown.setdefault(func.name(), f"{name_of(self.info)}, {self.dtype}: {difference}")
+        return results[0] if results else torchs(*args, **kwargs)
+
+    def outcome(
+        self, func: Any, torchs: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """What comes of a call, and how it differs."""
+        if func.name() not in opdsl.registry.operators:
+            return UNDECLARED, ""
+        if not all(map(is_ours, leaves((args, tuple(kwargs.values()))))):
+            return ELSEWHERE, ""
+        packet = func._schema.name.partition("::")[2]
+        tolerance = tolerance_of_call(packet, self.info)
+        ours = getattr(getattr(opdsl.ops.aten, packet), func._overloadname)
+        named = {
+            name: value for name, value in kwargs.items() if not isinstance(value, torch.Generator)
+        }  # none of ours
+        found = compare(ours, torchs, args, named, tolerance)
+        if found:
+            return DIFFERS, found[0].splitlines()[0][:160]
+        return (BY_FORM if packet in UNDETERMINED else AGREES), ""
+
+
+def shown(key: Any) -> Any:
+    """A scope in which calls see a dispatch key, which torch hides from what a mode calls: without its bits it errs."""
+    return torch._C._SetExcludeDispatchKeyGuard(key, False)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The values in nested lists and tuples."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from leaves(each)
+    else:
+        yield value
+
+
+def is_ours(value: Any) -> bool:
+    """Whether an argument has a twin: those of other layouts and dtypes, and those with a conjugate bit, have none."""
+    if isinstance(value, torch.Tensor):
+        bits = value.is_conj() or value.is_neg()
+        return value.layout is torch.strided and value.dtype not in UNKNOWN and not bits
+    return value not in UNKNOWN if isinstance(value, torch.dtype) else True
+
+
+def replay(counts: Counts, info: Any, dtype: torch.dtype, most: int) -> None:
+    """Run the samples of an operator in one dtype; those that torch refuses end there."""
+    torch.manual_seed(0)
+    found = list(info.sample_inputs("cpu", dtype))
+    for sample in found[:: 1 + len(found) // most] if most else found:
+        try:
+            with Replay(counts, info, str(dtype).removeprefix("torch.")):
+                info.op(sample.input, *sample.args, **sample.kwargs)
+        except Exception:  # what this build of torch does not support
+            continue
+
+
+def run(counts: Counts, only: str, part: tuple[int, int], dtypes: list[str], most: int, seconds: float) -> Report:
+    """Replay a part of the database, and tell of all parts that were."""
+    warnings.simplefilter("ignore")
+    declare_generated(opdsl.registry, "aten")
+    infos = [each for each in common.op_db if only in name_of(each) and "triton" not in each.variant_test_name]
+    random.Random(0).shuffle(infos)  # so that parts take equally long
+    infos = infos[(part[0] - 1) * len(infos) // part[1] : part[0] * len(infos) // part[1]]
+    report = Report("PyTorch's operator database, replayed", threads=1)
+    started, late = time.monotonic(), []
+    for info in infos:
+        if time.monotonic() - started > seconds:
+            late.append(name_of(info))
+            continue
+        for name in dtypes:
+            if getattr(torch, name) in info.dtypes:
+                replay(counts, info, getattr(torch, name), most)
+    counts.keep()
+    tell(report, counts, dtypes, most)
+    if late:
+        report.write("", f"No time was left for {', '.join(late)}.")
+    return report
+
+
+def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
+    """Write the tables."""
+    agree, by_form, differ = map(counts.total, (AGREES, BY_FORM, DIFFERS))
+    differing = counts.names(DIFFERS)
+    explained = [each for each in differing if packet_of(each[0]) in EXPLAINED]
+    unexplained = [each for each in differing if packet_of(each[0]) not in EXPLAINED]
+    compared = agree + by_form + differ
+    overloads = {name for name, _ in counts.calls}
+    report.write("", f"Samples in {', '.join(dtypes)}, " + (f"at most {most} of each." if most else "all of them."))
+    report.write("", "| | |", "|---|---:|")
+    report.write(f"| overloads that torch calls | {len(overloads)} |", f"| calls | {counts.calls.total():,} |")
+    known, unknown = (sum(count for _, count in each) for each in (explained, unexplained))
+    report.write(f"| agree | {share(agree + by_form, compared)} |")
+    report.write(f"| of these held by form alone: random numbers, memory as it comes | {by_form:,} |")
+    report.write(f"| differ as explained below | {known:,} ({share(known, compared)}) |")
+    report.write(f"| differ, unexplained | {unknown:,} ({share(unknown, compared)}) |")
+    report.write(f"| of layouts, dtypes and conjugate bits that opdsl has not | {counts.total(ELSEWHERE):,} |")
+    report.write("", "## Explained", "", "| overload | calls | differ | why |", "|---|---:|---:|---|")
+    for name, count in explained:
+        total = sum(each for (found, _), each in counts.calls.items() if found == name)
+        report.write(f"| {name} | {total} | {count} | {EXPLAINED[packet_of(name)]} |")
+    report.write("", "## Unexplained", "")
+    report.write(*[f"- {name} ({count}): {counts.shown[name]}" for name, count in unexplained] or ["None."])
+    report.write("", "## Not declared", "", *list(undeclared(counts)) or ["Nothing."])
+
+
+def share(part: int, whole: int) -> str:
+    """A part of a whole in percent."""
+    return f"{100 * part / max(whole, 1):.3f} %"
+
+
+def undeclared(counts: Counts) -> Iterator[str]:
+    """The overloads that opdsl lacks, by category."""
+    categories = {f"aten::{each.schema.name}": category_of(each).name for each in native.load(CORPUS)}
+    found: dict[str, list[str]] = {}
+    for name, count in counts.names(UNDECLARED):
+        found.setdefault(categories.get(name, DENSE.name), []).append(f"{name} ({count})")
+    for category, names in sorted(found.items()):
+        yield f"- {category}: {', '.join(names)}"
+
+
+def packet_of(name: str) -> str:
+    """``add`` of ``aten::add.Tensor``."""
+    return name.partition("::")[2].partition(".")[0]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--only", default="", help="operators with this in their name")
+    parser.add_argument("--part", type=int, nargs=2, default=(1, 1), help="which part of how many")
+    parser.add_argument("--dtypes", nargs="*", default=list(DTYPES), help="of the samples")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="of each operator and dtype; 0 for all")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the time for all")
+    parser.add_argument("--counts", type=Path, help="a file with the counts of other parts, which grows by this one's")
+    own, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    main("replay", lambda: run(Counts(own.counts), own.only, own.part, own.dtypes, own.samples, own.seconds))
