@@ -62,17 +62,17 @@ class Rehearsed(Around):
 
 
 # Calls that nothing has refused: further ones like them are not rehearsed.
-_passed: set[int] = set()
+_passed: set[tuple[object, ...]] = set()
 
 
-def _key(operator: Operator, arguments: Sequence[object]) -> int | None:
+def _key(operator: Operator, arguments: Sequence[object]) -> tuple[object, ...] | None:
     """What decides whether a call is refused; None where that is not told, as tensors share memory or get a history."""
     tensors = list(tensors_in(arguments))
     roots = {id(storage_root(each)) for each in tensors}
     if len(roots) < len(tensors) or any(each.geometry.requires_grad for each in tensors):
         return None
     others = repr(list(_others(arguments)))
-    return hash((operator, current.get(), others, *[each.geometry for each in tensors]))
+    return (operator, current.get(), others, *[each.geometry for each in tensors])
 
 
 def _others(value: object) -> Iterator[object]:
