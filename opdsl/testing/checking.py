@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opdsl.errors import LawError
+from opdsl.errors import LawError, OptionError
 from opdsl.runtime import DType, float32
 from opdsl.testing.laws import LAWS
 from opdsl.testing.sample import Sample
@@ -49,7 +49,8 @@ def violations_of(
 
     Raises:
         DeclarationError: the function is no declared operator.
-        OptionError: no samples are given, and none that are made fit the operator.
+        OptionError: no samples are given, and none that are made fit the operator; what is given are no samples, or
+            there is no law of a number.
 
     >>> import opdsl
     >>> from opdsl.testing import violations_of
@@ -57,17 +58,32 @@ def violations_of(
     []
     """
     operator = operator_of(function)
+    given = None if samples is None else _checked(samples)
+    numbers = list(LAWS if laws is None else laws)
+    if unknown := [each for each in numbers if each not in LAWS]:
+        raise OptionError(f"there is no law {unknown[0]!r}. There are {', '.join(map(str, LAWS))}.")
     found: list[Violation] = []
     for dtype in dtypes:
-        made = iter(samples) if samples is not None else samples_of(operator, dtype)
+        made = iter(given) if given is not None else samples_of(operator, dtype)
         subject = Subject(operator, [])
         subject.samples = fitting(made, subject.function)
-        for law in LAWS if laws is None else laws:
+        for law in numbers:
             title, check = LAWS[law]
             found += [Violation(law, title, each) for each in check(subject)]
-        if samples is not None:
+        if given is not None:
             break
     return list(dict.fromkeys(found))
+
+
+def _checked(samples: Iterable[Sample]) -> list[Sample]:
+    found = list(samples)
+    for each in found:
+        if not isinstance(each, Sample):
+            raise OptionError(
+                f"a sample holds the arguments of a call, but got {type(each).__name__}. Write "
+                "samples=[opdsl.testing.Sample(x, 2), ...]."
+            )
+    return found
 
 
 def check_op(
@@ -88,7 +104,8 @@ def check_op(
     Raises:
         LawError: it breaks one; the message lists every violation with the sample that shows it.
         DeclarationError: the function is no declared operator.
-        OptionError: no samples are given, and none that are made fit the operator.
+        OptionError: no samples are given, and none that are made fit the operator; what is given are no samples, or
+            there is no law of a number.
 
     >>> import opdsl
     >>> check_op(opdsl.ops.aten.add.Tensor)

@@ -501,3 +501,13 @@ def test_samples_are_the_same_each_time() -> None:
     operator = opdsl.ops.aten.mm.default.operator
     one, two = (next(iter(samples_of(operator))).tensors()[0].tolist() for _ in range(2))
     assert one == two
+
+
+def test_what_is_no_sample_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"holds the arguments of a call, but got Tensor"):
+        check_op(opdsl.exp, [opdsl.ones(2)])
+
+
+def test_a_law_that_is_not_there_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"there is no law 99"):
+        check_op(opdsl.exp, laws=[99])

@@ -79,7 +79,8 @@ class PythonKernel(Kernel):
             KernelError: the result is not what the schema says.
         """
         if current.get().lowering and not is_traceable(self.function):
-            raise NotLoweredError(f"{self.function.__name__}, which may do more than call operators")
+            name = self.function.__name__
+            raise NotLoweredError(f"{name}, which may do more than call operators (@opdsl.traceable promises not to)")
         positional: list[object] = []
         named: dict[str, object] = {}
         for argument, value in zip(self.schema.arguments, arguments, strict=True):
