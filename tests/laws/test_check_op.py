@@ -511,3 +511,12 @@ def test_what_is_no_sample_is_refused() -> None:
 def test_a_law_that_is_not_there_is_refused() -> None:
     with pytest.raises(OptionError, match=r"there is no law 99"):
         check_op(opdsl.exp, laws=[99])
+
+
+def test_a_body_may_make_tensors_of_lists(library: Library) -> None:
+    @library.op
+    @opdsl.traceable
+    def shifted(x: Tensor) -> Tensor:
+        return x + x.new_tensor([1.0, 2.0])
+
+    check_op(shifted, [Sample(opdsl.tensor([1.0, 2.0]))])

@@ -94,7 +94,7 @@ def _are_close(found: Any, wanted: Any) -> bool:
 def _of_program(sample: Sample, function: Callable[..., Any], program: Program) -> Any:
     own = sample.copy()
     leaves = flatten(function, tuple(own.given), dict(own.named))
-    return _outcome(own, lambda: program.function(*leaves.values))
+    return _outcome(own, lambda: program.function(*leaves.values, *program.constants.values()))
 
 
 def _outcome(sample: Sample, call: Callable[[], Any]) -> tuple[list[Content], list[Content]] | str:
