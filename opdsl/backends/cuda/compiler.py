@@ -19,7 +19,10 @@ COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
 
 PROGRAMS = (*COMPILED, "indirect", "order")
-"""The kinds of kernels that are programs; each is made in the module of its name."""
+"""The kinds of kernels that are programs; each is made in the module of its name, or printed from the loop IR."""
+
+PRINTED = ("indexed",)
+"""Those that are printed from the loop IR."""
 
 
 def __getattr__(kind: str) -> Any:
@@ -40,7 +43,8 @@ def multiplies(call: ProductCall) -> bool:
 
 def _compiling(kind: str) -> Callable[[Any, Any], Compiled]:
     """What the protocol calls for a kind of kernel."""
-    program = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
+    module = "loops" if kind in PRINTED else kind
+    program = getattr(importlib.import_module(f"opdsl.backends.cuda.{module}"), kind)
 
     def compile_call(what: Any, call: Any) -> Compiled:
         specs = [call.output] if hasattr(call, "output") else call.outputs

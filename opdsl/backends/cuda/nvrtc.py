@@ -115,9 +115,12 @@ def _library_version() -> str:
 
 
 def _source_digest() -> str:
-    """A digest of this package's source: an edited printer never meets code of the former one."""
+    """A digest of this package's source, and of the printers beside it, which others use as well: an edited printer
+    never meets code of the former one.
+    """
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.iterdir()):
+    package = Path(__file__).parent
+    for path in sorted([*package.iterdir(), *package.parent.glob("*_printer.py")]):
         if path.suffix in (".py", ".cuh"):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -11,7 +11,7 @@ from opdsl.scalar.types import ScalarType
 if TYPE_CHECKING:
     from opdsl.scalar.graph import Number, TypedGraph
 
-__all__ = ["constant_text", "function_source"]
+__all__ = ["CUDA", "constant_text", "function_source"]
 
 
 class _CudaCpp(c_printer.Dialect):
@@ -50,14 +50,14 @@ class _CudaCpp(c_printer.Dialect):
         return f"saturating<{kind}>({text}, {low}, {high})"
 
 
-_CUDA = _CudaCpp()
+CUDA = _CudaCpp()
 
 
 def function_source(graph: TypedGraph, name: str) -> str:
     """A graph as CUDA C++, see ``c_printer.function_source``."""
-    return c_printer.function_source(_CUDA, graph, name)
+    return c_printer.function_source(CUDA, graph, name)
 
 
 def constant_text(value: Number, kind: ScalarType) -> str:
     """A number as CUDA C++, exactly."""
-    return c_printer.constant_text(_CUDA, value, kind)
+    return c_printer.constant_text(CUDA, value, kind)

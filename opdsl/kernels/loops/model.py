@@ -188,6 +188,7 @@ class Program:
     words: names of whole numbers that come with a call.
     lanes: how many threads share what stands in the outermost loops (``schedules.shared``).
     is_serial: whether one thread does all (``schedules.serial``).
+    threaded: how many of the outermost loops are shared out among threads; None for all of them.
     """
 
     name: str
@@ -196,6 +197,7 @@ class Program:
     body: tuple[Statement, ...]
     lanes: int = 1
     is_serial: bool = False
+    threaded: int | None = None
 
     @property
     def arrays(self) -> dict[str, Array]:
@@ -204,9 +206,10 @@ class Program:
 
     @property
     def points(self) -> tuple[tuple[Range, ...], tuple[Statement, ...]]:
-        """The ranges of the outermost loops, each of which stands alone in the one before, and what is within."""
-        ranges, body = [], self.body
-        while len(body) == 1 and isinstance(body[0], For):
+        """The ranges of the loops that are shared out, each alone in the one before, and what is within these."""
+        ranges: list[Range] = []
+        body = self.body
+        while len(ranges) != self.threaded and len(body) == 1 and isinstance(body[0], For):
             ranges.append((body[0].index, body[0].size))
             body = body[0].body
         return tuple(ranges), body

@@ -6,7 +6,7 @@ import attrs
 
 from opdsl.kernels.loops.model import Fold, Program, Scan, Statement, Update, blocks_of
 
-__all__ = ["serial", "shared", "updates"]
+__all__ = ["serial", "shared", "threaded", "updates"]
 
 
 def shared(program: Program, lanes: int) -> Program:
@@ -18,6 +18,11 @@ def shared(program: Program, lanes: int) -> Program:
     is_shared = any(isinstance(each, Fold) or (isinstance(each, Scan) and each.is_associative) for each in body)
     is_ordered = any(isinstance(each, Scan) and not each.is_associative for each in body)
     return attrs.evolve(program, lanes=lanes) if is_shared and not is_ordered else program
+
+
+def threaded(program: Program, count: int) -> Program:
+    """A thread for each point of so many of the outermost loops; it goes through those within one after another."""
+    return attrs.evolve(program, threaded=count)
 
 
 def serial(program: Program) -> Program:

@@ -35,6 +35,7 @@ def program_text(program: Program) -> str:
     given = [_parameter(each) for each in program.parameters]
     words = f"; {', '.join(program.words)}" if program.words else ""
     shared = f" by {program.lanes} lanes" if program.lanes > 1 else " by one thread" if program.is_serial else ""
+    shared += "" if program.threaded is None else f" in threads of {program.threaded} loops"
     lines = [f"kernel {program.name}({', '.join(given)}{words}){shared}:"]
     lines += [f"    {line}" for line in _block(program.body, names)]
     texts = [show(TypedGraph(name, graph.nodes, graph.results)) for graph, name in names.items()]

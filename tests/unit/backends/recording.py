@@ -16,8 +16,8 @@ import pytest
 import opdsl
 import opdsl.kernels
 from opdsl.backends.cpu import compiler
-from opdsl.backends.cuda.indexed import indexed
 from opdsl.backends.cuda.indirect import indirect
+from opdsl.backends.cuda.loops import indexed
 from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.recurrence import recurrence

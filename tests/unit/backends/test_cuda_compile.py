@@ -141,6 +141,12 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "cumsum float32": ("scan", lambda: some(512, 1024).cumsum(1)),
     "embedding float32": ("indirect", lambda: some(64, 128).index_select(0, opdsl.arange(64))),
+    "avg_pool2d float32": ("indexed", lambda: opdsl.nn.functional.avg_pool2d(some(2, 8, 64, 64), 3, 2, 1)),
+    "max_pool2d float32": ("indexed", lambda: opdsl.nn.functional.max_pool2d(some(2, 8, 64, 64), 3, 2, 1)),
+    "reflection_pad2d bfloat16": (
+        "indexed",
+        lambda: opdsl.nn.functional.pad(some(2, 8, 64, 64, dtype=opdsl.bfloat16), (1, 1, 1, 1), mode="reflect"),
+    ),
     "index_add float32": ("indirect", lambda: some(64, 128).index_add(0, opdsl.arange(64), some(64, 128))),
 }  # fmt: skip
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import opdsl
 from opdsl import Ints, Library, Tensor
+from opdsl.backends.cuda.loops import launched
+from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.making import Loops
 from tests.emulation import programs as emulation
 from tests.emulation.libraries import needs_compiler
 from tests.unit.backends.recording import Recorder, differs
+from tests.unit.kernels.loop_programs import Drawn, drawn_programs
 
 pytestmark = needs_compiler
 
@@ -98,3 +105,16 @@ def test_folds(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
         picked(x[0], opdsl.tensor([2, 2, 0])).sum().backward()
     assert len(recorder.found) >= 8
     require_agreement(recorder)
+
+
+@settings(max_examples=6)
+@given(drawn=drawn_programs())
+def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
+    expected: list[Any] = [each.copy() for each in drawn.arrays]
+    interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
+    loops = Loops(drawn.program, tuple(drawn.words), tuple(range(len(drawn.program.parameters))))
+    for threaded in (0, len(drawn.program.points[0])):  # one thread takes all, or each point has its own
+        found = [each.copy() for each in drawn.arrays]
+        emulation.run(launched(loops, threaded), [*found, *drawn.numbers])
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)

@@ -1,0 +1,17 @@
+// Where margins lead that repeat what is inside.
+
+__device__ inline long long replicate(long long place, long long size) {
+    return place < 0 ? 0 : place < size ? place : size - 1;
+}
+
+// Mirrored at the first and at the last element, as often as it takes.
+__device__ inline long long reflect(long long place, long long size) {
+    const long long period = size > 1 ? 2 * (size - 1) : 1;
+    const long long found = (place < 0 ? -place : place) % period;
+    return found < size ? found : period - found;
+}
+
+__device__ inline long long circular(long long place, long long size) {
+    const long long found = place % size;
+    return found < 0 ? found + size : found;
+}

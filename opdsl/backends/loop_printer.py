@@ -1,0 +1,361 @@
+"""Prints loop programs as C: a thread, or a group of threads, for each point of the outermost loops.
+
+What languages differ in are the methods of a subclass: how elements are loaded and stored, how they are updated while
+others update them, where threads stand, what a kernel begins with.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from opdsl.backends.c_printer import Dialect, constant_text, function_source
+from opdsl.kernels.loops.model import (
+    Bound,
+    Compute,
+    Fold,
+    For,
+    Index,
+    Inside,
+    Load,
+    Program,
+    Range,
+    Scan,
+    Statement,
+    Store,
+    Update,
+    When,
+    graphs_of,
+)
+from opdsl.runtime.dtype import DType
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.types import BOOL, FLOAT, ScalarType
+
+__all__ = ["LoopPrinter"]
+
+
+class LoopPrinter(abc.ABC):
+    """The text of one program.
+
+    to: the language. shared_memory: what stands before memory that a group shares.
+    block_lengths: how many turns of a fold have accumulators of their own, which are combined then, so that sums of
+    many numbers keep their digits: those of a block, and of a block in that; none where all turns have the same.
+    lines: statements so far. local: declarations of memory that a group shares. types: of values by name.
+    is_team: whether the statements at hand are those of a whole group.
+
+    Names of its own end in an underscore, which those of programs do not.
+    """
+
+    to: ClassVar[Dialect]
+    block_lengths: ClassVar[tuple[int, ...]] = ()
+    shared_memory: ClassVar[str]
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.arrays = program.arrays
+        self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
+        self.types: dict[str, ScalarType] = {}
+        self.lines: list[str] = []
+        self.local: list[str] = []
+        self.depth = 1
+        self.names = 0
+        self.is_team = program.lanes > 1
+        self.whole = self.to.types[ScalarType.INT64]
+
+    # ---------------------------------------------------------------------------------------------------- a language
+
+    @abc.abstractmethod
+    def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
+        """An element of an array, as a type."""
+
+    @abc.abstractmethod
+    def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
+        """The statement that writes a value of a type."""
+
+    @abc.abstractmethod
+    def update(self, each: Update) -> None:
+        """An element that is changed, whoever else changes it."""
+
+    @abc.abstractmethod
+    def wait(self) -> None:
+        """Let the threads of a group wait for each other."""
+
+    @abc.abstractmethod
+    def located(self, ranges: Sequence[Range]) -> None:
+        """The indices of a thread, or of its group."""
+
+    # ----------------------------------------------------------------------------------------------------- the whole
+
+    def text_of_functions(self) -> list[str]:
+        """The scalar functions that the program calls."""
+        return [function_source(self.to, graph, name) for graph, name in self.functions.items()]
+
+    def print_body(self) -> None:
+        """All statements."""
+        for word in self.program.words:
+            self.types[word] = ScalarType.INT64
+        if self.program.is_serial:
+            self.block(self.program.body)
+        else:
+            ranges, body = self.program.points
+            self.located(ranges)
+            self.block(body)
+
+    def unravelled(self, position: str, ranges: Sequence[Range]) -> None:
+        """The indices of a position, the last of which runs fastest."""
+        for place, (index, size) in reversed(list(enumerate(ranges))):
+            self.types[index] = ScalarType.INT64
+            rest = f" % {size}" if place else ""
+            self.say(f"const {self.whole} {index} = {position}{rest};")
+            if place:
+                self.say(f"{position} /= {size};")
+
+    # ------------------------------------------------------------------------------------------------------- lines
+
+    def say(self, line: str) -> None:
+        """Add a line."""
+        self.lines.append("    " * self.depth + line)
+
+    @contextmanager
+    def braces(self, head: str) -> Iterator[None]:
+        """Lines in braces; names that are given there may be given elsewhere."""
+        self.say(f"{head} {{".strip())
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.say("}")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Statements of a single thread of a group."""
+        before, self.is_team = self.is_team, False
+        yield
+        self.is_team = before
+
+    def fresh(self, name: str) -> str:
+        """A name that nobody else has."""
+        self.names += 1
+        return f"{name}{self.names}_"
+
+    def declared(self, name: str, kind: ScalarType, value: str, const: str = "const ") -> None:
+        """A named value."""
+        self.types[name] = kind
+        self.say(f"{const}{self.to.types[kind]} {name} = {value};")
+
+    def called(self, graph: TypedGraph, given: Sequence[str], results: Sequence[str]) -> None:
+        """A call of a scalar function, whose results have been declared."""
+        self.say(f"{self.functions[graph]}({', '.join([*given, *(f'{self.to.passed}{each}' for each in results)])});")
+
+    def made(self, graph: TypedGraph, given: Sequence[str], results: Sequence[str]) -> None:
+        """A call of a scalar function into new names."""
+        for name, kind in zip(results, graph.result_types, strict=True):
+            self.types[name] = kind
+            self.say(f"{self.to.types[kind]} {name};")
+        self.called(graph, given, results)
+
+    def place(self, array: str, index: Sequence[Index]) -> str:
+        """Where an element lies, in elements."""
+        terms = []
+        for each, stride in zip(index, self.arrays[array].strides, strict=True):
+            if stride != 0 and each != 0:
+                terms.append(str(each) if stride == 1 else f"{each} * {stride}")
+        return f"({' + '.join(terms) or '0'})"
+
+    # -------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Sequence[Statement]) -> None:
+        """Statements one after another."""
+        for each in statements:
+            getattr(self, _PRINTS[type(each)])(each)
+
+    def load(self, each: Load) -> None:
+        """An element."""
+        dtype = self.arrays[each.array].dtype
+        found = self.loaded(each.array, self.place(each.array, each.index), dtype, each.type)
+        if each.inside is None:
+            self.declared(each.name, each.type, found)
+            return
+        assert each.outside is not None, "what is guarded has a value outside"
+        self.declared(each.name, each.type, constant_text(self.to, each.outside, each.type), "")
+        self.say(f"if ({each.inside}) {{ {each.name} = {found}; }}")
+
+    def store(self, each: Store) -> None:
+        """An element that is written: of a group by its first thread."""
+        place = self.place(each.array, each.index)
+        line = self.stored(each.array, place, self.arrays[each.array].dtype, each.value, self.types[each.value])
+        self.say(f"if (lane_ == 0) {{ {line} }}" if self.is_team else line)
+
+    def compute(self, each: Compute) -> None:
+        """Values of a graph."""
+        self.made(each.graph, each.arguments, each.names)
+
+    def inside(self, each: Inside) -> None:
+        """A guard."""
+        tests = [f"{index} >= 0 && {index} < {size}" for index, size in zip(each.index, each.sizes, strict=True)]
+        self.declared(each.name, ScalarType.BOOL, " && ".join(tests) or "true")
+
+    def bound(self, each: Bound) -> None:
+        """A place that is led inside."""
+        self.declared(each.name, ScalarType.INT64, f"{each.how}({each.place}, {each.size})")
+
+    def when(self, each: When) -> None:
+        """A condition."""
+        with self.braces(f"if ({each.condition})"):
+            self.block(each.body)
+
+    def loop(self, each: For) -> None:
+        """A loop; the threads of a group share it."""
+        self.types[each.index] = ScalarType.INT64
+        first, step = ("lane_", "lanes_") if self.is_team else ("0", "1")
+        head = f"for ({self.whole} {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
+        with self.braces(head), self.alone():
+            self.block(each.body)
+
+    # ------------------------------------------------------------------------------------------- folds and scans
+
+    def accumulators(self, names: Sequence[str], numbers: Sequence[Number], kinds: Sequence[ScalarType]) -> None:
+        """Accumulators of no elements."""
+        for name, number, kind in zip(names, numbers, kinds, strict=True):
+            self.declared(name, kind, constant_text(self.to, number, kind), "")
+
+    def fold(self, each: Fold) -> None:
+        """A fold, in blocks; of a group each thread takes its share, and neighbours are combined."""
+        kinds = each.combine.result_types
+        self.accumulators(each.names, each.neutral, kinds)
+        blocks = self.block_lengths if any(kind.category >= FLOAT for kind in kinds) else ()
+        if not (self.is_team or blocks):
+            self.nested(each, each.ranges)
+            return
+        with self.braces(""):
+            total = " * ".join(str(size) for _, size in each.ranges) or "1"
+            self.say(f"const {self.whole} total_ = {total};")
+            end, step = self.share(in_order=each.in_order)
+            self.blocks(each, each.names, "first_", end, step, blocks)
+        if self.is_team:
+            self.combined(each.combine, each.names)
+
+    def nested(self, each: Fold, ranges: Sequence[Range]) -> None:
+        """All turns of a fold, one loop for each range."""
+        if ranges:
+            index, size = ranges[0]
+            self.types[index] = ScalarType.INT64
+            with self.braces(f"for ({self.whole} {index} = 0; {index} < {size}; ++{index})"):
+                self.nested(each, ranges[1:])
+        else:
+            self.turn(each, each.names)
+
+    def share(self, *, in_order: bool) -> tuple[str, str]:
+        """The turns of a thread, from ``first`` on: where they end, and how far apart they are."""
+        if not self.is_team:
+            self.say(f"const {self.whole} first_ = 0;")
+            return "total_", "1"
+        if not in_order:
+            self.say(f"const {self.whole} first_ = lane_;")
+            return "total_", "lanes_"
+        self.say(f"const {self.whole} part_ = (total_ + lanes_ - 1) / lanes_, first_ = lane_ * part_;")
+        self.say(f"const {self.whole} end_ = min(total_, first_ + part_);")
+        return "end_", "1"
+
+    def blocks(self, each: Fold, found: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
+        """Some turns of a fold, in blocks of these lengths within each other."""
+        if not lengths:
+            self.turns(each, found, first, end, step)
+            return
+        part, block, last = [self.fresh("part") for _ in found], self.fresh("block"), self.fresh("last")
+        with self.braces(f"for ({self.whole} {block} = {first}; {block} < {end}; {block} += {lengths[0]} * {step})"):
+            self.say(f"const {self.whole} {last} = min({end}, {block} + {lengths[0]} * {step});")
+            self.accumulators(part, each.neutral, each.combine.result_types)
+            self.blocks(each, part, block, last, step, lengths[1:])
+            self.called(each.combine, [*found, *part], found)
+
+    def turns(self, each: Fold, found: Sequence[str], first: str, end: str, step: str) -> None:
+        """Some turns of a fold, into accumulators."""
+        with self.braces(f"for ({self.whole} turn_ = {first}; turn_ < {end}; turn_ += {step})"), self.alone():
+            if len(each.ranges) > 1:
+                self.say("long rest_ = turn_;")
+            self.unravelled("rest_" if len(each.ranges) > 1 else "turn_", each.ranges)
+            self.turn(each, found)
+
+    def turn(self, each: Fold, found: Sequence[str]) -> None:
+        """One turn of a fold."""
+        self.block(each.body)
+        with self.braces("" if each.where is None else f"if ({each.where})"):
+            self.called(each.combine, [*found, *each.values], found)
+
+    def shared(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> list[str]:
+        """Memory of a group, with what each of its threads has."""
+        made = []
+        for name, kind in zip(names, kinds, strict=True):
+            made.append(self.fresh("shared"))
+            stored = self.to.types[ScalarType.UINT8 if kind.category == BOOL else kind]
+            self.local.append(f"{self.shared_memory} {stored} {made[-1]}[{self.program.lanes}];")
+            self.say(f"{made[-1]}[lane_] = {name};")
+        self.wait()
+        return made
+
+    def combined(self, graph: TypedGraph, names: Sequence[str]) -> None:
+        """Combine what the threads of a group have, neighbours first, so that each has the whole."""
+        memory = self.shared(names, graph.result_types)
+        with self.braces(f"for ({self.whole} width_ = 1; width_ < lanes_; width_ *= 2)"):
+            with self.braces("if (lane_ % (2 * width_) == 0)"):
+                others = [f"{each}[lane_ + width_]" for each in memory]
+                self.called(graph, [*names, *others], names)
+                for name, each in zip(names, memory, strict=True):
+                    self.say(f"{each}[lane_] = {name};")
+            self.wait()
+        for name, each in zip(names, memory, strict=True):
+            self.say(f"{name} = {each}[0];")
+        self.wait()
+
+    def scan(self, each: Scan) -> None:
+        """A scan: a group's threads fold their shares first, then begin with what comes before."""
+        kinds = each.step.result_types[: len(each.names)]
+        index, size = each.range
+        self.types[index] = ScalarType.INT64
+        if self.is_team and not each.is_associative:
+            with self.braces("if (lane_ == 0)"), self.alone():
+                self.scan(each)
+            return
+        with self.braces(""):
+            self.accumulators(each.names, each.first, kinds)
+            self.say(f"const {self.whole} total_ = {size};")
+            end, _ = self.share(in_order=True)
+            if self.is_team:
+                with self.braces(f"for ({self.whole} {index} = first_; {index} < {end}; ++{index})"), self.alone():
+                    self.block(each.body)
+                    self.called(each.step, [*each.names, *each.values], each.names)
+                self.before(each, kinds)
+            with self.braces(f"for ({self.whole} turn_ = first_; turn_ < {end}; ++turn_)"), self.alone():
+                self.say(f"const {self.whole} {index} = {'total_ - 1 - turn_' if each.is_reverse else 'turn_'};")
+                self.block(each.body)
+                for name, kind in zip(each.results, each.step.result_types[len(kinds) :], strict=True):
+                    self.types[name] = kind
+                    self.say(f"{self.to.types[kind]} {name};")
+                self.called(each.step, [*each.names, *each.values], [*each.names, *each.results])
+                self.block(each.after)
+
+    def before(self, each: Scan, kinds: Sequence[ScalarType]) -> None:
+        """Let each thread begin with what those before it have folded."""
+        memory = self.shared(each.names, kinds)
+        for name, number, kind in zip(each.names, each.first, kinds, strict=True):
+            self.say(f"{name} = {constant_text(self.to, number, kind)};")
+        with self.braces(f"for ({self.whole} other_ = 0; other_ < lane_; ++other_)"):
+            self.called(each.step, [*each.names, *(f"{part}[other_]" for part in memory)], each.names)
+        self.wait()
+
+
+# The methods that print statements.
+_PRINTS: Mapping[type, str] = {
+    Load: "load",
+    Store: "store",
+    Update: "update",
+    Compute: "compute",
+    Inside: "inside",
+    Bound: "bound",
+    When: "when",
+    For: "loop",
+    Fold: "fold",
+    Scan: "scan",
+}
