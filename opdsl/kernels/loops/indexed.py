@@ -140,9 +140,7 @@ class _Places:
         """Some results of the graph; what has not been read yet is of no account."""
         if not names:
             return
-        builder = GraphBuilder()
-        positions = builder.inline(self.loop.graph)
-        graph = builder.finish(self.loop.name, [positions[at] for at in results])
+        graph = _part(self.loop.graph, tuple(results))
         given = [*places(self.at), *places(self.over), *self.words, *self.numbers, *(f"r{k}" for k in range(read))]
         missing = self.kinds[len(given) :]
         for kind in missing:
@@ -199,6 +197,14 @@ class _Places:
             update = Update(self.targets[0], index, graph, (None, f"v{k - len(self.loop.reads)}"))
             self.body.append(update if guard is None else When(guard, (update,)))
         return (*body, When(reads, tuple(self.body))) if reads is not None else (*body, *self.body)
+
+
+@functools.lru_cache(maxsize=4096)
+def _part(graph: TypedGraph, results: tuple[int, ...]) -> TypedGraph:
+    """A graph that has some results of another."""
+    builder = GraphBuilder()
+    positions = builder.inline(graph)
+    return builder.finish(graph.name, [positions[at] for at in results])
 
 
 @functools.cache
