@@ -21,7 +21,7 @@ COUNTS = True
 PROGRAMS = (*COMPILED, "indirect", "order")
 """The kinds of kernels that are programs; each is made in the module of its name, or printed from the loop IR."""
 
-PRINTED = ("indexed",)
+PRINTED = ("indexed", "recurrence")
 """Those that are printed from the loop IR."""
 
 

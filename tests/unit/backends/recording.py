@@ -17,10 +17,9 @@ import opdsl
 import opdsl.kernels
 from opdsl.backends.cpu import compiler
 from opdsl.backends.cuda.indirect import indirect
-from opdsl.backends.cuda.loops import indexed
+from opdsl.backends.cuda.loops import indexed, recurrence
 from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
-from opdsl.backends.cuda.recurrence import recurrence
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
 from opdsl.backends.cuda.scan import scan
