@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from opdsl.declare import Library as Library
     from opdsl.declare import Operator as Operator
     from opdsl.declare import Out as Out
+    from opdsl.declare import Overload as Overload
     from opdsl.declare import op as op
     from opdsl.dispatch import FALLTHROUGH as fallthrough_kernel
     from opdsl.dispatch import DispatchKey as DispatchKey
@@ -233,6 +234,7 @@ __all__ = [
     "Name",
     "Operator",
     "Out",
+    "Overload",
     "QScheme",
     "Reduction",
     "Scalar",

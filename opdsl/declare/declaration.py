@@ -31,6 +31,7 @@ class Declaration:
     attached: the functions by what they are, ``kernel CPU`` or ``pointwise {'mode': 'a'}``.
     formulas: the scalar functions that are attached, with their options.
     functions: what calls each variant, hand-written ones among them.
+    overloads: the declarations of further overloads that its body computes.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class Declaration:
         "operators",
         "out",
         "out_is_explicit",
+        "overloads",
         "structured",
         "untagged",
     )
@@ -73,6 +75,7 @@ class Declaration:
         self.attached: dict[str, FunctionType] = {}
         self.formulas: list[tuple[FunctionType, Mapping[str, Any]]] = []
         self.functions: dict[str, FunctionType] = {}
+        self.overloads: tuple[Declaration, ...] = ()
 
     @property
     def main(self) -> Operator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -37,6 +37,9 @@ def attach_derivative(given: Attachment) -> None:
     derivative.add(given.texts, formula)
     derivative.results = derivative.results if results is None else results
     _keep(declaration, derivative)
+    for each in declaration.overloads:
+        if not set(differentiable_names(each.main.schema)).isdisjoint(given.texts):
+            attach_derivative(Attachment(each, given.kind, formula, given.texts, given.options))
 
 
 def attach_formulas(
@@ -94,15 +97,20 @@ def share_formulas(declaration: Declaration, other: Declaration, kind: Kind) -> 
     _keep(declaration, own)
 
 
-def exclude_from_derivative(declaration: Declaration, names: Iterable[str]) -> None:
+def exclude_from_derivative(declaration: Declaration, names: Collection[str]) -> None:
     """Say that gradients do not go to these arguments.
 
     Raises:
         KernelSignatureError: a name is no tensor argument.
     """
     derivative = _derivative(declaration)
-    derivative.exclude(names)
+    of_overloads = [(each, set(differentiable_names(each.main.schema))) for each in declaration.overloads]
+    own = set(differentiable_names(declaration.main.schema))
+    elsewhere = {name for _, known in of_overloads for name in known} - own
+    derivative.exclude([each for each in names if each not in elsewhere])
     _keep(declaration, derivative)
+    for overload, known in of_overloads:
+        exclude_from_derivative(overload, [each for each in names if each in known])
 
 
 def _derivative(declaration: Declaration) -> DeclaredDerivative:

@@ -20,6 +20,7 @@ from opdsl.declare.declaring import (
     declared_alias,
     declared_number_overload,
     declared_variant,
+    require_declaration,
 )
 from opdsl.declare.defining import function_of
 from opdsl.declare.definitions import attach_adjoint
@@ -28,6 +29,7 @@ from opdsl.declare.derivatives import exclude_from_derivative
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
+from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
@@ -71,6 +73,8 @@ class OperatorHandle(Calling):
         selects: str = "",
     ) -> Rule:
         """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
+        for each in self.declaration.overloads:
+            sharding(each.main, labels, along, rows, elementwise, windows, selects)
         return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
     def forward(self, target: Any, /, *order: str, **constants: object) -> None:
@@ -178,6 +182,8 @@ def declare(
     Returns:
         The function to call.
     """
+    if "overloads" in options:
+        return declare_with_overloads(scope, function, name, options, names)
     rest = dict(options)
     functional, foreach = rest.pop("functional", False), rest.pop("foreach", False)
     with scope.all_or_nothing():
@@ -188,6 +194,36 @@ def declare(
         if foreach:
             _define_lists(declaration)
         return made
+
+
+def declare_with_overloads(
+    scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
+) -> FunctionType:
+    """What ``op`` does where the option ``overloads`` says which others the body computes.
+
+    Returns:
+        The function of the declared operator: the packet's, if it is the first.
+    """
+    rest = dict(options)
+    checked = require_declaration(function)
+    table = require_table(checked, rest.pop("overloads"))
+    base, _, own = (name or checked.__name__).partition(".")
+    order = list(table) if own in table else [own, *table]
+    made: dict[str, Any] = {}
+    with scope.all_or_nothing():
+        for overload in order:
+            if overload == own:
+                made[own] = declare(scope, checked, name, rest, names)
+                continue
+            given = table[overload]
+            variation = overload_function(checked, overload, given, names)
+            full = f"{base}.{overload}" if overload else base
+            made[overload] = declare(scope, variation, full, {**inherited(rest), **given.options}, {})
+        declarations = {each: function.operator.declaration for each, function in made.items()}
+        main = declarations.pop(own)
+        main.overloads = tuple(declarations.values())
+    main_function: FunctionType = made[own]
+    return main_function
 
 
 def define(

@@ -8,7 +8,7 @@ from functools import partial
 from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from opdsl.declare.options import Inplace, Out
+from opdsl.declare.options import Inplace, Out, Overload
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, Registry, declared_into
@@ -66,6 +66,7 @@ class Library(Scope):
         out: bool | Out = False,
         foreach: bool = False,
         kernel: bool | str | Iterable[str] = False,
+        overloads: Mapping[str, Overload] | None = None,
         accepts_numbers: bool = False,
         is_bound: bool = True,
         may_alias: bool = False,
@@ -84,6 +85,9 @@ class Library(Scope):
                 there is an in-place variant.
             kernel: what the body is the kernel of, as ``@f.kernel`` says it of a function beneath: True for all
                 backends, or dispatch keys. A body is a composite kernel by default.
+            overloads: further overloads that the body computes, too, by their names: ``Overload(...)`` says which
+                arguments they lack, or have with other types. They follow this one in their order; its own name among
+                them says where it stands instead.
             accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
             is_bound: whether Python calls of the packet reach this overload.
             may_alias: whether results may share memory with arguments though no alias set says so, as some of
@@ -259,6 +263,7 @@ def op(
     out: bool | Out = False,
     foreach: bool = False,
     kernel: bool | str | Iterable[str] = False,
+    overloads: Mapping[str, Overload] | None = None,
     accepts_numbers: bool = False,
     is_bound: bool = True,
     may_alias: bool = False,
@@ -270,8 +275,8 @@ def op(name: Any = None, /, **options: Any) -> Any:
 
     Args:
         name: the full name, ``"mylib::scale.Tensor"``; the function's own name by default.
-        inplace, out, foreach, functional, kernel, accepts_numbers, is_bound, may_alias, structured, options: as of
-            ``Library.op``.
+        inplace, out, foreach, functional, kernel, overloads, accepts_numbers, is_bound, may_alias, structured, options:
+            as of ``Library.op``.
 
     Returns:
         The function to call, with what was derived as attributes (``Operator``).

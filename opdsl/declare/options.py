@@ -134,6 +134,36 @@ class Out:
         self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
 
 
+@attrs.frozen(init=False)
+class Overload:
+    """How an overload departs from the operator whose body computes it; see ``overloads`` of ``op``.
+
+    doc: its documentation; None for that of the operator.
+    fixed: the arguments that it lacks, and what they are for the body.
+    types: the annotations of arguments that are of another type.
+    options: as ``@op`` takes them; those not given are the operator's, but for ``autogen``, ``out``, ``inplace`` and
+        others that belong to one entry.
+
+    >>> Overload("The same from 0 on.", fixed={"start": 0}).fixed
+    {'start': 0}
+    """
+
+    doc: str | None
+    fixed: Mapping[str, object]
+    types: Mapping[str, object]
+    options: Mapping[str, object]
+
+    def __init__(
+        self,
+        doc: str | None = None,
+        *,
+        fixed: Mapping[str, object] | None = None,
+        types: Mapping[str, object] | None = None,
+        **options: object,
+    ) -> None:
+        self.__attrs_init__(doc, dict(fixed or {}), dict(types or {}), options)
+
+
 def _check_options(where: str, options: Mapping[str, object]) -> None:
     unknown = [each for each in options if each not in KNOWN]
     if unknown:

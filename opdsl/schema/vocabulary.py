@@ -202,7 +202,7 @@ class GraphModule:
 class TensorOptions:
     """``options: TensorOptions`` stands for the keyword-only arguments dtype, layout, device and pin_memory.
 
-    A composite body receives one, with what the caller gave, None for the rest.
+    A body receives one, with what the caller gave, None for the rest, and hands it on as ``**options``.
 
     Args:
         dtype, layout, device, pin_memory: what the caller gave.
@@ -223,6 +223,21 @@ class TensorOptions:
         self.layout = layout
         self.device = device
         self.pin_memory = pin_memory
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the four arguments."""
+        return ("dtype", "layout", "device", "pin_memory")
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def replace(self, **given: object) -> TensorOptions:
+        """The same with other values of some.
+
+        >>> TensorOptions(dtype="float32").replace(device="cpu")
+        TensorOptions(device='cpu', dtype='float32', layout=None, pin_memory=None)
+        """
+        return TensorOptions(**{**self, **given})
 
     def __repr__(self) -> str:
         return f"TensorOptions({', '.join(f'{name}={getattr(self, name)!r}' for name in sorted(self.__slots__))})"

@@ -17,6 +17,7 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     Decorator,
+    DictExpr,
     Expression,
     MemberExpr,
     NameExpr,
@@ -26,6 +27,7 @@ from mypy.nodes import (
 )
 from mypy.plugin import MethodSigContext
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -33,6 +35,7 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypeOfAny,
     UnionType,
     get_proper_type,
 )
@@ -44,6 +47,8 @@ OPERATOR = "opdsl.declare.operator.Operator"
 _PREFIX = "_opdsl_calls"
 # What stands before the argument of an overload that takes a number there.
 _NUMBER = "number:"
+# What stands before the arguments that an overload of a table lacks, and those that it has with other types.
+_CHANGED = "changed:"
 
 SignatureHook = Callable[[MethodSigContext], FunctionLike]
 
@@ -54,7 +59,7 @@ class Calls:
 
     name: of the function that its first declaration defines.
     has_out: whether ``out=`` may be given.
-    overloads: the names of the functions that declare its other overloads.
+    overloads: the names of the functions that declare its other overloads, or how these differ.
     """
 
     name: str
@@ -86,7 +91,7 @@ def calls_in(block: Iterable[Statement]) -> Iterator[Calls]:
             continue
         for decorator in filter(is_declaring, statement.original_decorators):
             name, kind, packet = statement.func.name, *_kind(decorator)
-            overloads.setdefault(name, [])
+            overloads.setdefault(name, []).extend(_table(decorator))
             with_out[name] = with_out.get(name, False) or _has_out(decorator)
             if kind == "overload":
                 overloads.setdefault(packet, []).append(name)
@@ -116,10 +121,27 @@ def _number_overload(value: Expression) -> tuple[str, str]:
     return callee.expr.name, first.value
 
 
+def _option(call: Expression, name: str) -> Expression | None:
+    return dict(zip(call.arg_names, call.args, strict=True)).get(name) if isinstance(call, CallExpr) else None
+
+
+def _table(decorator: Expression) -> Iterator[str]:
+    """How the overloads differ that ``overloads={"name": Overload(fixed={...}, types={...})}`` writes out."""
+    for _, given in _items(_option(decorator, "overloads")):
+        lacks, changes = (",".join(each for each, _ in _items(_option(given, key))) for key in ("fixed", "types"))
+        if lacks or changes:
+            yield f"{_CHANGED}{lacks}:{changes}"
+
+
+def _items(value: Expression | None) -> Iterator[tuple[str, Expression]]:
+    """The items of a dict that is written out, by names."""
+    for key, item in value.items if isinstance(value, DictExpr) else ():
+        if isinstance(key, StrExpr):
+            yield key.value, item
+
+
 def _has_out(decorator: Expression) -> bool:
-    if not isinstance(decorator, CallExpr):
-        return False
-    value = dict(zip(decorator.arg_names, decorator.args, strict=True)).get("out")
+    value = _option(decorator, "out")
     return value is not None and not (isinstance(value, NameExpr) and value.name == "False")
 
 
@@ -145,14 +167,38 @@ def _signatures(
     known = _known(packet, checker)
     own = known.get(packet.name)
     declared = {} if own is None else _declared(packet, checker)
-    yield first, own
+    yield from _derived(first, own, checker)
     for name in () if own is None else own.overloads:
-        if name.startswith(_NUMBER):
-            yield _with_number(first, name.removeprefix(_NUMBER), checker), own
-            continue
         other = declared.get(name)
         if other is not None and isinstance(other.func.type, CallableType):
-            yield other.func.type.copy_modified(name=first.name), known.get(name)
+            yield from _derived(other.func.type.copy_modified(name=first.name), known.get(name), checker)
+
+
+def _derived(
+    signature: CallableType, calls: Calls | None, checker: TypeChecker
+) -> Iterator[tuple[CallableType, Calls | None]]:
+    """A signature, and those of overloads that are derived of its declaration."""
+    yield signature, calls
+    for each in () if calls is None else calls.overloads:
+        if each.startswith(_NUMBER):
+            yield _with_number(signature, each.removeprefix(_NUMBER), checker), calls
+        elif each.startswith(_CHANGED):
+            yield _changed(signature, *each.removeprefix(_CHANGED).split(":")), calls
+
+
+def _changed(signature: CallableType, lacks: str, changes: str) -> CallableType:
+    """A signature without some arguments; others take anything, which the function itself holds against its types."""
+    without, other = lacks.split(","), changes.split(",")
+    kept = [index for index, name in enumerate(signature.arg_names) if name not in without]
+    types = [
+        AnyType(TypeOfAny.special_form) if name in other else kind
+        for name, kind in zip(signature.arg_names, signature.arg_types, strict=True)
+    ]
+    return signature.copy_modified(
+        arg_types=[types[index] for index in kept],
+        arg_kinds=[signature.arg_kinds[index] for index in kept],
+        arg_names=[signature.arg_names[index] for index in kept],
+    )
 
 
 def _with_number(signature: CallableType, argument: str, checker: TypeChecker) -> CallableType:

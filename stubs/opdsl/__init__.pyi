@@ -812,7 +812,14 @@ from opdsl.aten.shape.stacking import block_diag as block_diag
 from opdsl.aten.shape.views import broadcast_tensors as broadcast_tensors
 from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
 from opdsl.backends.cpu.pool import get_num_threads as get_num_threads, set_num_threads as set_num_threads
-from opdsl.declare import Inplace as Inplace, Library as Library, Operator as Operator, Out as Out, op as op
+from opdsl.declare import (
+    Inplace as Inplace,
+    Library as Library,
+    Operator as Operator,
+    Out as Out,
+    Overload as Overload,
+    op as op,
+)
 from opdsl.dispatch import (
     DispatchKey as DispatchKey,
     DispatchMode as DispatchMode,
@@ -961,6 +968,7 @@ __all__ = [
     "Name",
     "Operator",
     "Out",
+    "Overload",
     "QScheme",
     "Reduction",
     "Scalar",

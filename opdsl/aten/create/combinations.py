@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from opdsl.aten.create.ranges import arange_end
+from opdsl.aten.create.ranges import arange
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
 from opdsl.declare import op
@@ -67,7 +67,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     check(r <= MOST_DIMENSIONS, f"expected at most {MOST_DIMENSIONS} elements of a combination, but got {r}")
     if r == 0:
         return self.new_empty((0,))
-    places = meshgrid_indexing([arange_end(self.numel(), device=self.device)] * r, indexing="ij")
+    places = meshgrid_indexing([arange(0, self.numel(), device=self.device)] * r, indexing="ij")
     mask = places[0].new_ones(places[0].shape, dtype=bool_)
     for one, other in pairwise(places):
         mask = mask.logical_and(one <= other if with_replacement else one < other)
@@ -121,7 +121,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
             num_classes = found[1] + 1
         check(num_classes <= 0 or found[1] < num_classes, "Class values must be smaller than num_classes.")
     check(num_classes > 0, "num_classes should be positive")
-    places = arange_end(num_classes, device=self.device)
+    places = arange(0, num_classes, device=self.device)
     return (self.unsqueeze(-1) == places).to(int64)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from opdsl.aten.create.factories import empty, give_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
-from opdsl.declare import op
+from opdsl.declare import Overload, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_
 from opdsl.kernels.iteration.dtypes import c_name
@@ -18,8 +18,9 @@ from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
-# What the entries that fill a tensor say alike.
-FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded", "device_check": "NoCheck"}
+# What the entries say alike, and those that fill a tensor.
+SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
+FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
 
 # ----------------------------------------------------------------------------------------------- uniform, normal, ...
 
@@ -137,47 +138,33 @@ geometric_.derivative("self")(zero_derivative)
 # -------------------------------------------------------------------------------------------------------- rand, randn
 
 
-@op("aten::rand", tags=("core", "nondeterministic_seeded"))
-def rand(
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """Numbers from [0, 1)."""
-    ...
-
-
-@rand.kernel("CompositeExplicitAutograd")
-def rand_kernel(size, dtype, layout, device, pin_memory):
-    return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).uniform_()
-
-
-@rand.overload("generator", tags="nondeterministic_seeded")
-def rand_generator(
-    size: list[SymInt],
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-) -> Tensor:
+@op(
+    "aten::rand.generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload("Numbers from [0, 1).", fixed={"generator": None}, tags=("core", "nondeterministic_seeded")),
+        "generator": Overload(),
+    },
+    **SEEDED,
+)
+def rand(size: list[SymInt], *, generator: Generator | None, options: TensorOptions) -> Tensor:
     """Numbers from [0, 1), of a given generator."""
-    ...
+    return empty(size, **options).uniform_(generator=generator)
 
 
-@rand_generator.kernel("CompositeExplicitAutograd")
-def rand_generator_kernel(size, generator, dtype, layout, device, pin_memory):
-    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return made.uniform_(generator=generator)
-
-
-@rand.overload("out", kernel="CompositeExplicitAutograd", tags="nondeterministic_seeded")
-def rand_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and fills it with numbers from [0, 1)."""
-    give_size(out, tuple(size))
-    return out.uniform_()
-
-
-@rand.overload("generator_out", tags="nondeterministic_seeded")
-def rand_generator_out(
+@rand.overload(
+    "generator_out",
+    overloads={
+        "out": Overload(
+            "Gives ``out`` the size and fills it with numbers from [0, 1).",
+            fixed={"generator": None},
+            kernel="CompositeExplicitAutograd",
+        ),
+        "generator_out": Overload(),
+    },
+    **SEEDED,
+)
+def rand_out(
     size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and fills it with numbers from [0, 1), of a given generator."""
@@ -185,96 +172,56 @@ def rand_generator_out(
     return out.uniform_(generator=generator)
 
 
-@op("aten::rand_like", tags="nondeterministic_seeded", autogen="rand_like.out")
+@op(
+    "aten::rand_like.generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload(
+            "Numbers from [0, 1), in the form of a tensor.", fixed={"generator": None}, autogen="rand_like.out"
+        ),
+        "generator": Overload(),
+    },
+    autogen="rand_like.generator_out",
+    **SEEDED,
+)
 def rand_like(
-    self: Tensor,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
+    self: Tensor, *, generator: Generator | None, options: TensorOptions, memory_format: MemoryFormat | None = None
 ) -> Tensor:
-    """Numbers from [0, 1), in the form of a tensor."""
-    ...
+    """Numbers from [0, 1), of a given generator, in the form of a tensor."""
+    return empty_like(self, **options, memory_format=memory_format).uniform_(generator=generator)
 
 
 rand_like.sharding(elementwise=True)
-
-
-@rand_like.kernel("CompositeExplicitAutograd")
-def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
-    return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
-
-
 rand_like.non_differentiable("self")
 
 
-def _empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    return empty_like(
-        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
-    )
-
-
-@rand_like.overload("generator", tags="nondeterministic_seeded", autogen="rand_like.generator_out")
-def rand_like_generator(
-    self: Tensor,
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Numbers from [0, 1), of a given generator, in the form of a tensor."""
-    ...
-
-
-@rand_like_generator.kernel("CompositeExplicitAutograd")
-def rand_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
-    made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
-    return made.uniform_(generator=generator)
-
-
-rand_like_generator.non_differentiable("self")
-
-
-@op("aten::randn", tags=("core", "nondeterministic_seeded"))
-def randn(
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """Normally distributed numbers."""
-    ...
-
-
-@randn.kernel("CompositeExplicitAutograd")
-def randn_kernel(size, dtype, layout, device, pin_memory):
-    return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).normal_()
-
-
-@randn.overload("generator", tags="nondeterministic_seeded")
-def randn_generator(
-    size: list[SymInt],
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-) -> Tensor:
+@op(
+    "aten::randn.generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload(
+            "Normally distributed numbers.", fixed={"generator": None}, tags=("core", "nondeterministic_seeded")
+        ),
+        "generator": Overload(),
+    },
+    **SEEDED,
+)
+def randn(size: list[SymInt], *, generator: Generator | None, options: TensorOptions) -> Tensor:
     """Normally distributed numbers, of a given generator."""
-    ...
+    return empty(size, **options).normal_(generator=generator)
 
 
-@randn_generator.kernel("CompositeExplicitAutograd")
-def randn_generator_kernel(size, generator, dtype, layout, device, pin_memory):
-    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return made.normal_(generator=generator)
-
-
-@randn.overload("out", tags="nondeterministic_seeded")
-def randn_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and fills it with normally distributed numbers."""
-    give_size(out, tuple(size))
-    return out.normal_()
-
-
-@randn.overload("generator_out", tags="nondeterministic_seeded")
-def randn_generator_out(
+@randn.overload(
+    "generator_out",
+    overloads={
+        "out": Overload(
+            "Gives ``out`` the size and fills it with normally distributed numbers.", fixed={"generator": None}
+        ),
+        "generator_out": Overload(),
+    },
+    **SEEDED,
+)
+def randn_out(
     size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and fills it with normally distributed numbers, of a given generator."""
@@ -282,44 +229,26 @@ def randn_generator_out(
     return out.normal_(generator=generator)
 
 
-@op("aten::randn_like", tags="nondeterministic_seeded", autogen="randn_like.out")
+@op(
+    "aten::randn_like.generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload(
+            "Normally distributed numbers, in the form of a tensor.",
+            fixed={"generator": None},
+            autogen="randn_like.out",
+        ),
+        "generator": Overload(),
+    },
+    autogen="randn_like.generator_out",
+    **SEEDED,
+)
 def randn_like(
-    self: Tensor,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
+    self: Tensor, *, generator: Generator | None, options: TensorOptions, memory_format: MemoryFormat | None = None
 ) -> Tensor:
-    """Normally distributed numbers, in the form of a tensor."""
-    ...
+    """Normally distributed numbers, of a given generator, in the form of a tensor."""
+    return empty_like(self, **options, memory_format=memory_format).normal_(generator=generator)
 
 
 randn_like.sharding(elementwise=True)
-
-
-@randn_like.kernel("CompositeExplicitAutograd")
-def randn_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
-    return _empty_like(self, dtype, layout, device, pin_memory, memory_format).normal_()
-
-
 randn_like.non_differentiable("self")
-
-
-@randn_like.overload("generator", tags="nondeterministic_seeded", autogen="randn_like.generator_out")
-def randn_like_generator(
-    self: Tensor,
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Normally distributed numbers, of a given generator, in the form of a tensor."""
-    ...
-
-
-@randn_like_generator.kernel("CompositeExplicitAutograd")
-def randn_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
-    made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
-    return made.normal_(generator=generator)
-
-
-randn_like_generator.non_differentiable("self")

@@ -32,24 +32,14 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 # -------------------------------------------------------------------------------------------------------------- empty
 
 
-@op("aten::empty.memory_format", tags="core")
-def empty(
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+@op("aten::empty.memory_format", kernel=EVERYWHERE, tags="core")
+def empty(size: list[SymInt], *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor whose elements are not set."""
-    ...
-
-
-@empty.kernel(*EVERYWHERE)
-def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     check_size(size)
-    require_strided(layout)
+    require_strided(options.layout)
     strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)
-    form = geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides)
-    return new_tensor(form, pinned=bool(pin_memory))
+    form = geometry(options.dtype or get_default_dtype(), options.device or Device("cpu"), tuple(size), strides)
+    return new_tensor(form, pinned=bool(options.pin_memory))
 
 
 def check_size(size: Sequence[int]) -> None:
@@ -92,21 +82,11 @@ def empty_out(
 # --------------------------------------------------------------------------------------------------------------- full
 
 
-@op("aten::full", tags="core")
-def full(
-    size: list[SymInt],
-    fill_value: Scalar,
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::full", kernel="CompositeExplicitAutograd", tags="core")
+def full(size: list[SymInt], fill_value: Scalar, *, options: TensorOptions) -> Tensor:
     """A tensor with every element the same."""
-    ...
-
-
-@full.kernel("CompositeExplicitAutograd")
-def full_kernel(size, fill_value, dtype, layout, device, pin_memory):
-    chosen = dtype or dtype_of_number(fill_value)
-    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), fill_value)
+    chosen = options.replace(dtype=options.dtype or dtype_of_number(fill_value))
+    return fill_(empty(size, **chosen), fill_value)
 
 
 def dtype_of_number(value: complex) -> DType:
@@ -135,20 +115,10 @@ def full_out(
 # -------------------------------------------------------------------------------------------------------- zeros, ones
 
 
-@op("aten::zeros")
-def zeros(
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::zeros", kernel="CompositeExplicitAutograd")
+def zeros(size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """A tensor of zeros."""
-    ...
-
-
-@zeros.kernel("CompositeExplicitAutograd")
-def zeros_kernel(size, dtype, layout, device, pin_memory):
-    chosen = dtype or get_default_dtype()
-    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 0)
+    return fill_(empty(size, **options), 0)
 
 
 @zeros.overload("out", kernel="CompositeExplicitAutograd")
@@ -159,20 +129,10 @@ def zeros_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Ten
     return fill_(out, 0)
 
 
-@op("aten::ones")
-def ones(
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::ones", kernel="CompositeExplicitAutograd")
+def ones(size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """A tensor of ones."""
-    ...
-
-
-@ones.kernel("CompositeExplicitAutograd")
-def ones_kernel(size, dtype, layout, device, pin_memory):
-    chosen = dtype or get_default_dtype()
-    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 1)
+    return fill_(empty(size, **options), 1)
 
 
 @ones.overload("out", kernel="CompositeExplicitAutograd")
@@ -186,16 +146,7 @@ def ones_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tens
 # ------------------------------------------------------------------------------------------------------ scalar_tensor
 
 
-@op("aten::scalar_tensor", tags="core", autogen="scalar_tensor.out")
-def scalar_tensor(
-    s: Scalar,
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::scalar_tensor", kernel="CompositeExplicitAutograd", tags="core", autogen="scalar_tensor.out")
+def scalar_tensor(s: Scalar, *, options: TensorOptions) -> Tensor:
     """A number as a zero-dim tensor, of the default dtype if none is given."""
-    ...
-
-
-@scalar_tensor.kernel("CompositeExplicitAutograd")
-def scalar_tensor_kernel(s, dtype, layout, device, pin_memory):
-    return fill_(empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), s)
+    return fill_(empty([], **options), s)

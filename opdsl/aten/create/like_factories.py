@@ -17,19 +17,9 @@ from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 # ----------------------------------------------------------------------------------------------------- given strides
 
 
-@op("aten::empty_strided", tags="core", autogen="empty_strided.out")
-def empty_strided(
-    size: list[SymInt],
-    stride: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::empty_strided", kernel=EVERYWHERE, tags="core", autogen="empty_strided.out")
+def empty_strided(size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
     """A tensor of given strides, in elements, whose elements are not set."""
-    ...
-
-
-@empty_strided.kernel(*EVERYWHERE)
-def empty_strided_kernel(size, stride, dtype, layout, device, pin_memory):
     check(
         len(size) == len(stride),
         f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
@@ -37,24 +27,14 @@ def empty_strided_kernel(size, stride, dtype, layout, device, pin_memory):
     check_size(size)
     negative = [each for each in stride if each < 0]
     check(not negative, "as_strided: Negative strides are not supported at the moment, got strides", got=list(stride))
-    made = empty(0, dtype=dtype, layout=layout, device=device)
+    made = empty([0], **options.replace(pin_memory=None))
     form = geometry(made.dtype, made.device, tuple(size), tuple(stride))
-    return new_tensor(form, pinned=bool(pin_memory))
+    return new_tensor(form, pinned=bool(options.pin_memory))
 
 
-@op("aten::empty_permuted", autogen="empty_permuted.out")
-def empty_permuted(
-    size: list[SymInt],
-    physical_layout: list[int],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::empty_permuted", kernel="CompositeExplicitAutograd", autogen="empty_permuted.out")
+def empty_permuted(size: list[SymInt], physical_layout: list[int], *, options: TensorOptions) -> Tensor:
     """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
-    ...
-
-
-@empty_permuted.kernel("CompositeExplicitAutograd")
-def empty_permuted_kernel(size, physical_layout, dtype, layout, device, pin_memory):
     count = len(size)
     check(
         len(physical_layout) == count,
@@ -69,210 +49,125 @@ def empty_permuted_kernel(size, physical_layout, dtype, layout, device, pin_memo
     check(len(set(physical_layout)) == count, "Duplicate dim not allowed")
     check_size(size)
     strides = strides_in_order([max(each, 1) for each in size], tuple(reversed(physical_layout)))
-    return empty_strided(size, strides, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return empty_strided(size, strides, **options)
 
 
 # ----------------------------------------------------------------------------------------------------- in the form of
 
 
-@op("aten::empty_like", device_check="NoCheck", device_guard=False, autogen="empty_like.out")
-def empty_like(
-    self: Tensor,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+@op(
+    "aten::empty_like",
+    kernel="CompositeExplicitAutograd",
+    device_check="NoCheck",
+    device_guard=False,
+    autogen="empty_like.out",
+)
+def empty_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
-    ...
-
-
-@empty_like.kernel("CompositeExplicitAutograd")
-def empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
-    require_strided(layout)
-    if memory_format in (None, MemoryFormat.preserve_format):
-        strides = dense_strides(self.geometry)
-    else:
-        strides = strides_for(self.shape, memory_format)
-    form = geometry(dtype or self.dtype, device or self.device, self.shape, strides)
-    return new_tensor(form, pinned=bool(pin_memory))
+    return new_like(self, options, memory_format)
 
 
 empty_like.non_differentiable("self")
 
 
-@op("aten::full_like", tags="core", autogen="full_like.out")
+def new_like(self: Tensor, options: TensorOptions, memory_format: MemoryFormat | None) -> Tensor:
+    """``empty_like`` without a call of the operator."""
+    require_strided(options.layout)
+    if memory_format in (None, MemoryFormat.preserve_format):
+        strides = dense_strides(self.geometry)
+    else:
+        strides = strides_for(self.shape, memory_format)
+    form = geometry(options.dtype or self.dtype, options.device or self.device, self.shape, strides)
+    return new_tensor(form, pinned=bool(options.pin_memory))
+
+
+@op("aten::full_like", kernel="CompositeExplicitAutograd", tags="core", autogen="full_like.out")
 def full_like(
-    self: Tensor,
-    fill_value: Scalar,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
+    self: Tensor, fill_value: Scalar, *, options: TensorOptions, memory_format: MemoryFormat | None = None
 ) -> Tensor:
     """A tensor in the form of another with every element the same."""
-    ...
+    return fill_(new_like(self, options, memory_format), fill_value)
 
 
 full_like.sharding(elementwise=True)
-
-
-@full_like.kernel("CompositeExplicitAutograd")
-def full_like_kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format):
-    return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), fill_value)
-
-
 full_like.non_differentiable("self")
 
 
-@op("aten::zeros_like", autogen="zeros_like.out")
-def zeros_like(
-    self: Tensor,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+@op("aten::zeros_like", kernel="CompositeExplicitAutograd", autogen="zeros_like.out")
+def zeros_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of zeros in the form of another."""
-    ...
+    return fill_(new_like(self, options, memory_format), 0)
 
 
 zeros_like.sharding(elementwise=True)
-
-
-@zeros_like.kernel("CompositeExplicitAutograd")
-def zeros_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
-    return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 0)
-
-
 zeros_like.non_differentiable("self")
 
 
-@op("aten::ones_like", autogen="ones_like.out")
-def ones_like(
-    self: Tensor,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+@op("aten::ones_like", kernel="CompositeExplicitAutograd", autogen="ones_like.out")
+def ones_like(self: Tensor, *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor of ones in the form of another."""
-    ...
+    return fill_(new_like(self, options, memory_format), 1)
 
 
 ones_like.sharding(elementwise=True)
-
-
-@ones_like.kernel("CompositeExplicitAutograd")
-def ones_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
-    return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 1)
-
-
 ones_like.non_differentiable("self")
 
 
 # ----------------------------------------------------------------------------------------------------- of the kind of
 
 
-@op("aten::new_empty", variants="method", autogen="new_empty.out")
-def new_empty(
-    self: Tensor,
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """A tensor of the dtype and device of another, of a size, whose elements are not set."""
-    ...
+def of_kind(self: Tensor, options: TensorOptions) -> TensorOptions:
+    """What is asked for, of the dtype and on the device of a tensor where nothing is."""
+    return options.replace(dtype=options.dtype or self.dtype, device=options.device or self.device)
 
 
-@new_empty.kernel("CompositeExplicitAutograd")
+@op("aten::new_empty", kernel="CompositeExplicitAutograd", variants="method", autogen="new_empty.out")
 @traceable
-def new_empty_kernel(self, size, dtype, layout, device, pin_memory):
-    return empty(size, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory)
+def new_empty(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
+    """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    return empty(size, **of_kind(self, options))
 
 
 new_empty.non_differentiable("self")
 
 
-@op("aten::new_empty_strided", variants="method", autogen="new_empty_strided.out")
-def new_empty_strided(
-    self: Tensor,
-    size: list[SymInt],
-    stride: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op(
+    "aten::new_empty_strided",
+    kernel="CompositeExplicitAutogradNonFunctional",
+    variants="method",
+    autogen="new_empty_strided.out",
+)
+def new_empty_strided(self: Tensor, size: list[SymInt], stride: list[SymInt], *, options: TensorOptions) -> Tensor:
     """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
-    ...
-
-
-@new_empty_strided.kernel("CompositeExplicitAutogradNonFunctional")
-def new_empty_strided_kernel(self, size, stride, dtype, layout, device, pin_memory):
-    return empty_strided(
-        size, stride, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory
-    )
+    return empty_strided(size, stride, **of_kind(self, options))
 
 
 new_empty_strided.non_differentiable("self")
 
 
-@op("aten::new_full", variants="method", autogen="new_full.out")
-def new_full(
-    self: Tensor,
-    size: list[SymInt],
-    fill_value: Scalar,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """A tensor of the dtype and device of another, of a size, with every element the same."""
-    ...
-
-
-@new_full.kernel("CompositeExplicitAutograd")
+@op("aten::new_full", kernel="CompositeExplicitAutograd", variants="method", autogen="new_full.out")
 @traceable
-def new_full_kernel(self, size, fill_value, dtype, layout, device, pin_memory):
-    return full(
-        size,
-        fill_value,
-        dtype=dtype or self.dtype,
-        layout=layout,
-        device=device or self.device,
-        pin_memory=pin_memory,
-    )
+def new_full(self: Tensor, size: list[SymInt], fill_value: Scalar, *, options: TensorOptions) -> Tensor:
+    """A tensor of the dtype and device of another, of a size, with every element the same."""
+    return full(size, fill_value, **of_kind(self, options))
 
 
 new_full.non_differentiable("self")
 
 
-@op("aten::new_zeros", variants="method", autogen="new_zeros.out")
-def new_zeros(
-    self: Tensor,
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::new_zeros", kernel="CompositeExplicitAutograd", variants="method", autogen="new_zeros.out")
+def new_zeros(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """A tensor of zeros of the dtype and device of another, of a size."""
-    ...
-
-
-@new_zeros.kernel("CompositeExplicitAutograd")
-def new_zeros_kernel(self, size, dtype, layout, device, pin_memory):
-    return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 0)
+    return fill_(empty(size, **of_kind(self, options)), 0)
 
 
 new_zeros.non_differentiable("self")
 
 
-@op("aten::new_ones", variants="method", autogen="new_ones.out")
-def new_ones(
-    self: Tensor,
-    size: list[SymInt],
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::new_ones", kernel="CompositeExplicitAutograd", variants="method", autogen="new_ones.out")
+def new_ones(self: Tensor, size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """A tensor of ones of the dtype and device of another, of a size."""
-    ...
-
-
-@new_ones.kernel("CompositeExplicitAutograd")
-def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
-    return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 1)
+    return fill_(empty(size, **of_kind(self, options)), 1)
 
 
 new_ones.non_differentiable("self")
@@ -297,12 +192,7 @@ def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_b
     return whole.as_strided((*batch, *other.shape), (*steps, *other.strides), offset)
 
 
-@op("aten::_efficientzerotensor", autogen="_efficientzerotensor.out")
+@op("aten::_efficientzerotensor", kernel=EVERYWHERE, autogen="_efficientzerotensor.out")
 def _efficientzerotensor(size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Zeros; here they have memory, as all tensors have."""
-    ...
-
-
-@_efficientzerotensor.kernel(*EVERYWHERE)
-def _efficientzerotensor_kernel(size, dtype, layout, device, pin_memory):
-    return fill_(empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), 0)
+    return fill_(empty(size, **options), 0)

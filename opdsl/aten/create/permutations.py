@@ -5,7 +5,7 @@ from __future__ import annotations
 from opdsl.aten.create.factories import empty, give_size
 from opdsl.aten.create.random_integers import SEEDED, random_
 from opdsl.aten.index.sorting import first_places_along
-from opdsl.declare import op
+from opdsl.declare import Overload, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
@@ -15,21 +15,20 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
 
-@op("aten::randperm", kernel="CompositeExplicitAutograd", tags=("core", "nondeterministic_seeded"))
+@op(
+    "aten::randperm.generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload(
+            "The integers below ``n`` in a random order, every order being as likely as the others.",
+            fixed={"generator": None},
+            tags=("core", "nondeterministic_seeded"),
+        ),
+        "generator": Overload(),
+    },
+    **SEEDED,
+)
 def randperm(
-    n: SymInt,
-    *,
-    dtype: DType | None = int64,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    """The integers below ``n`` in a random order, every order being as likely as the others."""
-    return randperm_generator_kernel(n, None, dtype, layout, device, pin_memory)
-
-
-@randperm.overload("generator", **SEEDED)
-def randperm_generator(
     n: SymInt,
     *,
     generator: Generator | None,
@@ -39,23 +38,22 @@ def randperm_generator(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """The integers below ``n`` in a random order of a given generator."""
-    ...
-
-
-@randperm_generator.kernel("CompositeExplicitAutograd")
-def randperm_generator_kernel(n, generator, dtype, layout, device, pin_memory):
     made = empty([n], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return randperm_generator_out(n, generator=generator, out=made)
+    return randperm_out(n, generator=generator, out=made)
 
 
-@randperm.overload("out", kernel="CompositeExplicitAutograd", **SEEDED)
-def randperm_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """``randperm`` into a given tensor."""
-    return randperm_generator_out(n, generator=None, out=out)
-
-
-@randperm.overload("generator_out", kernel=True, **SEEDED)
-def randperm_generator_out(
+@randperm.overload(
+    "generator_out",
+    kernel=True,
+    overloads={
+        "out": Overload(
+            "``randperm`` into a given tensor.", fixed={"generator": None}, kernel="CompositeExplicitAutograd"
+        ),
+        "generator_out": Overload(),
+    },
+    **SEEDED,
+)
+def randperm_out(
     n: SymInt, *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``randperm`` of a given generator into a given tensor."""

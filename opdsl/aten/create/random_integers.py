@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from opdsl.aten.create.factories import check_size, empty, give_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
-from opdsl.declare import op
+from opdsl.declare import Overload, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_
 from opdsl.kernels.iteration.dtypes import c_name
@@ -111,67 +111,20 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
 # ------------------------------------------------------------------------------------------------------------ randint
 
 
-@op("aten::randint", **SEEDED)
+@op(
+    "aten::randint.low_generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload("Integers from 0 up to, but not including, ``high``.", fixed={"low": 0, "generator": None}),
+        "generator": Overload(
+            "Integers from 0 up to, but not including, ``high``, of a given generator.", fixed={"low": 0}
+        ),
+        "low": Overload("Integers from ``low`` up to, but not including, ``high``.", fixed={"generator": None}),
+        "low_generator": Overload(),
+    },
+    **SEEDED,
+)
 def randint(
-    high: SymInt,
-    size: list[SymInt],
-    *,
-    dtype: DType | None = int64,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    """Integers from 0 up to, but not including, ``high``."""
-    ...
-
-
-@randint.kernel("CompositeExplicitAutograd")
-def randint_kernel(high, size, dtype, layout, device, pin_memory):
-    return randint_low_generator_kernel(0, high, size, None, dtype, layout, device, pin_memory)
-
-
-@randint.overload("generator", **SEEDED)
-def randint_generator(
-    high: SymInt,
-    size: list[SymInt],
-    *,
-    generator: Generator | None,
-    dtype: DType | None = int64,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    """Integers from 0 up to, but not including, ``high``, of a given generator."""
-    ...
-
-
-@randint_generator.kernel("CompositeExplicitAutograd")
-def randint_generator_kernel(high, size, generator, dtype, layout, device, pin_memory):
-    return randint_low_generator_kernel(0, high, size, generator, dtype, layout, device, pin_memory)
-
-
-@randint.overload("low", **SEEDED)
-def randint_low(
-    low: SymInt,
-    high: SymInt,
-    size: list[SymInt],
-    *,
-    dtype: DType | None = int64,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    """Integers from ``low`` up to, but not including, ``high``."""
-    ...
-
-
-@randint_low.kernel("CompositeExplicitAutograd")
-def randint_low_kernel(low, high, size, dtype, layout, device, pin_memory):
-    return randint_low_generator_kernel(low, high, size, None, dtype, layout, device, pin_memory)
-
-
-@randint.overload("low_generator", **SEEDED)
-def randint_low_generator(
     low: SymInt,
     high: SymInt,
     size: list[SymInt],
@@ -183,56 +136,22 @@ def randint_low_generator(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
-    ...
-
-
-@randint_low_generator.kernel("CompositeExplicitAutograd")
-def randint_low_generator_kernel(low, high, size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return random_from_kernel(made, low, high, generator)
 
 
-@randint.overload("out", **SEEDED)
+@randint.overload(
+    "low_generator_out",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "out": Overload("``randint`` into a given tensor.", fixed={"low": 0, "generator": None}),
+        "generator_out": Overload("``randint`` of a given generator into a given tensor.", fixed={"low": 0}),
+        "low_out": Overload("``randint`` from ``low`` into a given tensor.", fixed={"generator": None}),
+        "low_generator_out": Overload(),
+    },
+    **SEEDED,
+)
 def randint_out(
-    high: SymInt, size: list[SymInt], *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``randint`` into a given tensor."""
-    ...
-
-
-@randint_out.kernel("CompositeExplicitAutograd")
-def randint_out_kernel(high, size, out):
-    return randint_low_generator_out_kernel(0, high, size, None, out)
-
-
-@randint.overload("generator_out", **SEEDED)
-def randint_generator_out(
-    high: SymInt, size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``randint`` of a given generator into a given tensor."""
-    ...
-
-
-@randint_generator_out.kernel("CompositeExplicitAutograd")
-def randint_generator_out_kernel(high, size, generator, out):
-    return randint_low_generator_out_kernel(0, high, size, generator, out)
-
-
-@randint.overload("low_out", **SEEDED)
-def randint_low_out(
-    low: SymInt, high: SymInt, size: list[SymInt], *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``randint`` from ``low`` into a given tensor."""
-    ...
-
-
-@randint_low_out.kernel("CompositeExplicitAutograd")
-def randint_low_out_kernel(low, high, size, out):
-    return randint_low_generator_out_kernel(low, high, size, None, out)
-
-
-@randint.overload("low_generator_out", **SEEDED)
-def randint_low_generator_out(
     low: SymInt,
     high: SymInt,
     size: list[SymInt],
@@ -241,11 +160,6 @@ def randint_low_generator_out(
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
     """``randint`` from ``low``, of a given generator, into a given tensor."""
-    ...
-
-
-@randint_low_generator_out.kernel("CompositeExplicitAutograd")
-def randint_low_generator_out_kernel(low, high, size, generator, out):
     check_size(size)
     give_size(out, tuple(size))
     return random_from_kernel(out, low, high, generator)
@@ -254,85 +168,59 @@ def randint_low_generator_out_kernel(low, high, size, generator, out):
 # ------------------------------------------------------------------------------------------------------- randint_like
 
 
-@op("aten::randint_like", autogen="randint_like.out", **SEEDED)
+@op(
+    "aten::randint_like.low_generator_dtype",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload(
+            "Integers from 0 up to, but not including, ``high``, in the form of a tensor.",
+            fixed={"low": 0, "generator": None},
+            autogen="randint_like.out",
+        ),
+        "generator": Overload(
+            "Integers from 0 up to ``high``, of a given generator, in the form of a tensor.",
+            fixed={"low": 0},
+            autogen="randint_like.generator_out",
+        ),
+        "Tensor": Overload(
+            "``randint_like`` up to the element of a zero-dim tensor.",
+            fixed={"low": 0, "generator": None},
+            types={"high": Tensor},
+            autogen="randint_like.Tensor_out",
+        ),
+        "Tensor_generator": Overload(
+            "``randint_like`` up to the element of a zero-dim tensor, of a given generator.",
+            fixed={"low": 0},
+            types={"high": Tensor},
+            autogen="randint_like.Tensor_generator_out",
+        ),
+        "low_dtype": Overload(
+            "Integers from ``low`` up to, but not including, ``high``, in the form of a tensor.",
+            fixed={"generator": None},
+            autogen="randint_like.low_dtype_out",
+        ),
+        "low_generator_dtype": Overload(),
+    },
+    autogen="randint_like.low_generator_dtype_out",
+    **SEEDED,
+)
 def randint_like(
     self: Tensor,
+    low: SymInt,
     high: SymInt,
     *,
+    generator: Generator | None,
     options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Integers from 0 up to, but not including, ``high``, in the form of a tensor."""
-    ...
+    """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
+    limit = int_of(high) if isinstance(high, Tensor) else high
+    made = empty_like(self, **options, memory_format=memory_format)
+    return random_from_kernel(made, low, limit, generator)
 
 
 randint_like.sharding(elementwise=True)
-
-
-@randint_like.kernel("CompositeExplicitAutograd")
-def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
-    return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)
-
-
-randint_like.non_differentiable("self")
-
-
-def integers_like(
-    self: Tensor,
-    low: int,
-    high: int,
-    generator: Generator | None,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    pin_memory: Any,
-    memory_format: Any,
-) -> Tensor:
-    made = empty_like(
-        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
-    )
-    return random_from_kernel(made, low, high, generator)
-
-
-@randint_like.overload("generator", autogen="randint_like.generator_out", **SEEDED)
-def randint_like_generator(
-    self: Tensor,
-    high: SymInt,
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
-    ...
-
-
-@randint_like_generator.kernel("CompositeExplicitAutograd")
-def randint_like_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
-    return integers_like(self, 0, high, generator, dtype, layout, device, pin_memory, memory_format)
-
-
-randint_like_generator.non_differentiable("self")
-
-
-@randint_like.overload("Tensor", autogen="randint_like.Tensor_out", **SEEDED)
-def randint_like_tensor(
-    self: Tensor,
-    high: Tensor,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """``randint_like`` up to the element of a zero-dim tensor."""
-    ...
-
-
-@randint_like_tensor.kernel("CompositeExplicitAutograd")
-def randint_like_tensor_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
-    return integers_like(self, 0, int_of(high), None, dtype, layout, device, pin_memory, memory_format)
-
-
-randint_like_tensor.non_differentiable("self", "high")
+randint_like.non_differentiable("self", "high")
 
 
 def int_of(high: Tensor) -> int:
@@ -346,67 +234,3 @@ def int_of(high: Tensor) -> int:
         return 1  # which numbers there would be is not known
     made: int = convert(high.item(), int64)
     return made
-
-
-@randint_like.overload("Tensor_generator", autogen="randint_like.Tensor_generator_out", **SEEDED)
-def randint_like_tensor_generator(
-    self: Tensor,
-    high: Tensor,
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
-    ...
-
-
-@randint_like_tensor_generator.kernel("CompositeExplicitAutograd")
-def randint_like_tensor_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
-    return integers_like(self, 0, int_of(high), generator, dtype, layout, device, pin_memory, memory_format)
-
-
-randint_like_tensor_generator.non_differentiable("self", "high")
-
-
-@randint_like.overload("low_dtype", autogen="randint_like.low_dtype_out", **SEEDED)
-def randint_like_low(
-    self: Tensor,
-    low: SymInt,
-    high: SymInt,
-    *,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
-    ...
-
-
-@randint_like_low.kernel("CompositeExplicitAutograd")
-def randint_like_low_kernel(self, low, high, dtype, layout, device, pin_memory, memory_format):
-    return integers_like(self, low, high, None, dtype, layout, device, pin_memory, memory_format)
-
-
-randint_like_low.non_differentiable("self")
-
-
-@randint_like.overload("low_generator_dtype", autogen="randint_like.low_generator_dtype_out", **SEEDED)
-def randint_like_low_generator(
-    self: Tensor,
-    low: SymInt,
-    high: SymInt,
-    *,
-    generator: Generator | None,
-    options: TensorOptions,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
-    ...
-
-
-@randint_like_low_generator.kernel("CompositeExplicitAutograd")
-def randint_like_low_generator_kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
-    return integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
-
-
-randint_like_low_generator.non_differentiable("self")

@@ -10,7 +10,7 @@ from opdsl.aten.create.factories import empty, give_size, scalar_tensor
 from opdsl.aten.pointwise.arithmetic import add, mul, sub
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.division import div
-from opdsl.declare import op
+from opdsl.declare import Overload, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DTypeError, OptionError, ShapeError, UnsupportedDTypeError
@@ -37,78 +37,42 @@ from opdsl.schema.vocabulary import Scalar, TensorOptions
 # ------------------------------------------------------------------------------------------------------------- arange
 
 
-@op("aten::arange.start_step", tags="core", cpp_no_default_args=["step"])
-def arange(
-    start: Scalar,
-    end: Scalar,
-    step: Scalar = 1,
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op(
+    "aten::arange.start_step",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "start": Overload("Numbers from ``start`` up to, but not including, ``end``.", fixed={"step": 1}, tags=()),
+        "": Overload("Numbers from 0 up to, but not including, ``end``.", fixed={"start": 0, "step": 1}, tags=()),
+    },
+    tags="core",
+    cpp_no_default_args=["step"],
+)
+def arange(start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions) -> Tensor:
     """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
-    ...
-
-
-@arange.kernel("CompositeExplicitAutograd")
-def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
     are_integers = all(isinstance(each, int) for each in (start, end, step))
-    chosen = dtype or (int64 if are_integers else get_default_dtype())
+    chosen = options.dtype or (int64 if are_integers else get_default_dtype())
     count = arange_size(start, end, step, chosen)
-    made = empty([count], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
-    return fill_range(made, start, step)
+    return fill_range(empty([count], **options.replace(dtype=chosen)), start, step)
 
 
-@arange.overload("start")
-def arange_start(
-    start: Scalar,
-    end: Scalar,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """Numbers from ``start`` up to, but not including, ``end``."""
-    ...
-
-
-@arange_start.kernel("CompositeExplicitAutograd")
-def arange_start_kernel(start, end, dtype, layout, device, pin_memory):
-    return arange_kernel(start, end, 1, dtype, layout, device, pin_memory)
-
-
-@arange.overload("")
-def arange_end(
-    end: Scalar,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """Numbers from 0 up to, but not including, ``end``."""
-    ...
-
-
-@arange_end.kernel("CompositeExplicitAutograd")
-def arange_end_kernel(end, dtype, layout, device, pin_memory):
-    return arange_kernel(0, end, 1, dtype, layout, device, pin_memory)
-
-
-@arange.overload("out", kernel="CompositeExplicitAutograd")
-def arange_out(end: Scalar, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of elements."""
-    return arange_start_out_kernel(0, end, 1, out)
-
-
-@arange.overload("start_out", cpp_no_default_args=["step"])
-def arange_start_out(
+@arange.overload(
+    "start_out",
+    kernel=True,
+    overloads={
+        "out": Overload(
+            "Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of "
+            "elements.",
+            fixed={"start": 0, "step": 1},
+            kernel="CompositeExplicitAutograd",
+        ),
+        "start_out": Overload(),
+    },
+    cpp_no_default_args=["step"],
+)
+def arange_out(
     start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Writes the numbers into ``out``, which is resized if it has another number of elements."""
-    ...
-
-
-def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
-    return start + step * (row + column)
-
-
-@arange_start_out.kernel
-def arange_start_out_kernel(start, end, step, out):
     count = arange_size(start, end, step, out.dtype)
     if out.numel() != count:
         if out.numel():
@@ -119,6 +83,10 @@ def arange_start_out_kernel(start, end, step, out):
             )
         give_size(out, (count,))
     return fill_range(out, start, step)
+
+
+def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
+    return start + step * (row + column)
 
 
 def fill_range(out: Tensor, start: complex, step: complex) -> Tensor:
@@ -285,233 +253,69 @@ def logspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, ste
     return base ** linspace_complex(row, column, start, end, step, steps)
 
 
-@op("aten::linspace")
-def linspace(
-    start: Scalar,
-    end: Scalar,
-    steps: int,
-    *,
-    options: TensorOptions,
+# Which ends are numbers, and which are zero-dim tensors: the overloads of ``linspace`` and ``logspace``.
+ENDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Tensor_Tensor": ("between zero-dim tensors", {"start": Tensor, "end": Tensor}),
+    "Tensor_Scalar": ("from a zero-dim tensor", {"start": Tensor}),
+    "Scalar_Tensor": ("to a zero-dim tensor", {"end": Tensor}),
+}
+
+
+def of_tensors(name: str) -> dict[str, Overload]:
+    """The overloads of what makes a range."""
+    return {
+        overload: Overload(f"``{name}`` {what}.", types=types, category_override="factory")
+        for overload, (what, types) in ENDS.items()
+    }
+
+
+def of_tensors_out(name: str) -> dict[str, Overload]:
+    """The overloads of what writes a range."""
+    return {
+        f"{overload}_out": Overload(
+            f"``{name}`` {what} into a given tensor.",
+            types=types,
+            category_override="factory",
+            kernel="CompositeExplicitAutograd",
+        )
+        for overload, (what, types) in ENDS.items()
+    }
+
+
+def spaced(
+    name: str, start: Tensor | complex, end: Tensor | complex, steps: int, options: TensorOptions, base: float | None
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
-    ...
-
-
-@linspace.kernel("CompositeExplicitAutograd")
-def linspace_kernel(start, end, steps, dtype, layout, device, pin_memory):
-    first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
-    chosen = inferred_dtype(first, last, dtype, "torch.linspace()")
-    device = device or _meta_device(start, end)
+    """A new tensor with what ``space`` writes."""
+    first, last = number_of(start, name, "start"), number_of(end, name, "end")
+    dtype = inferred_dtype(first, last, options.dtype, f"torch.{name}()")
+    device = options.device or _meta_device(start, end)
     check(steps >= 0, "number of steps must be non-negative")
-    return space(empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), first, last, steps)
+    return space(empty([steps], **options.replace(dtype=dtype, device=device)), first, last, steps, base)
 
 
-@linspace.overload("Tensor_Tensor", category_override="factory")
-def linspace_tensors(
-    start: Tensor,
-    end: Tensor,
-    steps: int,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """``linspace`` between zero-dim tensors."""
-    ...
+@op("aten::linspace", kernel="CompositeExplicitAutograd", overloads=of_tensors("linspace"))
+def linspace(start: Scalar, end: Scalar, steps: int, *, options: TensorOptions) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    return spaced("linspace", start, end, steps, options, None)
 
 
-linspace_tensors.kernel("CompositeExplicitAutograd")(linspace_kernel)
-
-
-@linspace.overload("Tensor_Scalar", category_override="factory")
-def linspace_from_tensor(
-    start: Tensor,
-    end: Scalar,
-    steps: int,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """``linspace`` from a zero-dim tensor."""
-    ...
-
-
-linspace_from_tensor.kernel("CompositeExplicitAutograd")(linspace_kernel)
-
-
-@linspace.overload("Scalar_Tensor", category_override="factory")
-def linspace_to_tensor(
-    start: Scalar,
-    end: Tensor,
-    steps: int,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """``linspace`` to a zero-dim tensor."""
-    ...
-
-
-linspace_to_tensor.kernel("CompositeExplicitAutograd")(linspace_kernel)
-
-
-@linspace.overload("out")
+@linspace.overload("out", kernel=True, overloads=of_tensors_out("linspace"))
 def linspace_out(
     start: Scalar, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``linspace`` into a given tensor."""
-    ...
-
-
-@linspace_out.kernel
-def linspace_out_kernel(start, end, steps, out):
     return space(out, start, end, steps)
 
 
-OUT: dict[str, Any] = {"category_override": "factory"}
-
-
-@linspace.overload("Tensor_Tensor_out", **OUT)
-def linspace_tensors_out(
-    start: Tensor, end: Tensor, steps: int, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linspace`` between zero-dim tensors into a given tensor."""
-    ...
-
-
-linspace_tensors_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
-
-
-@linspace.overload("Tensor_Scalar_out", **OUT)
-def linspace_from_tensor_out(
-    start: Tensor, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linspace`` from a zero-dim tensor into a given tensor."""
-    ...
-
-
-linspace_from_tensor_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
-
-
-@linspace.overload("Scalar_Tensor_out", **OUT)
-def linspace_to_tensor_out(
-    start: Scalar, end: Tensor, steps: int, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linspace`` to a zero-dim tensor into a given tensor."""
-    ...
-
-
-linspace_to_tensor_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
-
-
-@op("aten::logspace")
-def logspace(
-    start: Scalar,
-    end: Scalar,
-    steps: int,
-    base: float = 10.0,
-    *,
-    options: TensorOptions,
-) -> Tensor:
+@op("aten::logspace", kernel="CompositeExplicitAutograd", overloads=of_tensors("logspace"))
+def logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions) -> Tensor:
     """``base`` to the powers of ``linspace``."""
-    ...
+    return spaced("logspace", start, end, steps, options, base)
 
 
-@logspace.kernel("CompositeExplicitAutograd")
-def logspace_kernel(start, end, steps, base, dtype, layout, device, pin_memory):
-    first, last = number_of(start, "logspace", "start"), number_of(end, "logspace", "end")
-    chosen = inferred_dtype(first, last, dtype, "torch.logspace()")
-    device = device or _meta_device(start, end)
-    check(steps >= 0, "number of steps must be non-negative")
-    made = empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
-    return space(made, first, last, steps, base)
-
-
-@logspace.overload("Tensor_Tensor", category_override="factory")
-def logspace_tensors(
-    start: Tensor,
-    end: Tensor,
-    steps: int,
-    base: float = 10.0,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """``logspace`` between zero-dim tensors."""
-    ...
-
-
-logspace_tensors.kernel("CompositeExplicitAutograd")(logspace_kernel)
-
-
-@logspace.overload("Tensor_Scalar", category_override="factory")
-def logspace_from_tensor(
-    start: Tensor,
-    end: Scalar,
-    steps: int,
-    base: float = 10.0,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """``logspace`` from a zero-dim tensor."""
-    ...
-
-
-logspace_from_tensor.kernel("CompositeExplicitAutograd")(logspace_kernel)
-
-
-@logspace.overload("Scalar_Tensor", category_override="factory")
-def logspace_to_tensor(
-    start: Scalar,
-    end: Tensor,
-    steps: int,
-    base: float = 10.0,
-    *,
-    options: TensorOptions,
-) -> Tensor:
-    """``logspace`` to a zero-dim tensor."""
-    ...
-
-
-logspace_to_tensor.kernel("CompositeExplicitAutograd")(logspace_kernel)
-
-
-@logspace.overload("out")
+@logspace.overload("out", kernel=True, overloads=of_tensors_out("logspace"))
 def logspace_out(
     start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``logspace`` into a given tensor."""
-    ...
-
-
-@logspace_out.kernel
-def logspace_out_kernel(start, end, steps, base, out):
     return space(out, start, end, steps, base)
-
-
-@logspace.overload("Tensor_Tensor_out", **OUT)
-def logspace_tensors_out(
-    start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``logspace`` between zero-dim tensors into a given tensor."""
-    ...
-
-
-logspace_tensors_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
-
-
-@logspace.overload("Tensor_Scalar_out", **OUT)
-def logspace_from_tensor_out(
-    start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``logspace`` from a zero-dim tensor into a given tensor."""
-    ...
-
-
-logspace_from_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
-
-
-@logspace.overload("Scalar_Tensor_out", **OUT)
-def logspace_to_tensor_out(
-    start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``logspace`` to a zero-dim tensor into a given tensor."""
-    ...
-
-
-logspace_to_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from opdsl.aten.create.factories import empty
 from opdsl.aten.create.like_factories import ones_like
@@ -48,19 +47,21 @@ def kaiser(place: Tensor, last: int, beta: float = 12.0) -> Tensor:
     return i0(inside.clamp_min(0).sqrt() * beta) / i0(whole)
 
 
-def window_of(name: str, shape: Shape, length: int, periodic: bool, given: tuple[float, ...], options: Any) -> Tensor:
+def window_of(
+    name: str, shape: Shape, length: int, options: TensorOptions, periodic: bool = True, *given: float
+) -> Tensor:
     """A window of so many elements; a periodic one is the start of one that has an element more.
 
     Raises:
         ShapeError: the dtype is not floating-point, or the length negative.
     """
-    dtype, layout, device, pin_memory = options
-    dtype = dtype or get_default_dtype()
+    dtype = options.dtype or get_default_dtype()
     check(dtype.is_floating_point or dtype.is_complex, f"{name} expects floating point dtypes, got: {dtype.name}")
     check(length >= 0, f"{name} requires non-negative window_length, got window_length={length}")
+    chosen = options.replace(dtype=dtype)
     if length == 0:
-        return empty([0], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    place = arange(length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+        return empty([0], **chosen)
+    place = arange(0, length, **chosen)
     last = length if periodic else length - 1
     return shape(place, last, *given) if length > 1 else ones_like(place)
 
@@ -68,22 +69,14 @@ def window_of(name: str, shape: Shape, length: int, periodic: bool, given: tuple
 def declare_window(name: str, shape: Shape) -> Operator[..., Tensor]:
     """The operator of a window, and its overload that tells symmetric ones from periodic ones."""
 
-    @op(f"aten::{name}", autogen=f"{name}.out")
-    def window(window_length: int, *, options: TensorOptions) -> Tensor: ...
+    @op(f"aten::{name}", kernel="CompositeExplicitAutograd", autogen=f"{name}.out")
+    def window(window_length: int, *, options: TensorOptions) -> Tensor:
+        return window_of(name, shape, window_length, options)
 
-    @window.overload("periodic", autogen=f"{name}.periodic_out")
-    def window_periodic(window_length: int, periodic: bool, *, options: TensorOptions) -> Tensor: ...
+    @window.overload("periodic", kernel="CompositeExplicitAutograd", autogen=f"{name}.periodic_out")
+    def window_periodic(window_length: int, periodic: bool, *, options: TensorOptions) -> Tensor:
+        return window_of(name, shape, window_length, options, periodic)
 
-    def kernel(window_length: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-        return window_of(name, shape, window_length, True, (), (dtype, layout, device, pin_memory))
-
-    def periodic_kernel(
-        window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any
-    ) -> Tensor:
-        return window_of(name, shape, window_length, periodic, (), (dtype, layout, device, pin_memory))
-
-    window.kernel("CompositeExplicitAutograd")(kernel)
-    window_periodic.kernel("CompositeExplicitAutograd")(periodic_kernel)
     return window
 
 
@@ -94,39 +87,25 @@ hamming_window = declare_window("hamming_window", hamming)
 kaiser_window = declare_window("kaiser_window", kaiser)
 
 
-@hamming_window.overload("periodic_alpha", autogen="hamming_window.periodic_alpha_out")
+@hamming_window.overload(
+    "periodic_alpha", kernel="CompositeExplicitAutograd", autogen="hamming_window.periodic_alpha_out"
+)
 def hamming_alpha(window_length: int, periodic: bool, alpha: float, *, options: TensorOptions) -> Tensor:
     """A window of one cosine about another mean."""
-    ...
+    return window_of("hamming_window", hamming, window_length, options, periodic, alpha)
 
 
-@hamming_alpha.kernel("CompositeExplicitAutograd")
-def hamming_alpha_kernel(window_length, periodic, alpha, dtype, layout, device, pin_memory):
-    options = dtype, layout, device, pin_memory
-    return window_of("hamming_window", hamming, window_length, periodic, (alpha,), options)
-
-
-@hamming_window.overload("periodic_alpha_beta", autogen="hamming_window.periodic_alpha_beta_out")
+@hamming_window.overload(
+    "periodic_alpha_beta", kernel="CompositeExplicitAutograd", autogen="hamming_window.periodic_alpha_beta_out"
+)
 def hamming_alpha_beta(
     window_length: int, periodic: bool, alpha: float, beta: float, *, options: TensorOptions
 ) -> Tensor:
     """A window of one cosine about another mean, and of another height."""
-    ...
+    return window_of("hamming_window", hamming, window_length, options, periodic, alpha, beta)
 
 
-@hamming_alpha_beta.kernel("CompositeExplicitAutograd")
-def hamming_alpha_beta_kernel(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory):
-    options = dtype, layout, device, pin_memory
-    return window_of("hamming_window", hamming, window_length, periodic, (alpha, beta), options)
-
-
-@kaiser_window.overload("beta", autogen="kaiser_window.beta_out")
+@kaiser_window.overload("beta", kernel="CompositeExplicitAutograd", autogen="kaiser_window.beta_out")
 def kaiser_beta(window_length: int, periodic: bool, beta: float, *, options: TensorOptions) -> Tensor:
     """A Kaiser window that is as narrow as ``beta`` says."""
-    ...
-
-
-@kaiser_beta.kernel("CompositeExplicitAutograd")
-def kaiser_beta_kernel(window_length, periodic, beta, dtype, layout, device, pin_memory):
-    options = dtype, layout, device, pin_memory
-    return window_of("kaiser_window", kaiser, window_length, periodic, (beta,), options)
+    return window_of("kaiser_window", kaiser, window_length, options, periodic, beta)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from opdsl.aten._shared.index_tensors import nonzero_columns
-from opdsl.aten.create.ranges import arange_end
+from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.sorting import sort_stable
 from opdsl.aten.index.torch_order import order_keys
 from opdsl.aten.shape.joining import cat
@@ -105,7 +105,7 @@ def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> 
 def order_of(slices: Tensor) -> Tensor:
     """Positions that put slices along the first dimension into the order of their elements, the first counting most."""
     rows = slices.flatten(1) if slices.ndim > 1 else slices.unsqueeze(1)
-    order = arange_end(slices.shape[0], device=slices.device)
+    order = arange(0, slices.shape[0], device=slices.device)
     if slices.device is cpu:
         write_order(order_keys(rows, 1, False), order)
         return order

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.aten.create.ranges import arange_end
+from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
@@ -91,7 +91,7 @@ def excess_of(self: Tensor, target: Tensor, margin: complex, weight: Tensor | No
     scores, places = self.reshape((-1, classes)), target.reshape((-1, 1))
     check_classes(target, 0, classes)
     excess = (margin - scores.gather(1, places) + scores).clamp_min(0)
-    is_right = places == arange_end(classes, device=self.device)
+    is_right = places == arange(0, classes, device=self.device)
     factor = 1.0 if weight is None else weight.reshape((-1,)).index_select(0, places.reshape((-1,))).unsqueeze(1)
     return Excess(excess.masked_fill(is_right, 0), places, factor)
 

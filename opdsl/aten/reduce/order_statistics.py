@@ -12,7 +12,7 @@ import numpy
 
 from opdsl.aten._shared.checks import holds
 from opdsl.aten.create.like_factories import full_like
-from opdsl.aten.create.ranges import arange_end
+from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.sorting import sort, sort_stable
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.extrema import ValuesAndIndices, selected_derivative
@@ -185,7 +185,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices
     size = self.shape[dimension]
     ordered, order = sort(self, dimension)
     # How long the run of equal elements is that ends at each place: the first of the longest ones is the mode.
-    positions = arange_end(size, device=self.device).reshape((-1, *(1,) * (self.ndim - 1 - dimension)))
+    positions = arange(0, size, device=self.device).reshape((-1, *(1,) * (self.ndim - 1 - dimension)))
     begins = ordered.narrow(dimension, 1, size - 1) != ordered.narrow(dimension, 0, size - 1)
     first = begins.new_zeros((*self.shape[:dimension], 1, *self.shape[dimension + 1 :]))
     lengths = positions - (cat((first, begins), dimension) * positions).cummax(dimension)[0]

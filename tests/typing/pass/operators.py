@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import opdsl
-from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Scalar, Tensor, TensorOptions, check
+from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Scalar, Tensor, TensorOptions, check
 
 lib = Library("typing_operators")
 
@@ -180,3 +180,17 @@ def lower_of_scalar_function(self, other):
 lower_of_number = lower_of.number_overload("other")
 lower_of(opdsl.ones(2), 1)
 lower_of(opdsl.ones(2), opdsl.ones(2))
+
+
+@lib.op(
+    "typing_operators::steps.from",
+    kernel=True,
+    overloads={"": Overload("From 0 on.", fixed={"start": 0}), "Tensor": Overload(types={"start": Tensor})},
+)
+def steps(start: Scalar, count: int, *, options: TensorOptions) -> Tensor:
+    """So many numbers, 1 apart."""
+    return start + opdsl.arange(count, **options)
+
+
+assert steps(2, dtype=opdsl.int64).tolist() == [0, 1]
+assert steps(3, 2).tolist() == steps(opdsl.tensor(3), 2).tolist() == [3, 4]

@@ -1,0 +1,96 @@
+"""Overloads that are computed by the body of another one: they lack some of its arguments, or take other types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any, cast
+
+from opdsl.declare.adapting import parameter_names
+from opdsl.declare.implementations import defaults_of
+from opdsl.declare.options import Overload
+from opdsl.declare.signature import evaluated_annotations, is_declaration, location
+from opdsl.errors import DeclarationError
+from opdsl.generated import function_from_source
+
+__all__ = ["inherited", "overload_function", "require_table"]
+
+# What an entry says of itself alone: names of others, and which variants are derived.
+_OWN = frozenset(("autogen", "inplace", "out", "foreach", "functional", "structured_delegate", "cpp_no_default_args"))
+
+
+def require_table(function: FunctionType, given: object) -> Mapping[str, Overload]:
+    """The option ``overloads``, if it fits the function.
+
+    Raises:
+        DeclarationError: it is no table of overloads, or the function has no body.
+    """
+    where = f"{location(function)}: {function.__name__}"
+    fits = isinstance(given, Mapping) and all(
+        isinstance(name, str) and isinstance(each, Overload) for name, each in given.items()
+    )
+    if not fits:
+        raise DeclarationError(
+            f"{where}: overloads={given!r} is no table of overloads by their names. Write "
+            'overloads={"name": Overload(fixed={"argument": value})}.'
+        )
+    if is_declaration(function):
+        raise DeclarationError(
+            f"{where}: overloads= are computed by the body, but there is none. Write one, or declare each: "
+            f'@{function.__name__}.overload("name").'
+        )
+    return cast("Mapping[str, Overload]", given)
+
+
+def inherited(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what a declaration says that which holds for the overloads in its table, too."""
+    return {name: value for name, value in options.items() if name not in _OWN}
+
+
+def overload_function(function: FunctionType, name: str, given: Overload, names: Mapping[str, object]) -> FunctionType:
+    """The function that declares an overload, as if it were written out: its body calls the other one's.
+
+    Args:
+        function: that declares the operator with the body.
+        name: of the overload.
+        given: how it departs.
+        names: local names that annotations may use.
+
+    Raises:
+        DeclarationError: the function has no such argument, or one is fixed and has a type.
+        AnnotationError: an annotation cannot be evaluated.
+    """
+    where = f"{location(function)}: {function.__name__}: Overload {name!r}"
+    taken = parameter_names(function)
+    for option, changed in (("fixed", given.fixed), ("types", given.types)):
+        unknown = [each for each in changed if each not in taken]
+        if unknown:
+            raise DeclarationError(
+                f"{where}: {option}= names {unknown[0]!r}, which is no argument. There are {', '.join(taken)}."
+            )
+    twice = [each for each in given.fixed if each in given.types]
+    if twice:
+        raise DeclarationError(f"{where}: {twice[0]!r} is fixed, and so has no type. Leave it out of one of them.")
+    code, defaults = function.__code__, defaults_of(function)
+    positional, keyword_only = taken[: code.co_argcount], taken[code.co_argcount :]
+    named = [each for each in keyword_only if each not in given.fixed]
+    parameters = [_with_default(each, defaults) for each in positional if each not in given.fixed]
+    parameters += ["*", *(_with_default(each, defaults) for each in named)] if named else []
+    values = {each: f"fixed_{each}" if each in given.fixed else each for each in taken}
+    passed = [*(values[each] for each in positional), *(f"{each}={values[each]}" for each in keyword_only)]
+    own = f"{function.__name__}_{name or 'default'}"
+    source = f"def {own}({', '.join(parameters)}):\n    return overload_body({', '.join(passed)})\n"
+    namespace: dict[str, Any] = {f"fixed_{each}": value for each, value in given.fixed.items()}
+    namespace |= {f"default_{each}": value for each, value in defaults.items()}
+    namespace |= {"overload_body": function, "__name__": function.__module__}
+    made = function_from_source(own, source, namespace, location=(code.co_filename, code.co_firstlineno))
+    annotations = {**evaluated_annotations(function, names), **given.types}
+    made.__annotations__ = {each: kind for each, kind in annotations.items() if each not in given.fixed}
+    made.__qualname__ = f"{function.__qualname__}_{name or 'default'}"
+    made.__doc__ = given.doc or function.__doc__
+    made.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    return made
+
+
+def _with_default(name: str, defaults: Mapping[str, object]) -> str:
+    return f"{name}=default_{name}" if name in defaults else name

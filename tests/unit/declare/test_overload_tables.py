@@ -1,0 +1,141 @@
+"""``@op(overloads={...})``: overloads that one body computes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Overload, Scalar, Tensor, TensorOptions
+from opdsl.errors import AnnotationError, DeclarationError
+
+X = opdsl.tensor([1.0, 2.0, 3.0])
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("tables") as made:
+        yield made
+
+
+def schemas(library: Library, name: str) -> list[str]:
+    return [str(each.schema) for each in library.registry.packets[f"tables::{name}"].overloads.values()]
+
+
+def line(library: Library, overloads: Any, **options: Any) -> Any:
+    @library.op("tables::line.step", overloads=overloads, **options)
+    def line(start: int, end: int, step: int = 1, *, options: TensorOptions) -> Tensor:
+        """Numbers."""
+        return opdsl.arange(start, end, step, **options)
+
+    return line
+
+
+def test_an_overload_lacks_what_is_fixed(library: Library) -> None:
+    f = line(library, {"start": Overload(fixed={"step": 1}), "": Overload(fixed={"start": 0, "step": 2})})
+    options = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+    assert schemas(library, "line") == [
+        f"tables::line.step(int start, int end, int step=1, {options}) -> Tensor",
+        f"tables::line.start(int start, int end, {options}) -> Tensor",
+        f"tables::line(int end, {options}) -> Tensor",
+    ]
+    assert f(1, 6, 2).tolist() == [1, 3, 5] and f(5).tolist() == [0, 2, 4]
+    assert f(3, dtype=opdsl.float64).dtype is opdsl.float64
+
+
+def test_an_overload_has_arguments_of_other_types(library: Library) -> None:
+    @library.op(overloads={"Scalar": Overload(types={"other": Scalar})})
+    def f(self: Tensor, other: Tensor) -> Tensor:
+        return self * other
+
+    assert f(X, X).tolist() == [1, 4, 9] and f(X, 2).tolist() == [2, 4, 6]
+    assert schemas(library, "f")[1] == "tables::f.Scalar(Tensor self, Scalar other) -> Tensor"
+
+
+def test_its_own_name_says_where_the_operator_stands(library: Library) -> None:
+    line(library, {"": Overload(fixed={"start": 0, "step": 1}), "step": Overload()})
+    assert list(library.registry.packets["tables::line"].overloads) == ["", "step"]
+
+
+def test_what_an_overload_does_not_say_is_the_operators(library: Library) -> None:
+    line(
+        library,
+        {"start": Overload("From here.", fixed={"step": 1}, tags="core"), "": Overload(fixed={"start": 0, "step": 1})},
+        kernel="CPU",
+        tags="nondeterministic_seeded",
+        autogen="line.step_out",
+    )
+    main, start, end = library.registry.packets["tables::line"].overloads.values()
+    assert (main.tags, start.tags, end.tags) == (("nondeterministic_seeded",), ("core",), ("nondeterministic_seeded",))
+    assert all("CPU" in map(str, each.registrations) for each in (main, start, end))
+    assert "autogen" not in start.properties and "autogen" not in end.properties
+    assert opdsl.ops.tables.line.start.__doc__ == "From here." and opdsl.ops.tables.line.default.__doc__ == "Numbers."
+
+
+def test_the_function_of_an_overload_has_its_signature(library: Library) -> None:
+    line(library, {"start": Overload(fixed={"step": 1})})
+    found = inspect.signature(opdsl.ops.tables.line.start)
+    assert list(found.parameters) == ["start", "end", "options"]
+    assert found.parameters["options"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_defaults_stay_those_of_the_body(library: Library) -> None:
+    @library.op("tables::f.both", overloads={"": Overload(fixed={"first": 10})})
+    def f(first: int, second: int = 2, *, third: int = 3) -> int:
+        return first + second + third
+
+    assert opdsl.ops.tables.f.default() == 15 and opdsl.ops.tables.f.default(1, third=0) == 11
+
+
+def test_formulas_hold_for_the_overloads(library: Library) -> None:
+    @library.op("tables::f.by", kernel=True, overloads={"": Overload(fixed={"by": 2.0})})
+    def f(self: Tensor, by: float) -> Tensor:
+        return self * by
+
+    f.derivative(self=lambda grad: grad * 10)
+    x = opdsl.tensor([1.0], requires_grad=True)
+    f(x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [10]
+
+
+def test_what_has_no_gradient_may_be_a_tensor_in_one_overload_alone(library: Library) -> None:
+    @library.op("tables::f", kernel=True, overloads={"Tensor": Overload(types={"by": Tensor})})
+    def f(self: Tensor, by: Scalar) -> Tensor:
+        return self * by
+
+    f.non_differentiable("self", "by")
+    x = opdsl.tensor([1.0], requires_grad=True)
+    assert not f(x, 2.0).requires_grad and not f(x, x).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("overloads", "message"),
+    [
+        ({"": Overload(fixed={"stop": 1})}, r"fixed= names 'stop', which is no argument. There are start, end, step"),
+        ({"": Overload(types={"stop": int})}, r"types= names 'stop', which is no argument"),
+        ({"": Overload(fixed={"end": 1}, types={"end": int})}, r"'end' is fixed, and so has no type"),
+        ({"": Overload(fixed={"end": 1}, colour="red")}, r"has no option 'colour'"),
+        ({"": {"end": 1}}, r"no table of overloads by their names"),
+        ([Overload()], r"no table of overloads by their names"),
+        ({1: Overload()}, r"no table of overloads by their names"),
+    ],
+)
+def test_misuse_says_what_to_write_and_leaves_nothing(library: Library, overloads: Any, message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        line(library, overloads)
+    assert "tables::line" not in library.registry.packets or schemas(library, "line") == []
+
+
+def test_a_type_that_is_none_is_refused(library: Library) -> None:
+    with pytest.raises(AnnotationError):
+        line(library, {"": Overload(types={"end": object()})})
+
+
+def test_what_has_no_body_computes_no_overloads(library: Library) -> None:
+    with pytest.raises(DeclarationError, match="computed by the body, but there is none"):
+
+        @library.op(overloads={"x": Overload(fixed={"n": 1})})
+        def f(self: Tensor, n: int) -> Tensor: ...
