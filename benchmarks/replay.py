@@ -29,7 +29,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import opdsl
 from opdsl import native
-from opdsl.cli.missing import DENSE, category_of
+from opdsl.cli.missing import category_of
 from opdsl.declare.generated import declare_generated
 from tests.torch.explained import EXPLAINED, UNDETERMINED
 from tests.torch.op_db import UNKNOWN, common, name_of
@@ -215,7 +215,7 @@ def undeclared(counts: Counts) -> Iterator[str]:
     categories = {f"aten::{each.schema.name}": category_of(each).name for each in native.load(CORPUS)}
     found: dict[str, list[str]] = {}
     for name, count in counts.names(UNDECLARED):
-        found.setdefault(categories.get(name, DENSE.name), []).append(f"{name} ({count})")
+        found.setdefault(categories.get(name, "of other namespaces"), []).append(f"{name} ({count})")
     for category, names in sorted(found.items()):
         yield f"- {category}: {', '.join(names)}"
 

@@ -159,10 +159,10 @@ class Recorder:
         recipe = Recipe(self.name, self.backward, forms)
         edge = edges[0]
         if self.is_inplace_view and edge is not None and owner_of(arguments[0]) is not None:
-            return view_node(recipe, edge, saved, arguments[0])
+            return view_node(recipe, edges, saved, arguments[0])
         if self.written or not self.is_view or edge is None:
             return make_node(recipe, edges, saved)
-        return view_node(recipe, edge, saved, arguments[self.edges[0][0]])
+        return view_node(recipe, edges, saved, arguments[self.edges[0][0]])
 
     def follow(self, result: Tensor, arguments: Sequence[Any]) -> None:
         """Have a result require grad; one over memory that nobody else has is no view, however a kernel made it."""

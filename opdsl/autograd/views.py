@@ -123,15 +123,15 @@ def owner_of(tensor: Tensor) -> Tensor | None:
     return tensor._base if tensor.geometry.is_tracked_view else None
 
 
-def view_node(recipe: Recipe, edge: Edge, saved: object, viewed: Tensor) -> ViewNode:
+def view_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: object, viewed: Tensor) -> ViewNode:
     """The node of views of a tensor that requires grad.
 
     Args:
         recipe, saved: of the operator that made the views.
-        edge: of ``viewed``.
+        edges: of ``viewed``, and of what else the operator has gradients of.
         viewed: what they were taken of, perhaps a view itself.
     """
-    node = make_node(recipe, (edge,), saved, ViewNode)
+    node = make_node(recipe, edges, saved, ViewNode)
     assert isinstance(node, ViewNode), "as made"
     found = owner_of(viewed)
     owner = viewed if found is None else found
@@ -144,7 +144,7 @@ def _piece_node(owner: Tensor, view: Tensor) -> ViewNode:
     """A node for a view as a piece of its owner."""
     edge = edge_of(owner)
     assert edge is not None, "the owner of a view with a history requires grad"
-    return view_node(Recipe("aten::as_strided", _piece_backward, (view.geometry,)), edge, _piece(owner, view), owner)
+    return view_node(Recipe("aten::as_strided", _piece_backward, (view.geometry,)), (edge,), _piece(owner, view), owner)
 
 
 def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient]:

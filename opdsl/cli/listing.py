@@ -40,8 +40,8 @@ def list_operators(pattern: str, namespaces: tuple[str, ...], file: Path | None,
     PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
     are listed; with --module, those of the namespaces in which the module declares some.
 
-    With --missing: name, category, and what stands for it: `wrap` where opdsl.interop.torch.wrap("aten::name") calls
-    PyTorch's, `-` where tensors of ours cannot be given.
+    With --missing: name, category, what stands for it, and why it is missing. `wrap` means that
+    opdsl.interop.torch.wrap("aten::name") calls PyTorch's, `-` that tensors of ours cannot be given.
     """
     loaded = load(modules)
     declare_generated(registry, "aten")

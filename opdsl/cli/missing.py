@@ -11,8 +11,8 @@ from opdsl.native import load
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import generated
 
-HEADER = ("operator", "category", "instead")
-STYLES = ("bold", "green", "cyan")
+HEADER = ("operator", "category", "instead", "why")
+STYLES = ("bold", "green", "cyan", "")
 
 
 class Category(NamedTuple):
@@ -21,30 +21,79 @@ class Category(NamedTuple):
     name: of the reason.
     words: parts of the operators' names, or of all the dispatch keys that they have kernels for.
     instead: ``wrap`` where ``opdsl.interop.torch.wrap`` calls PyTorch's; ``-`` where tensors of ours cannot be given.
+    why: the reason.
     """
 
     name: str
     words: tuple[str, ...]
     instead: str
+    why: str
 
 
 CATEGORIES = (
-    Category("test", ("_test_",), "-"),
-    Category("nested", ("nested", "jagged"), "-"),
+    Category("test", ("_test_", "_foobar"), "-", "made for PyTorch's tests of its own dispatcher"),
+    Category(
+        "nested",
+        ("nested", "jagged", "to_padded_tensor"),
+        "-",
+        "a layout of rows of different lengths: lists stand for it",
+    ),
     Category(
         "sparse",
-        ("sparse", "csr", "csc", "bsr", "bsc", "coalesce", "to_dense", "crow_", "ccol_", "smm", "sspaddmm"),
+        ("sparse", "csr", "csc", "bsr", "bsc", "coalesce", "to_dense", "crow_", "ccol_", "smm", "sspaddmm", "spdiags"),
         "-",
+        "layouts that keep some elements alone, which tensors here have not",
     ),
-    Category("quantized", ("quantized", "quantize", "q_", "qint", "int_repr", "fbgemm", "qparams"), "-"),
-    Category("mkldnn", ("mkldnn",), "-"),
-    Category("vendor", ("cudnn", "miopen", "mps", "xnnpack", "nnpack", "vulkan", "cslt"), "-"),
+    Category(
+        "quantized",
+        (
+            *(
+                "quantized",
+                "quantize",
+                "q_scale",
+                "q_zero",
+                "q_per",
+                "qscheme",
+                "qint",
+                "int_repr",
+                "qparams",
+                "fbgemm",
+            ),
+            *("int4pack", "4bit", "_mixed_dtypes_linear", "_wrapped_linear"),
+        ),
+        "-",
+        "dtypes with a scale, and weights packed for one library",
+    ),
+    Category("mkldnn", ("mkldnn",), "-", "the layout of oneDNN"),
+    Category(
+        "vendor",
+        (
+            *("cudnn", "miopen", "mps", "xnnpack", "nnpack", "vulkan", "cslt", "cufft", "xla"),
+            "_copy_from",
+        ),
+        "-",
+        "a library's or device's own entry, beside one for all devices",
+    ),
+    Category(
+        "cuda",
+        ("_flash_attention_", "_efficient_attention_", "_fill_mem_eff_", "_philox_"),
+        "wrap",
+        "PyTorch has kernels for CUDA alone, in layouts or of random numbers of their own",
+    ),
+    Category("dtype", ("_scaled_", "chalf"), "wrap", "8-bit floats and complex32, which opdsl lacks"),
+    Category(
+        "level",
+        ("_add_batch_dim", "_remove_batch_dim", "_make_dual", "_unpack_dual"),
+        "-",
+        "levels of PyTorch's transforms: opdsl.vmap and opdsl.autograd.forward are here",
+    ),
+    Category("storage", ("Storage",), "wrap", "storages are no values here: set_ takes a tensor"),
 )
-DENSE = Category("dense", (), "wrap")
+DENSE = Category("dense", (), "wrap", "not written yet")
 
 
 def missing(path: Path, here: Container[str]) -> Iterator[Row]:
-    """Name, category and replacement of what a file declares or generates.
+    """Name, category, replacement and reason of what a file declares or generates.
 
     Args:
         path: a native_functions.yaml.
@@ -55,12 +104,12 @@ def missing(path: Path, here: Container[str]) -> Iterator[Row]:
         name = f"{entry.schema.name.namespace or 'aten'}::{str(entry.schema.name).rpartition('::')[2]}"
         if name not in here:
             category = category_of(entry)
-            yield name, category.name, category.instead
+            yield name, category.name, category.instead, category.why
 
 
 def category_of(entry: NativeFunction) -> Category:
     """The first category of which the name, or each dispatch key, has a word."""
-    name = entry.schema.name.base
+    name = str(entry.schema.name)
     keys = [key.lower() for each in entry.dispatch or () for key in each.keys]
 
     def is_of(category: Category) -> bool:

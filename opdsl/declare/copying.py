@@ -56,11 +56,15 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
     taken = {"dtype", "layout", "device"} & {each.name for each in computed.tensor_options}
     # Of what writes several of its arguments, as optimizers do, the first alone has an output.
     has_first = len(names) == 1 and len(computed.returns) > 1
+    # Of what computes and writes besides, what was written comes last, and goes into the arguments.
+    places = [each.python_name for each in schema.positional]
+    updated = [places.index(each.python_name) for each in schema.written_arguments if each.python_name in places]
+    updated = updated if len(names) > 1 else []
     # For each result whether an output takes it.
     holding = [each.type.base is BaseType.Tensor for each in computed.returns] if len(names) > 1 else [True]
 
     def body(*given: object, **named: Any) -> object:
-        outs = [named.pop(name) for name in names]
+        outs = [*(named.pop(name) for name in names), *(given[place] for place in updated)]
         for option in taken:
             named[option] = getattr(outs[0], option)
         result = functional(*given, **named)
@@ -74,7 +78,7 @@ def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable
         for out, value in stores:
             resize_output(out, value.shape)
             copy_(out, value)
-        made = (*rest, *(outs if schema.returns and len(schema.returns) > len(rest) else ()))
+        made = (*rest, *(outs[: len(names)] if schema.returns and len(schema.returns) > len(rest) else ()))
         return None if not made else made[0] if len(made) == 1 else made
 
     return body

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy
 
-from opdsl.runtime import Tensor, bool_, float32, float64, from_numpy, int8, int32, uint8
+from opdsl.runtime import Tensor, bool_, float32, float64, from_numpy, int8, int32, int64, uint8
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -387,6 +387,15 @@ def _form(make: Maker) -> Iterator[Sample]:
     yield Sample(make.transposed(3, 4), (3, 4), (1, 3), make.dtype)
 
 
+def _observed(make: Maker) -> Iterator[Sample]:
+    for shape, rows, symmetric in (((3, 4), False, True), ((3, 2, 4), True, False)):
+        count = shape[0] if rows else 1
+        states = [make(1).new_full((count,), each, dtype=float32) for each in (-1.0, 2.0, 0.1)]
+        switches = (_number(make, 1, int64), _number(make, 1, int64))
+        zeros = make(1).new_zeros((count,), dtype=int32)
+        yield Sample(make(*shape), *switches, *states, zeros, 0.25, -8, 7, 0, rows, symmetric)
+
+
 # ------------------------------------------------------------------------------------------------ parts of layers
 
 
@@ -553,6 +562,7 @@ TABLE: dict[str, Samples] = {
     "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": _quantised_by_tensors(True, False),
     **{f"aten::fake_quantize_per_channel_affine{end}": _quantised_channels for end in ("", "_cachemask")},
     **{f"aten::fake_quantize_per_{each}_affine_cachemask_backward": _masked for each in ("tensor", "channel")},
+    **dict.fromkeys(("aten::_fused_moving_avg_obs_fq_helper", "aten::fused_moving_avg_obs_fake_quant"), _observed),
     "aten::_fake_quantize_learnable_per_tensor_affine": _learned(),
     "aten::_fake_quantize_learnable_per_tensor_affine_backward": _learned("grad"),
     "aten::_fake_quantize_learnable_per_channel_affine": _learned(channels=True),

@@ -79,6 +79,14 @@ def _divided_gradients(dims: int, *, numbered: bool = False) -> Samples:
     return samples
 
 
+def _gradients_to_write(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(1, 2, 2, 2, 2), make(1, 2, 5, 5, 5), grad_input=make(1, 2, 5, 5, 5))
+
+
+def _gradients_of_largest(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 2, 2), make.distinct(2, 4, 4), (2, 2))
+
+
 _SIZES = (7, 3, 4)
 
 
@@ -331,6 +339,8 @@ TABLE: dict[str, Samples] = {
     **{f"aten::avg_pool{dims}d": _pooled(dims, True, False) for dims in (1, 2, 3)},
     **{f"aten::avg_pool{dims}d_backward": _pooled_gradients(dims, False, True, None) for dims in (2, 3)},
     **{f"aten::adaptive_{kind}_pool{dims}d": _divided(dims) for kind in ("avg", "max") for dims in (1, 2, 3)},
+    "aten::adaptive_avg_pool3d_backward.grad_input": _gradients_to_write,
+    "aten::max_pool2d_backward": _gradients_of_largest,
     **{f"aten::_adaptive_avg_pool{dims}d": _divided(dims) for dims in (2, 3)},
     **{f"aten::_adaptive_avg_pool{dims}d_backward": _divided_gradients(dims) for dims in (2, 3)},
     **{f"aten::adaptive_max_pool{dims}d_backward": _divided_gradients(dims, numbered=True) for dims in (2, 3)},

@@ -88,24 +88,7 @@ def _padded(make: Maker) -> Iterator[Sample]:
     yield Sample(make.transposed(3, 4), (-1, 1))
 
 
-def _leaves(make: Maker) -> Iterator[Sample]:
-    followed = make.dtype.is_floating_point or make.dtype.is_complex
-    yield Sample(make(3).requires_grad_() if followed else make(3).float().requires_grad_())
-
-
-def _sources(*more: object) -> Callable[[Maker], Iterator[Sample]]:
-    def samples(make: Maker) -> Iterator[Sample]:
-        yield Sample(make(5), make.transposed(3, 4), *more)
-
-    return samples
-
-
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
-    "aten::set_.source_Tensor": _sources(),
-    "aten::set_.source_Tensor_storage_offset": _sources(2, (2, 3), (3, 1)),
-    "aten::is_set_to": _sources(),
-    "aten::set_data": _sources(),
-    "aten::retain_grad": _leaves,
     "aten::flip": _dimensions,
     "aten::roll": _shifts,
     "aten::rot90": _turns,

@@ -17,7 +17,13 @@ from opdsl.testing.sample import Sample
 _DYNAMIC = frozenset(("dynamic_output_shape", "data_dependent_output"))
 _UNTAGGED = frozenset(
     (
-        *("aten::is_nonzero", "aten::narrow.Tensor", "aten::tensor_split.tensor_indices_or_sections"),
+        *(
+            "aten::is_nonzero",
+            "aten::narrow.Tensor",
+            "aten::_reshape_from_tensor",
+            "aten::_rowwise_prune",
+            "aten::tensor_split.tensor_indices_or_sections",
+        ),
         # Lengths of sequences, which lie on the CPU.
         *("aten::_pack_padded_sequence", "aten::_pack_padded_sequence.out", "aten::_pack_padded_sequence_backward"),
         *("aten::_pad_packed_sequence", "aten::_padded_dense_to_jagged_forward"),

@@ -52,6 +52,18 @@ class _results__fused_adamw(NamedTuple):
     exp_avg_sqs_out: list[Tensor]
     max_exp_avg_sqs_out: list[Tensor]
 
+class _results__fused_moving_avg_obs_fq_helper(NamedTuple):
+    output: Tensor
+    mask: Tensor
+
+class _results__fused_moving_avg_obs_fq_helper_2(NamedTuple):
+    output: Tensor
+    mask: Tensor
+    running_min_out: Tensor
+    running_max_out: Tensor
+    scale_out: Tensor
+    zero_point_out: Tensor
+
 class _results__fused_sgd(NamedTuple):
     self_out: list[Tensor]
     grads_out: list[Tensor]
@@ -805,6 +817,27 @@ class _packet__autocast_to_reduced_precision(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: DType, cpu_dtype: DType) -> Tensor:
         """A float32 tensor in the dtype that its device computes in; any other as it is."""
+
+class _packet__backward(Operator[..., None], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        inputs: Sequence[Tensor],
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+    ) -> None:
+        """``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their ``grad``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        inputs: Sequence[Tensor],
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+    ) -> None:
+        """``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their ``grad``."""
 
 class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, int]], Protocol):
     def __call__(
@@ -4013,6 +4046,124 @@ class _packet__fused_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
         self: Tensor, p: float, generator: Generator | None = None, *, out0: Tensor, out1: Tensor
     ) -> tuple[Tensor, Tensor]: ...
 
+class _packet__fused_moving_avg_obs_fq_helper(Operator[..., _results__fused_moving_avg_obs_fq_helper], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+    ) -> _results__fused_moving_avg_obs_fq_helper:
+        """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
+
+        Args:
+            self: float32 numbers.
+            observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
+            running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin here.
+            scale, zero_point: what is written by them.
+            averaging_const: how much a new value counts.
+            quant_min, quant_max: the bounds of integers.
+            ch_axis: of the channels.
+            per_row_fake_quant: whether there is a scale for each channel.
+            symmetric_quant: whether 0 lies in the middle.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+    ) -> _results__fused_moving_avg_obs_fq_helper:
+        """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
+
+        Args:
+            self: float32 numbers.
+            observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
+            running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin here.
+            scale, zero_point: what is written by them.
+            averaging_const: how much a new value counts.
+            quant_min, quant_max: the bounds of integers.
+            ch_axis: of the channels.
+            per_row_fake_quant: whether there is a scale for each channel.
+            symmetric_quant: whether 0 lies in the middle.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet__fused_moving_avg_obs_fq_helper_functional(
+    Operator[..., _results__fused_moving_avg_obs_fq_helper_2], Protocol
+):
+    def __call__(
+        cls,
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+    ) -> _results__fused_moving_avg_obs_fq_helper_2: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+    ) -> _results__fused_moving_avg_obs_fq_helper_2: ...
+
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
@@ -5354,6 +5505,53 @@ class _packet__reshape_copy(Operator[..., Tensor], Protocol):
     def default(self: Tensor, size: Sequence[int]) -> Tensor:
         """A copy with other sizes."""
 
+class _packet__reshape_from_tensor(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, shape: Tensor) -> Tensor:
+        """``reshape`` whose sizes are a vector of integers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, shape: Tensor) -> Tensor:
+        """``reshape`` whose sizes are a vector of integers."""
+
+class _packet__resize_output(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, size: Sequence[int], device: Device | str | int, *, out: Tensor | None = None
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], device: Device | str | int) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], device: Device | str | int, *, out: Tensor) -> Tensor: ...
+
+class _packet__resize_output_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, size: Sequence[int], device: Device | str | int) -> Tensor:
+        """Gives a tensor that is written into the size of what is written; it must be on that device."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], device: Device | str | int) -> Tensor:
+        """Gives a tensor that is written into the size of what is written; it must be on that device."""
+
+class _packet__rowwise_prune(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, weight: Tensor, mask: Tensor, compressed_indices_dtype: DType) -> tuple[Tensor, Tensor]:
+        """The rows that a mask keeps, and for each row which of these it is, -1 for none.
+
+        Args:
+            weight: a matrix.
+            mask: of bools, one for each row.
+            compressed_indices_dtype: int32 or int64.
+        """
+    @_operator
+    @staticmethod
+    def default(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType) -> tuple[Tensor, Tensor]:
+        """The rows that a mask keeps, and for each row which of these it is, -1 for none.
+
+        Args:
+            weight: a matrix.
+            mask: of bools, one for each row.
+            compressed_indices_dtype: int32 or int64.
+        """
+
 class _packet__safe_softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
@@ -5807,6 +6005,14 @@ class _packet__segment_reduce_backward(Operator[..., Tensor], Protocol):
         out: Tensor,
     ) -> Tensor: ...
 
+class _packet__shape_as_tensor(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The sizes, as a vector of int64 on the CPU."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The sizes, as a vector of int64 on the CPU."""
+
 class _packet__slow_conv2d_backward(
     Operator[..., tuple[Tensor, Tensor, Tensor] | _results__slow_conv2d_backward], Protocol
 ):
@@ -6215,6 +6421,14 @@ class _packet__to_copy(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: Tensor
     ) -> Tensor: ...
+
+class _packet__to_cpu(Operator[..., list[Tensor]], Protocol):
+    def __call__(cls, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Tensors on the CPU: those that are there already are returned themselves."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Tensors on the CPU: those that are there already are returned themselves."""
 
 class _packet__transform_bias_rescale_qkv(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(cls, qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -7272,6 +7486,14 @@ class _packet_adaptive_avg_pool3d(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
         """``adaptive_avg_pool3d`` into a given tensor."""
+
+class _packet_adaptive_avg_pool3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
+        """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
 
 class _packet_adaptive_max_pool1d(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -10926,6 +11148,14 @@ class _packet_cumulative_trapezoid(Operator[..., Tensor], Protocol):
     def dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
         """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
 
+class _packet_data(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The tensor without its history, in the same memory."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor without its history, in the same memory."""
+
 class _packet_deg2rad(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Degrees as radians."""
@@ -13050,6 +13280,59 @@ class _packet_frobenius_norm(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The root of the sum of squares along dimensions."""
 
+class _packet_from_file(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        filename: str,
+        shared: bool | None = None,
+        size: int | None = 0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A vector over the first bytes of a file.
+
+        Args:
+            filename: of the file.
+            shared: whether writes reach the file, which is made, or made longer, as needed; otherwise they stay in the
+                process, and the file must be there and long enough.
+            size: how many elements.
+            options: the dtype of elements.
+
+        Raises:
+            FileFormatError: the file cannot be opened, or is too short.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        filename: str,
+        shared: bool | None = None,
+        size: int | None = 0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A vector over the first bytes of a file.
+
+        Args:
+            filename: of the file.
+            shared: whether writes reach the file, which is made, or made longer, as needed; otherwise they stay in the
+                process, and the file must be there and long enough.
+            size: how many elements.
+            options: the dtype of elements.
+
+        Raises:
+            FileFormatError: the file cannot be opened, or is too short.
+        """
+    @_operator
+    @staticmethod
+    def out(filename: str, shared: bool | None = None, size: int | None = 0, *, out: Tensor) -> Tensor: ...
+
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -13111,6 +13394,43 @@ class _packet_full_like(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
+
+class _packet_fused_moving_avg_obs_fake_quant(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+    ) -> Tensor:
+        """``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        observer_on: Tensor,
+        fake_quant_on: Tensor,
+        running_min: Tensor,
+        running_max: Tensor,
+        scale: Tensor,
+        zero_point: Tensor,
+        averaging_const: float,
+        quant_min: int,
+        quant_max: int,
+        ch_axis: int,
+        per_row_fake_quant: bool = False,
+        symmetric_quant: bool = False,
+    ) -> Tensor:
+        """``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements."""
 
 class _packet_gather(Operator[..., Tensor], Protocol):
     def __call__(
@@ -17975,6 +18295,44 @@ class _packet_max_pool2d(Operator[..., Tensor], Protocol):
         tensor([[[5., 6.]]])
         """
 
+class _packet_max_pool2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The gradient of what ``max_pool2d`` pooled, whose largest elements are found again."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The gradient of what ``max_pool2d`` pooled, whose largest elements are found again."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
 class _packet_max_pool2d_with_indices(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls,
@@ -21841,6 +22199,14 @@ class _packet_replication_pad3d_backward(Operator[..., Tensor], Protocol):
     def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
+class _packet_requires_grad_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, requires_grad: bool = True) -> Tensor:
+        """Has autograd follow the tensor, or no longer follow it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, requires_grad: bool = True) -> Tensor:
+        """Has autograd follow the tensor, or no longer follow it."""
+
 class _packet_reshape(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, shape: Sequence[int]) -> Tensor:
         """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
@@ -23174,6 +23540,18 @@ class _packet_slice_copy(Operator[..., Tensor], Protocol):
     def Tensor_out(
         self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: _Tensor
     ) -> _Tensor: ...
+
+class _packet_slice_inverse(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Tensor:
+        """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Tensor:
+        """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
 
 class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     def __call__(
@@ -27201,6 +27579,7 @@ _fused_adagrad_: _packet__fused_adagrad_
 _fused_adam_: _packet__fused_adam_
 _fused_adamw_: _packet__fused_adamw_
 _fused_dropout: _packet__fused_dropout
+_fused_moving_avg_obs_fq_helper: _packet__fused_moving_avg_obs_fq_helper
 _fused_rms_norm: _packet__fused_rms_norm
 _fused_sdp_choice: _packet__fused_sdp_choice
 _fused_sgd_: _packet__fused_sgd_
@@ -27242,6 +27621,9 @@ _pin_memory: _packet__pin_memory
 _prelu_kernel: _packet__prelu_kernel
 _print: _packet__print
 _reshape_alias_copy: _packet__reshape_alias_copy
+_reshape_from_tensor: _packet__reshape_from_tensor
+_resize_output_: _packet__resize_output_
+_rowwise_prune: _packet__rowwise_prune
 _safe_softmax: _packet__safe_softmax
 _sample_dirichlet: _packet__sample_dirichlet
 _saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
@@ -27249,6 +27631,7 @@ _scaled_dot_product_attention_math: _packet__scaled_dot_product_attention_math
 _scaled_dot_product_efficient_attention: _packet__scaled_dot_product_efficient_attention
 _scaled_dot_product_flash_attention: _packet__scaled_dot_product_flash_attention
 _scaled_dot_product_flash_attention_for_cpu: _packet__scaled_dot_product_flash_attention_for_cpu
+_shape_as_tensor: _packet__shape_as_tensor
 _sobol_engine_draw: _packet__sobol_engine_draw
 _sobol_engine_ff_: _packet__sobol_engine_ff_
 _sobol_engine_scramble_: _packet__sobol_engine_scramble_
@@ -27257,6 +27640,7 @@ _softmax_backward_data: _packet__softmax_backward_data
 _stack: _packet__stack
 _standard_gamma: _packet__standard_gamma
 _standard_gamma_grad: _packet__standard_gamma_grad
+_to_cpu: _packet__to_cpu
 _transform_bias_rescale_qkv: _packet__transform_bias_rescale_qkv
 _transformer_encoder_layer_fwd: _packet__transformer_encoder_layer_fwd
 _trilinear: _packet__trilinear
@@ -27495,8 +27879,10 @@ frac: _packet_frac
 frac_: _packet_frac_
 frexp: _packet_frexp
 frobenius_norm: _packet_frobenius_norm
+from_file: _packet_from_file
 full: _packet_full
 full_like: _packet_full_like
+fused_moving_avg_obs_fake_quant: _packet_fused_moving_avg_obs_fake_quant
 gather: _packet_gather
 gcd: _packet_gcd
 gcd_: _packet_gcd_
@@ -27743,6 +28129,7 @@ sinc_: _packet_sinc_
 sinh: _packet_sinh
 sinh_: _packet_sinh_
 slice_copy: _packet_slice_copy
+slice_inverse: _packet_slice_inverse
 slice_scatter: _packet_slice_scatter
 slogdet: _packet_slogdet
 softmax: _packet_softmax
@@ -28115,6 +28502,7 @@ class _namespace_aten:
     _assert_tensor_metadata: _packet__assert_tensor_metadata
     _autocast_to_full_precision: _packet__autocast_to_full_precision
     _autocast_to_reduced_precision: _packet__autocast_to_reduced_precision
+    _backward: _packet__backward
     _batch_norm_impl_index: _packet__batch_norm_impl_index
     _batch_norm_impl_index_backward: _packet__batch_norm_impl_index_backward
     _batch_norm_no_update: _packet__batch_norm_no_update
@@ -28267,6 +28655,8 @@ class _namespace_aten:
     _fused_adamw: _packet__fused_adamw
     _fused_adamw_: _packet__fused_adamw_
     _fused_dropout: _packet__fused_dropout
+    _fused_moving_avg_obs_fq_helper: _packet__fused_moving_avg_obs_fq_helper
+    _fused_moving_avg_obs_fq_helper_functional: _packet__fused_moving_avg_obs_fq_helper_functional
     _fused_rms_norm: _packet__fused_rms_norm
     _fused_rms_norm_backward: _packet__fused_rms_norm_backward
     _fused_sdp_choice: _packet__fused_sdp_choice
@@ -28329,6 +28719,10 @@ class _namespace_aten:
     _reshape_alias: _packet__reshape_alias
     _reshape_alias_copy: _packet__reshape_alias_copy
     _reshape_copy: _packet__reshape_copy
+    _reshape_from_tensor: _packet__reshape_from_tensor
+    _resize_output: _packet__resize_output
+    _resize_output_: _packet__resize_output_
+    _rowwise_prune: _packet__rowwise_prune
     _safe_softmax: _packet__safe_softmax
     _sample_dirichlet: _packet__sample_dirichlet
     _saturate_weight_to_fp16: _packet__saturate_weight_to_fp16
@@ -28344,6 +28738,7 @@ class _namespace_aten:
         _packet__scaled_dot_product_fused_attention_overrideable_backward
     )
     _segment_reduce_backward: _packet__segment_reduce_backward
+    _shape_as_tensor: _packet__shape_as_tensor
     _slow_conv2d_backward: _packet__slow_conv2d_backward
     _slow_conv2d_forward: _packet__slow_conv2d_forward
     _sobol_engine_draw: _packet__sobol_engine_draw
@@ -28362,6 +28757,7 @@ class _namespace_aten:
     _thnn_fused_lstm_cell_backward: _packet__thnn_fused_lstm_cell_backward
     _thnn_fused_lstm_cell_backward_impl: _packet__thnn_fused_lstm_cell_backward_impl
     _to_copy: _packet__to_copy
+    _to_cpu: _packet__to_cpu
     _transform_bias_rescale_qkv: _packet__transform_bias_rescale_qkv
     _transformer_encoder_layer_fwd: _packet__transformer_encoder_layer_fwd
     _trilinear: _packet__trilinear
@@ -28407,6 +28803,7 @@ class _namespace_aten:
     adaptive_avg_pool1d: _packet_adaptive_avg_pool1d
     adaptive_avg_pool2d: _packet_adaptive_avg_pool2d
     adaptive_avg_pool3d: _packet_adaptive_avg_pool3d
+    adaptive_avg_pool3d_backward: _packet_adaptive_avg_pool3d_backward
     adaptive_max_pool1d: _packet_adaptive_max_pool1d
     adaptive_max_pool2d: _packet_adaptive_max_pool2d
     adaptive_max_pool2d_backward: _packet_adaptive_max_pool2d_backward
@@ -28596,6 +28993,7 @@ class _namespace_aten:
     cumsum: _packet_cumsum
     cumsum_: _packet_cumsum_
     cumulative_trapezoid: _packet_cumulative_trapezoid
+    data: _packet_data
     deg2rad: _packet_deg2rad
     deg2rad_: _packet_deg2rad_
     dense_dim: _packet_dense_dim
@@ -28719,8 +29117,10 @@ class _namespace_aten:
     fractional_max_pool3d_backward: _packet_fractional_max_pool3d_backward
     frexp: _packet_frexp
     frobenius_norm: _packet_frobenius_norm
+    from_file: _packet_from_file
     full: _packet_full
     full_like: _packet_full_like
+    fused_moving_avg_obs_fake_quant: _packet_fused_moving_avg_obs_fake_quant
     gather: _packet_gather
     gather_backward: _packet_gather_backward
     gcd: _packet_gcd
@@ -28959,6 +29359,7 @@ class _namespace_aten:
     max_pool1d: _packet_max_pool1d
     max_pool1d_with_indices: _packet_max_pool1d_with_indices
     max_pool2d: _packet_max_pool2d
+    max_pool2d_backward: _packet_max_pool2d_backward
     max_pool2d_with_indices: _packet_max_pool2d_with_indices
     max_pool2d_with_indices_backward: _packet_max_pool2d_with_indices_backward
     max_pool3d: _packet_max_pool3d
@@ -29117,6 +29518,7 @@ class _namespace_aten:
     replication_pad2d_backward: _packet_replication_pad2d_backward
     replication_pad3d: _packet_replication_pad3d
     replication_pad3d_backward: _packet_replication_pad3d_backward
+    requires_grad_: _packet_requires_grad_
     reshape: _packet_reshape
     reshape_as: _packet_reshape_as
     resize: _packet_resize
@@ -29189,6 +29591,7 @@ class _namespace_aten:
     slice: _packet_slice
     slice_backward: _packet_slice_backward
     slice_copy: _packet_slice_copy
+    slice_inverse: _packet_slice_inverse
     slice_scatter: _packet_slice_scatter
     slogdet: _packet_slogdet
     slow_conv3d: _packet_slow_conv3d

@@ -116,13 +116,19 @@ FILE = """
 def test_what_a_file_has_and_is_not_here_is_told_with_what_stands_for_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "native_functions.yaml").write_text(FILE)
     listed = run("list", "--missing", str(tmp_path / "native_functions.yaml"))
-    assert [line.split() for line in listed.stdout.splitlines()] == [
+    assert [line.split()[:3] for line in listed.stdout.splitlines()] == [
         ["aten::nothing_like_it", "dense", "wrap"],
         ["aten::sparse_nothing", "sparse", "-"],
         ["aten::kept_by_layout", "sparse", "-"],
         ["aten::cudnn_nothing", "vendor", "-"],
         ["aten::nothing_like_it.out", "dense", "wrap"],
     ]
+
+
+def test_what_is_missing_is_told_with_the_reason(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "native_functions.yaml").write_text(FILE)
+    listed = run("list", "sparse_nothing", "--missing", str(tmp_path / "native_functions.yaml"))
+    assert listed.stdout.split(maxsplit=3)[3].startswith("layouts that keep some elements alone")
 
 
 def test_what_is_empty_is_a_dash(run: Run, my_ops: Path) -> None:

@@ -22,6 +22,11 @@ WITHOUT_DIFFERENCES = {
         ),
         "the gradient is that of what log_softmax was taken of, as PyTorch's (see tests/torch/nn/test_ctc_loss.py)",
     ),
+    "aten::requires_grad_": "is about whether there are gradients",
+    **dict.fromkeys(
+        ("aten::_fused_moving_avg_obs_fq_helper", "aten::fused_moving_avg_obs_fake_quant"),
+        "counts rounding as a function whose slope is 1, as PyTorch does",
+    ),
     "aten::set_.source_Tensor_storage_offset": "gives the tensor another memory and shape, in place",
     **dict.fromkeys(("aten::poisson", "aten::binomial"), "counts numbers of events as constants, as PyTorch does"),
     "aten::log_sigmoid_backward": "counts its argument buffer as a function of its input, as PyTorch does",

@@ -35,6 +35,7 @@ TURNS = {each.name: place for place, each in enumerate(OPERATORS)}
 # The laws that dtypes have to do with; gradients are computed in double precision, of real and complex numbers.
 OF_DTYPES = (2, 3, 4)
 OF_VARIANTS = 2
+OF_META = 3
 OF_EFFECTS = 4
 OF_GRADIENTS = 5
 OF_FORMS = 11
@@ -62,6 +63,13 @@ READS_WHAT_IT_WRITES = {
     "aten::set.out": "a result without elements",
 }
 
+# Operators whose results are no meta tensors where their arguments are, or that have no shape function.
+WITHOUT_META = {
+    "aten::_shape_as_tensor": "sizes lie on the CPU, whatever the device is",
+    "aten::_to_cpu": "from meta tensors nothing can be moved",
+    "aten::adaptive_avg_pool3d_backward.grad_input": "the out= entry of an operator of another name",
+}
+
 # Operators refuse dtypes: tests/laws/refusals.py writes which, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()
 
@@ -74,6 +82,7 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
     without = {
         OF_GRADIENTS: operator.name in WITHOUT_DIFFERENCES or not is_differentiated(operator, dtype),
         OF_VARIANTS: operator.name in BEHIND_ANOTHER,
+        OF_META: operator.name in WITHOUT_META,
         OF_EFFECTS: operator.name in READS_WHAT_IT_WRITES,
         OF_FORMS: operator.name not in LOWERED,
         OF_PROGRAMS: operator.name not in TRACED,

@@ -296,3 +296,9 @@ def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cp
     """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
     enabled = cpu_enabled if self.is_cpu else cuda_enabled and self.is_cuda
     return self.to(float32) if enabled and self.dtype in (float16, bfloat16) else self
+
+
+@op("aten::_to_cpu", variants="function", may_alias=True)
+def _to_cpu(tensors: list[Tensor]) -> list[Tensor]:
+    """Tensors on the CPU: those that are there already are returned themselves."""
+    return [each.cpu() for each in tensors]

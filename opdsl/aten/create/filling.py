@@ -6,8 +6,9 @@ from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.create.factories import check_size, give_size
 from opdsl.aten.create.like_factories import empty_like, zeros_like
 from opdsl.declare import op
+from opdsl.errors import DeviceError
 from opdsl.kernels import check, copy_, fill_, resize
-from opdsl.runtime import MemoryFormat, Tensor, has_internal_overlap, strides_for
+from opdsl.runtime import Device, MemoryFormat, Tensor, has_internal_overlap, strides_for
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
@@ -131,3 +132,19 @@ def resize_as_(
     if memory_format is MemoryFormat.preserve_format:
         memory_format = the_template.geometry.suggested_memory_format()
     return self.resize_(the_template.shape, memory_format=memory_format)
+
+
+@op(
+    "aten::_resize_output_",
+    kernel=EVERYWHERE,
+    use_const_ref_for_mutable_tensors=True,
+    autogen="_resize_output, _resize_output.out",
+    dispatch="Meta",
+)
+def _resize_output_(
+    self: Tensor[Alias("a", write=True)], size: list[SymInt], device: Device
+) -> Tensor[Alias("a", write=True)]:
+    """Gives a tensor that is written into the size of what is written; it must be on that device."""
+    if self.device != device:
+        raise DeviceError(f"_resize_output_: expected a tensor on {device}, got one on {self.device}")
+    return self.resize_(size)

@@ -16,11 +16,13 @@ from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import (
+    DType,
     MemoryFormat,
     Tensor,
     bool_,
     cpu,
     install_method,
+    int32,
     int64,
     require_no_overlap,
     require_writable,
@@ -293,3 +295,23 @@ masked_scatter.derivative("self")(kept_derivative)
 def masked_scatter_source_derivative(grad, mask, source):
     taken = grad.masked_select(mask)
     return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
+
+
+@op("aten::_rowwise_prune")
+def _rowwise_prune(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType) -> tuple[Tensor, Tensor]:
+    """The rows that a mask keeps, and for each row which of these it is, -1 for none.
+
+    Args:
+        weight: a matrix.
+        mask: of bools, one for each row.
+        compressed_indices_dtype: int32 or int64.
+    """
+    check(
+        weight.ndim == 2 and mask.shape == weight.shape[:1],
+        "expected a matrix, and a mask with one element for each row",
+        got=(weight.shape, mask.shape),
+    )
+    if mask.dtype is not bool_ or compressed_indices_dtype not in (int32, int64):
+        raise DTypeError("_rowwise_prune: expected a mask of bools, and indices of int32 or int64")
+    places = where(mask, mask.cumsum(0) - 1, -1)
+    return weight[mask], places.to(compressed_indices_dtype)

@@ -21,7 +21,7 @@ from opdsl.aten.nn.pooling import (
 )
 from opdsl.aten.nn.sliding import as_sizes
 from opdsl.declare import Out, op
-from opdsl.kernels import check
+from opdsl.kernels import check, write_out
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList, SymInts
@@ -81,7 +81,7 @@ def check_mean_gradient(operator: str, grad_output: Tensor, self: Tensor, dims: 
     return windows
 
 
-def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., Tensor]:
+def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator[..., Tensor], Operator[..., Tensor]]:
     """Declare the operator of means, and that of its gradient.
 
     Args:
@@ -130,11 +130,19 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
         return pool(grad, grad_output.shape[-dims:])
 
     pool_backward.derivative("self")(zero_derivative)
-    return pool
+    return pool, pool_backward
 
 
-_adaptive_avg_pool2d = declare_mean(2, backward_tags=("core",))
-_adaptive_avg_pool3d = declare_mean(3, backward_tags=())
+_adaptive_avg_pool2d, _ = declare_mean(2, backward_tags=("core",))
+_adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_tags=())
+
+
+@op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn", dispatch="CPU, CUDA")
+def adaptive_avg_pool3d_backward(
+    grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
+    return write_out("adaptive_avg_pool3d_backward", grad_input, _adaptive_avg_pool3d_backward(grad_output, self))
 
 
 def mean_into(self: Tensor, output_size: int | Sequence[int], dims: int, pool: Operator[..., Tensor]) -> Tensor:

@@ -98,7 +98,7 @@ def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
 
 def declare_max_pool(
     dims: int, *, structured: bool, backward_tags: tuple[str, ...]
-) -> Operator[..., tuple[Tensor, Tensor]]:
+) -> tuple[Operator[..., tuple[Tensor, Tensor]], Operator[..., Tensor]]:
     """Declare the operator of the largest elements, with their indices, and that of its gradient.
 
     Args:
@@ -183,11 +183,13 @@ def declare_max_pool(
         return gathered_derivative(grad, indices, dims)
 
     pool_backward.derivative("self")(zero_derivative)
-    return pool
+    return pool, pool_backward
 
 
-max_pool2d_with_indices = declare_max_pool(2, structured=True, backward_tags=("core",))
-max_pool3d_with_indices = declare_max_pool(3, structured=False, backward_tags=())
+max_pool2d_with_indices, max_pool2d_with_indices_backward = declare_max_pool(
+    2, structured=True, backward_tags=("core",)
+)
+max_pool3d_with_indices, _ = declare_max_pool(3, structured=False, backward_tags=())
 
 
 @op("aten::max_pool2d")
@@ -217,6 +219,22 @@ def max_pool2d(
 
 
 max_pool2d.sharding(windows=slides(2))
+
+
+@op("aten::max_pool2d_backward", autogen="max_pool2d_backward.out", dispatch={"MPS": "mps_max_pool2d_backward"})
+def max_pool2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Ints[2],
+    stride: Ints[2] = (),
+    padding: Ints[2] = 0,
+    dilation: Ints[2] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The gradient of what ``max_pool2d`` pooled, whose largest elements are found again."""
+    windows = (kernel_size, stride, padding, dilation, ceil_mode)
+    _, indices = max_pool2d_with_indices(self, *windows)
+    return max_pool2d_with_indices_backward(grad_output, self, *windows, indices)
 
 
 @op("aten::max_pool3d")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from opdsl.aten.create.construction import tensor
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import DType, MemoryFormat, Tensor, has_internal_overlap
+from opdsl.runtime import DType, MemoryFormat, Tensor, has_internal_overlap, int64
 from opdsl.runtime import can_cast as castable
 from opdsl.runtime import promote_types as promoted
 from opdsl.runtime import result_type as common_type
@@ -170,6 +171,36 @@ def retain_grad(self: Tensor[Alias("a", write=True)]) -> None:
 def set_data(self: Tensor[Alias("a", write=True)], new_data: Tensor) -> None:
     """Has the tensor show the memory of another one; whether it requires grad stays."""
     self.data = new_data
+
+
+@op("aten::data", may_alias=True, **BY_HAND)
+def data(self: Tensor) -> Tensor:
+    """The tensor without its history, in the same memory."""
+    return self.data
+
+
+@op("aten::requires_grad_", **BY_HAND)
+def requires_grad_(self: Tensor[Alias("a", write=True)], requires_grad: bool = True) -> Tensor[Alias("a", write=True)]:
+    """Has autograd follow the tensor, or no longer follow it."""
+    return self.requires_grad_(requires_grad)
+
+
+@op("aten::_backward", **BY_HAND)
+def _backward(
+    self: Tensor,
+    inputs: list[Tensor],
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their ``grad``."""
+    self.backward(gradient, retain_graph, create_graph, inputs or None)
+
+
+@op("aten::_shape_as_tensor", kernel="CompositeImplicitAutograd")
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The sizes, as a vector of int64 on the CPU."""
+    return tensor(self.shape, dtype=int64)
 
 
 @op("aten::item", variants="method", tags="data_dependent_output")

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.shape.slicing import slice_tensor
+from opdsl.aten.shape.views import strided_view
 from opdsl.declare import op
 from opdsl.kernels import check, clone, copy_, fill_, new_tensor
-from opdsl.runtime import Tensor, has_internal_overlap, strides_for
+from opdsl.runtime import Tensor, has_internal_overlap, make_view, strides_for
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.views import required_storage
+from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
 # -------------------------------------------------------------------------------------------- slice_scatter and its kin
@@ -168,3 +170,28 @@ def constant_pad_nd(self: Tensor, pad: list[SymInt], value: Scalar = 0) -> Tenso
 
 
 constant_pad_nd.derivative(self=lambda grad, pad: constant_pad_nd(grad, tuple(-each for each in pad), 0))
+
+
+@op(
+    "aten::slice_inverse",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
+def slice_inverse(
+    self: Tensor[Alias("a")],
+    src: Tensor,
+    dim: int = 0,
+    start: SymInt | None = None,
+    end: SymInt | None = None,
+    step: SymInt = 1,
+) -> Tensor[Alias("a")]:
+    """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
+    return make_view(self, *strided_view(self, src.shape, src.strides, src.storage_offset()))
+
+
+slice_inverse.derivative(
+    self=lambda grad, dim, start, end, step: slice_tensor(grad, dim, start, end, step),
+    src=lambda grad, self, dim, start, end, step: grad.slice_scatter(zeros_like(self), dim, start, end, step),
+)

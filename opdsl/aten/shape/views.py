@@ -431,3 +431,10 @@ def _reshape_alias(self: Tensor[Alias("a")], size: list[SymInt], stride: list[Sy
 
 
 _reshape_alias.derivative(self=lambda grad, self: grad.reshape(self.shape))
+
+
+@op("aten::_reshape_from_tensor", kernel="CompositeImplicitAutograd", may_alias=True)
+def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
+    """``reshape`` whose sizes are a vector of integers."""
+    check(shape.ndim == 1, "expected a vector of sizes", got=shape.shape)
+    return self.reshape([int(each) for each in shape.tolist()])

@@ -238,7 +238,7 @@ class _Attachment:
             node = self._node(forms, list(self.crossing.leaves), outputs)
         else:
             saved = Recorded((self.crossing.leaves[id(viewed)],), (edge,), outputs, self.watched)
-            node = view_node(Recipe(self.operator.name, _backward, forms), edge, saved, viewed)
+            node = view_node(Recipe(self.operator.name, _backward, forms), (edge,), saved, viewed)
             if len(self.ours) > 1 or self.operator.returns_list:
                 self._are_several()
         _give(node, self.ours, outputs)

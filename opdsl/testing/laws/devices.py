@@ -54,7 +54,7 @@ _HOST_ARGUMENTS = {
 }
 
 # Results that are numbers for the host, by operator: which of them.
-_HOST_RESULTS = {"_pack_padded_sequence": 1, "_pad_packed_sequence": 1}
+_HOST_RESULTS = {"_shape_as_tensor": 0, "_pack_padded_sequence": 1, "_pad_packed_sequence": 1}
 
 # Operators that make tensors on the device that is named, the CPU by default, and not on that of their tensors.
 _PLACED_BY_NAME = frozenset(("linspace", "logspace"))
@@ -63,6 +63,7 @@ _PLACED_BY_NAME = frozenset(("linspace", "logspace"))
 _HOST_ONLY = frozenset(
     (
         "histogram",  # has no kernel for CUDA
+        "from_file",
         "pin_memory",  # "Only dense CPU tensors can be pinned"
         "_pin_memory",
         "_scaled_dot_product_flash_attention_for_cpu",

@@ -33,8 +33,9 @@ def check(subject: Subject) -> Iterator[str]:
         yield f"the function takes ({', '.join(found)}), the schema says ({', '.join(names)})"
         return
     # Factories take requires_grad, which is no argument of any schema.
-    own = [each.name for each in declared.parameters if each.name != "requires_grad"]
-    if own != [each.python_name for each in (*schema.positional, *schema.keyword_only)]:
+    given = [each.python_name for each in (*schema.positional, *schema.keyword_only)]
+    own = [each.name for each in declared.parameters if each.name != "requires_grad" or each.name in given]
+    if own != given:
         yield f"the function's order is ({', '.join(found)}), the schema is {schema}"
     for parameter in declared.parameters:
         shown = found[parameter.name]

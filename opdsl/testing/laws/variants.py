@@ -28,6 +28,8 @@ UNINITIALISED = frozenset(
         "resize_",
         "resize_as",
         "resize_as_",
+        "_resize_output",
+        "_resize_output_",
     )
 )
 

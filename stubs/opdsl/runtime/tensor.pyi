@@ -2045,6 +2045,10 @@ class Tensor(Differentiable):
         """The hyperbolic sine of every element."""
     def sinh_(self) -> Tensor:
         """The hyperbolic sine of every element."""
+    def slice_inverse(
+        self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
+    ) -> Tensor:
+        """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
     def slice_scatter(
         self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:

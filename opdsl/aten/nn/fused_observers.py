@@ -1,0 +1,208 @@
+"""Fake quantisation by what was observed: moving averages of extrema, and the scales that these give."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl.aten.nn.fake_quantization import (
+    Quantised,
+    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
+    fake_quantize_per_channel_affine_cachemask,
+    fake_quantize_per_tensor_affine_cachemask_backward,
+    require_bounds,
+)
+from opdsl.aten.pointwise.clamping import maximum
+from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.pointwise.logical import logical_and
+from opdsl.aten.reduce.extrema import aminmax
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, bool_, float32, float64
+from opdsl.schema import Alias
+
+SMALLEST_SCALE = 6.1e-5
+"""Below which a scale would have no reciprocal in 16 bits."""
+
+
+def observed(self: Tensor, ch_axis: int, per_row: bool) -> tuple[Tensor, Tensor]:
+    """The extrema of each channel, or of all elements."""
+    if not per_row:
+        low, high = aminmax(self)
+        return low.reshape((1,)), high.reshape((1,))
+    rows = self.transpose(0, ch_axis).flatten(1) if self.ndim > 1 else self.unsqueeze(1)
+    return aminmax(rows, dim=1)
+
+
+def begin(count: int, running_min: Tensor, running_max: Tensor, scale: Tensor, zero_point: Tensor) -> None:
+    """Give empty statistics an element for each channel, which has seen nothing yet."""
+    if running_min.numel() == 0:
+        for each, value in ((running_min, math.inf), (running_max, -math.inf), (scale, 1.0), (zero_point, 0)):
+            each.resize_((count,)).fill_(value)
+
+
+def average(running: Tensor, current: Tensor, constant: float) -> None:
+    """Bring a moving average nearer to a value; an infinite one has seen none yet, and becomes it."""
+    running.copy_(where(running.isinf(), current, running + constant * (current - running)))
+
+
+def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
+    """Scales and zero points for numbers between bounds (``ChooseQuantizationParams`` in quant_utils.h)."""
+    steps = quant_max - quant_min
+    low, high = low.to(float64), high.to(float64)
+    spans = logical_and(low < 0, high > 0)
+    if symmetric:
+        most = maximum((low / -(steps // 2 + 1)).abs(), (high / (steps // 2)).abs())
+        low = where(spans, (most * -(steps // 2 + 1)).to(float32).to(float64), low)
+        high = where(spans, (most * (steps // 2)).to(float32).to(float64), high)
+    low, high = low.clamp(max=0.0), high.clamp(min=0.0)
+    scale = (high - low) / steps
+    scale = where(logical_and(scale.to(float32) != 0, scale.to(float32).reciprocal().isfinite()), scale, 0.1)
+    is_small, widened = scale < SMALLEST_SCALE, SMALLEST_SCALE / scale
+    low, high = (
+        where(is_small, where(other == 0, sign * SMALLEST_SCALE * steps, each * widened), each)
+        for each, other, sign in ((low, high, -1), (high, low, 1))
+    )
+    scale = where(is_small, SMALLEST_SCALE, scale)
+    from_low, from_high = quant_min - low / scale, quant_max - high / scale
+    errors = abs(quant_min) + (low / scale).abs(), abs(quant_max) + (high / scale).abs()
+    zero = where(errors[0] < errors[1], from_low, from_high)
+    if symmetric:
+        zero = where(spans, (quant_min + quant_max) / 2, zero)
+    return scale, zero.clamp(quant_min, quant_max).round()
+
+
+def require_statistics(self: Tensor, ch_axis: int, *statistics: Tensor) -> None:
+    """That there is a channel, and statistics are vectors of float32.
+
+    Raises:
+        ShapeError, DTypeError: they are not.
+    """
+    check(0 <= ch_axis < max(self.ndim, 1), f"expected ch_axis to be a dimension of {list(self.shape)}", got=ch_axis)
+    if self.dtype is not float32 or any(each.dtype is not float32 for each in statistics):
+        raise DTypeError("_fused_moving_avg_obs_fq_helper: expected float32")
+
+
+@op(
+    "aten::_fused_moving_avg_obs_fq_helper",
+    dispatch="CPU, CUDA",
+    autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
+)
+def _fused_moving_avg_obs_fq_helper(
+    self: Tensor,
+    observer_on: Tensor,
+    fake_quant_on: Tensor,
+    running_min: Tensor[Alias("a", write=True)],
+    running_max: Tensor[Alias("b", write=True)],
+    scale: Tensor[Alias("c", write=True)],
+    zero_point: Tensor[Alias("d", write=True)],
+    averaging_const: float,
+    quant_min: int,
+    quant_max: int,
+    ch_axis: int,
+    per_row_fake_quant: bool = False,
+    symmetric_quant: bool = False,
+) -> Quantised:
+    """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
+
+    Args:
+        self: float32 numbers.
+        observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
+        running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin here.
+        scale, zero_point: what is written by them.
+        averaging_const: how much a new value counts.
+        quant_min, quant_max: the bounds of integers.
+        ch_axis: of the channels.
+        per_row_fake_quant: whether there is a scale for each channel.
+        symmetric_quant: whether 0 lies in the middle.
+    """
+    ...
+
+
+@_fused_moving_avg_obs_fq_helper.kernel("CPU", "CUDA")
+def _fused_moving_avg_obs_fq_helper_kernel(
+    self,
+    observer_on,
+    fake_quant_on,
+    running_min,
+    running_max,
+    scale,
+    zero_point,
+    averaging_const,
+    quant_min,
+    quant_max,
+    ch_axis,
+    per_row_fake_quant,
+    symmetric_quant,
+):
+    require_bounds(quant_min, quant_max)
+    require_statistics(self, ch_axis, running_min, running_max)
+    if per_row_fake_quant:
+        begin(self.shape[ch_axis], running_min, running_max, scale, zero_point)
+    if observer_on.item():
+        low, high = observed(self, ch_axis, per_row_fake_quant)
+        average(running_min, low, averaging_const)
+        average(running_max, high, averaging_const)
+    if not fake_quant_on.item():
+        return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
+    for each, value in zip(
+        (scale, zero_point), chosen(running_min, running_max, quant_min, quant_max, symmetric_quant), strict=True
+    ):
+        each.copy_(value)
+    if per_row_fake_quant:
+        return fake_quantize_per_channel_affine_cachemask(self, scale, zero_point, ch_axis, quant_min, quant_max)
+    return _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+        self, scale, zero_point, fake_quant_on, quant_min, quant_max
+    )
+
+
+@_fused_moving_avg_obs_fq_helper.kernel("Meta")
+def _fused_moving_avg_obs_fq_helper_meta_kernel(
+    self, running_min, running_max, scale, zero_point, quant_min, quant_max, ch_axis, per_row_fake_quant
+):
+    require_bounds(quant_min, quant_max)
+    require_statistics(self, ch_axis, running_min, running_max)
+    if per_row_fake_quant:
+        begin(self.shape[ch_axis], running_min, running_max, scale, zero_point)
+    return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
+
+
+@_fused_moving_avg_obs_fq_helper.derivative("self")
+def _fused_moving_avg_obs_fq_helper_derivative(grad, mask):
+    return fake_quantize_per_tensor_affine_cachemask_backward(grad, mask)
+
+
+@op("aten::fused_moving_avg_obs_fake_quant")
+def fused_moving_avg_obs_fake_quant(
+    self: Tensor,
+    observer_on: Tensor,
+    fake_quant_on: Tensor,
+    running_min: Tensor[Alias("a", write=True)],
+    running_max: Tensor[Alias("b", write=True)],
+    scale: Tensor[Alias("c", write=True)],
+    zero_point: Tensor[Alias("d", write=True)],
+    averaging_const: float,
+    quant_min: int,
+    quant_max: int,
+    ch_axis: int,
+    per_row_fake_quant: bool = False,
+    symmetric_quant: bool = False,
+) -> Tensor:
+    """``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements."""
+    if self.numel() == 0:
+        return self.clone()
+    return _fused_moving_avg_obs_fq_helper(
+        self,
+        observer_on,
+        fake_quant_on,
+        running_min,
+        running_max,
+        scale,
+        zero_point,
+        averaging_const,
+        quant_min,
+        quant_max,
+        ch_axis,
+        per_row_fake_quant,
+        symmetric_quant,
+    )[0]
