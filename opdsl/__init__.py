@@ -74,6 +74,9 @@ if TYPE_CHECKING:
     from opdsl.aten.create.construction import from_dlpack as from_dlpack
     from opdsl.aten.create.construction import tensor as tensor
     from opdsl.aten.index.masking import nonzero as nonzero
+    from opdsl.aten.linalg.norms import norm as norm
+    from opdsl.aten.python.functional import cdist as cdist
+    from opdsl.aten.python.functional import meshgrid as meshgrid
     from opdsl.aten.python.functions import atleast_1d as atleast_1d
     from opdsl.aten.python.functions import atleast_2d as atleast_2d
     from opdsl.aten.python.functions import atleast_3d as atleast_3d

@@ -46,6 +46,8 @@ _BY_HAND = {
         "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer get_device is_complex "
         "is_floating_point is_inference is_signed is_tensor numel tensordot unique unique_consecutive unravel_index"
     ),
+    "opdsl.aten.python.functional": "cdist meshgrid",
+    "opdsl.aten.linalg.norms": "norm",
     "opdsl.aten.create.construction": "as_tensor asarray from_dlpack tensor",
     "opdsl.aten.python.vmap": "vmap",
     "opdsl.aten.index.masking": "nonzero",

@@ -332,7 +332,6 @@ from opdsl._operators import (
     bucketize as bucketize,
     can_cast as can_cast,
     cat as cat,
-    cdist as cdist,
     ceil as ceil,
     ceil_ as ceil_,
     celu as celu,
@@ -578,7 +577,6 @@ from opdsl._operators import (
     maximum as maximum,
     mean as mean,
     median as median,
-    meshgrid as meshgrid,
     min as min,
     minimum as minimum,
     mm as mm,
@@ -613,7 +611,6 @@ from opdsl._operators import (
     nested as nested,
     nextafter as nextafter,
     nonzero_static as nonzero_static,
-    norm as norm,
     norm_except_dim as norm_except_dim,
     normal as normal,
     not_equal as not_equal,
@@ -796,6 +793,8 @@ from opdsl.aten.create.construction import (
     tensor as tensor,
 )
 from opdsl.aten.index.masking import nonzero as nonzero
+from opdsl.aten.linalg.norms import norm as norm
+from opdsl.aten.python.functional import cdist as cdist, meshgrid as meshgrid
 from opdsl.aten.python.functions import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,

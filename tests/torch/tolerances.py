@@ -32,7 +32,8 @@ ARBITRARY = {
     "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "bernoulli", "multinomial", "uniform",
     # Vectors that are fixed but for their direction: tests/torch/linalg/test_spectral_factors.py holds what they span.
     "linalg_eigh", "linalg_svd", "svd", "linalg_eig",
-    "cauchy", "exponential", "geometric", "log_normal", "dropout", "alpha_dropout", "feature_alpha_dropout",
+    "cauchy", "exponential", "geometric", "log_normal", "dropout", "dropout2d", "dropout3d", "alpha_dropout",
+    "feature_alpha_dropout",
     "rrelu", "fractional_max_pool2d", "fractional_max_pool3d",
 }  # fmt: skip
 
@@ -109,6 +110,7 @@ UNITS = {
     # Terms that cancel: differences of norms, sums over matrices that are nearly singular.
     # Scores of a hundred, whose errors are those of weights; PyTorch rounds them to 16 bits.
     "nn.functional.scaled_dot_product_attention": Units(128, 2048, 2048),
+    "nn.functional.multi_head_attention_forward": Units(128, 2048, 2048),
     **dict.fromkeys(("linalg.multi_dot", "matrix_exp"), Units(8, 128, 128)),
     # Of inverses of matrices whose condition is some hundreds.
     **dict.fromkeys(("linalg.cond", "linalg.pinv", "pinverse"), Units(8, 512, 512)),

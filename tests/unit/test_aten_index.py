@@ -40,8 +40,10 @@ for name in (*special_methods.DIRECT, *special_methods.REFLECTED, *special_metho
 for packet in opdsl.dispatch.registry.packets.values():
     (topic,) = {each.declaration.function.__module__.removeprefix("opdsl.aten.") for each in packet.overloads.values()}
     packets[packet.base] = topic
-# A topic that another one imports has been loaded by that one.
-methods = {name: packets.get(name, topic) for name, topic in methods.items()}
+# A topic that another one imports has been loaded by that one; what is written by hand is where it is written.
+for name, topic in methods.items():
+    if getattr(vars(Tensor).get(name), '__module__', '') != f'opdsl.aten.{topic}':
+        methods[name] = packets.get(name, topic)
 print(json.dumps([packets, methods]))
 """
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from opdsl.aten._shared.checks import real
 from opdsl.aten.linalg.matrix_products import bmm, matmul
+from opdsl.aten.linalg.norms import norm_all
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.reduce.norms import linalg_vector_norm, norm_all, norm_gradient
+from opdsl.aten.reduce.norms import linalg_vector_norm, norm_gradient
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError

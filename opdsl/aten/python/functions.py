@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Iterable, Sequence
 from types import EllipsisType
@@ -10,6 +11,7 @@ from typing import Any
 import numpy
 
 from opdsl.aten.create import combinations as grids
+from opdsl.aten.create import construction
 from opdsl.aten.index import uniqueness
 from opdsl.aten.linalg import contractions
 from opdsl.aten.shape.stacking import with_dimensions
@@ -216,7 +218,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         shape: the sizes of the tensor.
 
     Returns:
-        A tensor like ``indices`` for each dimension.
+        A tensor of int64 in the shape of ``indices`` for each dimension.
 
     Raises:
         DTypeError: ``indices`` are no whole numbers.
@@ -231,11 +233,11 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(size < 0 for size in sizes):
         raise OptionError(f"unravel_index: a size is never negative (got {sizes})")
-    found: list[Tensor] = []
-    for size in reversed(sizes):
-        found.append(indices.remainder(size))
-        indices = indices.floor_divide(size)
-    return tuple(reversed(found))
+    if not sizes:
+        return ()
+    steps = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    divisors, bounds = (construction.tensor(each, device=indices.device) for each in (steps, sizes))
+    return tuple(indices.unsqueeze(-1).floor_divide(divisors).remainder(bounds).unbind(-1))
 
 
 # ---------------------------------------------------------------------------------------------------- several tensors

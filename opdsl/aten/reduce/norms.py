@@ -7,8 +7,8 @@ from typing import Any
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions, square
-from opdsl.declare import Out, op, traceable
+from opdsl.aten.reduce.variances import Dimensions, square
+from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, promote_types, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
@@ -145,28 +145,6 @@ def root_of_ord(total: float, count: int, ord: float) -> float:
 attach_norms(linalg_vector_norm, "ord", power_of_ord, root_of_ord)
 
 
-def power_of_p(x: float, p: float) -> float:
-    return math.pow(abs(x), p)
-
-
-def root_of_p(total: float, count: int, p: float) -> float:
-    return math.pow(total, 1.0 / p)
-
-
-@op("aten::norm.ScalarOpt_dim", variants=BOTH, out=Out("norm.out"), **ENTRY)
-def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = False) -> Tensor:
-    """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
-    ...
-
-
-@norm_dim.meta
-def norm_dim_meta(ctx, self, p, dim):
-    check_norm(self, p, dim)
-
-
-attach_norms(norm_dim, "p", power_of_p, root_of_p)
-
-
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
     """``norm_backward`` of ATen; 0 where the norm is."""
     self = self.to(promote_types(self.dtype, result.dtype))
@@ -190,75 +168,3 @@ def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, 
 linalg_vector_norm.derivative(
     self=lambda grad, self, result, ord, dim, keepdim: norm_gradient(grad, self, result, ord, dim, keepdim),
 )
-
-
-norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim))
-
-
-@norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
-def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, *, dtype: DType) -> Tensor:
-    """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
-    ...
-
-
-@norm_dim_dtype.meta
-def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
-    check_norm(self, p, dim)
-    check_norm_dtype("norm()", self.dtype, dtype)
-
-
-attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
-
-
-norm_dim_dtype.derivative(
-    self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim),
-)
-
-
-def check_norm(self: Tensor, p: Any, dim: Any) -> None:
-    """That the elements have a norm.
-
-    Raises:
-        ShapeError: they are integers, or there are none.
-    """
-    check(
-        self.dtype.is_floating_point or self.dtype.is_complex,
-        f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",
-    )
-    check_identity(self, 2 if p is None else p, dim)
-
-
-@norm_dim.overload("Scalar", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
-@traceable
-def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
-    """The norm of all elements."""
-    return norm_dim(self, p, ())
-
-
-norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
-
-
-@norm_dim.overload("ScalarOpt_dtype", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
-@traceable
-def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
-    """The norm of all elements, which become ``dtype`` first."""
-    return norm_dim_dtype(self, p, (), False, dtype=dtype)
-
-
-norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
-
-
-@op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")
-def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
-    """``norm`` of all elements."""
-    return norm_all(self, p)
-
-
-@native_norm.overload(
-    "ScalarOpt_dim_dtype",
-    dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"},
-    autogen="native_norm.ScalarOpt_dim_dtype_out",
-)
-def native_norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType | None) -> Tensor:
-    """``norm`` along dimensions, of elements that become ``dtype`` first."""
-    return norm_dim(self, p, dim, keepdim) if dtype is None else norm_dim_dtype(self, p, dim, keepdim, dtype=dtype)

@@ -61,7 +61,7 @@ def embedding(
     tensor([[1.0000, 1.5000],
             [0.0000, 0.5000]])
     """
-    count = weight.shape[0]
+    count = weight.shape[0] if weight.ndim else 0
     if padding_idx is not None and not -count <= padding_idx < count:
         raise OptionError(f"Padding_idx must be within num_embeddings (got {padding_idx} of {count})")
     if max_norm is not None:

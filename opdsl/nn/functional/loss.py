@@ -9,6 +9,7 @@ from collections.abc import Callable
 from opdsl._attributes import aten
 from opdsl.dispatch import no_grad
 from opdsl.errors import NumberError, OptionError, ShapeError
+from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.nn.functional._common import code_of, reduced, reduction_of
 from opdsl.nn.functional.linear import linear
@@ -314,15 +315,30 @@ def linear_cross_entropy(
     """
     if options is not None:
         raise OptionError("linear_cross_entropy: options (computing in chunks) are not supported. Leave them out.")
+    _check_linear_map(input, linear_weight, linear_bias)
+    is_index = not target.dtype.is_floating_point
+    check(ignore_index is None or is_index, "ignore_index cannot be specified when target contains probabilities")
     classes, *inner, features = linear_weight.shape
-    if input.ndim not in (1, 2) or input.shape[-1] != features:
-        raise ShapeError(f"linear_cross_entropy: input of {input.shape} does not fit a weight of {linear_weight.shape}")
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, features), bias).reshape(*input.shape[:-1], classes, *inner)
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(
         logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
     )
+
+
+def _check_linear_map(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """That a linear map of classes fits the input."""
+    form, name = weight.shape, "linear_cross_entropy"
+    check(input.ndim in (1, 2), f"{name}: expected input with dimensionality 1 or 2, got {input.ndim}")
+    check(len(form) >= 2, f"{name}: expected linear_weight with dimensionality at least 2, got {len(form)}")
+    check(
+        input.shape[-1] == form[-1],
+        f"{name}: expected equal last dimensions of input and linear_weight, got {input.shape[-1]} and {form[-1]}",
+    )
+    check(input.ndim == 2 or len(form) == 2, f"{name}: a weight of shape {form} needs a batch, got {input.shape}")
+    if bias is not None:
+        check(bias.shape == form[:-1], f"{name}: expected linear_bias shape {form[:-1]}, got {bias.shape}")
 
 
 def binary_cross_entropy(
@@ -442,12 +458,16 @@ def multi_margin_loss(
         size_average, reduce, reduction: as of ``l1_loss``.
 
     Raises:
-        OptionError: there is no such reduction; it is a ValueError.
+        OptionError: there is no such reduction or power, or ``weight`` is no vector; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.multi_margin_loss(opdsl.tensor([[1.0, 3.0, 0.0]]), opdsl.tensor([1]))
     tensor(0.)
     """
+    if p not in (1, 2):
+        raise OptionError(f"multi_margin_loss: only p == 1 and p == 2 supported (got {p})")
+    if weight is not None and weight.ndim != 1:
+        raise OptionError(f"multi_margin_loss: weight must be one-dimensional (got {weight.ndim} dimensions)")
     return aten.multi_margin_loss(input, target, p, margin, weight, code_of(reduction, size_average, reduce))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from opdsl._attributes import aten
 from opdsl.errors import OptionError
+from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
 
@@ -114,10 +115,14 @@ def group_norm(
         weight, bias: of shape (C): what each channel is multiplied by then, and what is added.
         eps: what is added to variances.
 
+    Raises:
+        ShapeError: an input without channels, or channels that do not fall into such groups.
+
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.group_norm(opdsl.tensor([[1.0, 3.0, 0.0, 10.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
+    check(input.ndim >= 2, f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     return aten.group_norm(input, num_groups, weight, bias, eps)
 
 

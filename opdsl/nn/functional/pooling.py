@@ -109,9 +109,17 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
 
 
 def _adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:
-    """None stands for the size of the input."""
+    """None stands for the size of the input.
+
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
+    """
     given = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
-    return [have if each is None else each for each, have in zip(given, input.shape[-count:], strict=True)]
+    least = len(given) + 1
+    if not isinstance(output_size, int) and input.ndim < least:
+        raise OptionError(f"Input dimension should be at least {least} (got {input.ndim})")
+    own = [*(0,) * (len(given) - input.ndim), *input.shape][-len(given) :] if given else []
+    return [have if each is None else each for each, have in zip(given, own, strict=True)]
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:

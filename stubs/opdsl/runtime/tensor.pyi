@@ -1774,18 +1774,14 @@ class Tensor(Differentiable):
                 [ 3],
                 [-1]])
         """
-    @overload
-    def norm(self, p: Scalar = 2) -> Tensor:
-        """The norm of all elements."""
-    @overload
-    def norm(self, p: Scalar | None, *, dtype: DType) -> Tensor:
-        """The norm of all elements, which become ``dtype`` first."""
-    @overload
-    def norm(self, p: Scalar | None, dim: _int | Sequence[_int], keepdim: _bool, *, dtype: DType) -> Tensor:
-        """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
-    @overload
-    def norm(self, p: Scalar | None, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-        """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    def norm(
+        self,
+        p: complex | str | None = "fro",
+        dim: _int | Sequence[_int] | None = None,
+        keepdim: _bool = False,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """``opdsl.norm``."""
     def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
     @overload

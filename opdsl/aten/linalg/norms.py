@@ -1,0 +1,165 @@
+"""``norm``: of a tensor's elements, of vectors along dimensions, and of matrices that a word names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.aten.linalg.matrix_norms import linalg_matrix_norm
+from opdsl.aten.reduce.norms import attach_norms, check_identity, check_norm_dtype, linalg_vector_norm, norm_gradient
+from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions
+from opdsl.declare import Out, op, traceable
+from opdsl.kernels import check
+from opdsl.runtime import DType, Tensor, install_method
+from opdsl.schema.vocabulary import Scalar
+
+
+def power_of_p(x: float, p: float) -> float:
+    return math.pow(abs(x), p)
+
+
+def root_of_p(total: float, count: int, p: float) -> float:
+    return math.pow(total, 1.0 / p)
+
+
+@op("aten::norm.ScalarOpt_dim", variants=BOTH, out=Out("norm.out"), **ENTRY)
+def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = False) -> Tensor:
+    """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    ...
+
+
+@norm_dim.meta
+def norm_dim_meta(ctx, self, p, dim):
+    check_norm(self, p, dim)
+
+
+attach_norms(norm_dim, "p", power_of_p, root_of_p)
+
+
+norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim))
+
+
+@norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
+def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, *, dtype: DType) -> Tensor:
+    """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    ...
+
+
+@norm_dim_dtype.meta
+def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
+    check_norm(self, p, dim)
+    check_norm_dtype("norm()", self.dtype, dtype)
+
+
+attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
+
+
+norm_dim_dtype.derivative(
+    self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim),
+)
+
+
+def check_norm(self: Tensor, p: Any, dim: Any) -> None:
+    """That the elements have a norm.
+
+    Raises:
+        ShapeError: they are integers, or there are none.
+    """
+    check(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",
+    )
+    check_identity(self, 2 if p is None else p, dim)
+
+
+@norm_dim.overload("Scalar", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
+@traceable
+def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
+    """The norm of all elements."""
+    return norm_dim(self, p, ())
+
+
+norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
+
+
+@norm_dim.overload("ScalarOpt_dtype", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
+@traceable
+def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
+    """The norm of all elements, which become ``dtype`` first."""
+    return norm_dim_dtype(self, p, (), False, dtype=dtype)
+
+
+norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
+
+
+@op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")
+def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
+    """``norm`` of all elements."""
+    return norm_all(self, p)
+
+
+@native_norm.overload(
+    "ScalarOpt_dim_dtype",
+    dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"},
+    autogen="native_norm.ScalarOpt_dim_dtype_out",
+)
+def native_norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, dtype: DType | None) -> Tensor:
+    """``norm`` along dimensions, of elements that become ``dtype`` first."""
+    return norm_dim(self, p, dim, keepdim) if dtype is None else norm_dim_dtype(self, p, dim, keepdim, dtype=dtype)
+
+
+# ----------------------------------------------------------------------------------------- norms that words may name
+
+
+def norm(
+    input: Tensor,
+    p: complex | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The norm of a tensor's elements, of its vectors, or of its matrices (``torch.norm``).
+
+    Args:
+        input: floating or complex.
+        p: the order: a number, infinities among them; ``"fro"`` for the root of the sum of squares, ``"nuc"`` for the
+            sum of singular values.
+        dim: along which; all elements for None.
+        keepdim: whether these dimensions stay, with size 1.
+        out: a tensor to write the result into.
+        dtype: in which is computed.
+
+    Raises:
+        OptionError, ShapeError: as ``linalg.vector_norm`` and ``linalg.matrix_norm``, which it calls.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([[3.0, 4.0], [0.0, 0.0]])
+    >>> opdsl.norm(x), opdsl.norm(x, p=1, dim=1), opdsl.norm(x, "nuc")
+    (tensor(5.), tensor([7., 0.]), tensor(5.))
+    """
+    dims = [dim] if isinstance(dim, int) else dim
+    function: Any = linalg_vector_norm
+    if p is None or (p == "fro" and (dims is None or len(dims) <= 2)):
+        p = 2
+    elif isinstance(p, str):
+        function = linalg_matrix_norm
+        dims = list(range(input.ndim)) if dims is None else dims
+    named = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
+    result: Tensor = function(input, p, dims, keepdim, **named)
+    return result
+
+
+def norm_method(
+    self: Tensor,
+    p: complex | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    """``opdsl.norm``."""
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+install_method("norm", norm_method, replace=True)
