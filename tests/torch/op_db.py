@@ -120,13 +120,18 @@ def cases(
                 yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}")
 
 
+def is_random(info: Any, sample: Any) -> bool:
+    """Whether weights are dropped."""
+    return bool(sample.kwargs.get("dropout_p") or (info.name in DROPPING and sample.args[9]))
+
+
 def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     given = info.reference_inputs if FULL else info.sample_inputs
     torch.manual_seed(0)
     for sample in thinned(given("cpu", dtype), MOST if dtype in VARIED else FEW):
         # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
-        if sample.kwargs.get("dropout_p") or (info.name in DROPPING and sample.args[9]):
-            continue  # random
+        if is_random(info, sample):
+            continue
         if info.name in NORMALISING and math.prod(sample.args[0]) == 1:
             continue
         yield (sample.input, *sample.args), sample.kwargs

@@ -17,13 +17,13 @@ import opdsl
 from opdsl.autograd.functional import pushed
 from opdsl.errors import MissingDerivativeError
 from tests.laws.differences import WITHOUT_DIFFERENCES, takes_complex
-from tests.torch.op_db import FEW, FULL, MOST, function_of, name_of, operators, our_name, thinned
+from tests.torch.op_db import FEW, FULL, MOST, function_of, is_random, name_of, operators, our_name, thinned
 from tests.torch.twins import Twins
 from tests.torch.twins import theirs as real
 
 # Operators whose gradients are not held against PyTorch's, with the reason.
 LEFT_OUT: dict[str, str] = {
-    "nn.functional.dropout": "its values are random",
+    **{f"nn.functional.dropout{kind}": "its values are random" for kind in ("", "2d", "3d")},
     "nn.functional.alpha_dropout": "its values are random",
     "nn.functional.feature_alpha_dropout.with_train": "its values are random",
     **dict.fromkeys(
@@ -252,7 +252,7 @@ def compare(order: Callable[[Calls], list[tuple[Any, Any]]], info: Any, dtype: t
     wrong: list[str] = []
     torch.manual_seed(0)
     for sample in thinned(info.sample_inputs("cpu", dtype, requires_grad=True), MOST if order is first else FEW):
-        if sample.kwargs.get("dropout_p"):
+        if is_random(info, sample):
             continue  # random
         calls = Calls(info, sample)
         wrong += calls.problem
