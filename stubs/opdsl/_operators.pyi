@@ -10532,7 +10532,7 @@ class _packet_conv_transpose3d(Operator[..., Tensor], Protocol):
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Tensor:
-        """A transposed convolution of volumes, (channels, depth, height, width), or batches; see ``convolution``."""
+        """A transposed convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
     @_operator
     @staticmethod
     def input(
@@ -10545,7 +10545,7 @@ class _packet_conv_transpose3d(Operator[..., Tensor], Protocol):
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Tensor:
-        """A transposed convolution of volumes, (channels, depth, height, width), or batches; see ``convolution``."""
+        """A transposed convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
 
 class _packet_convolution(Operator[..., Tensor], Protocol):
     def __call__(

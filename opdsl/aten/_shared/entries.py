@@ -1,10 +1,13 @@
-"""What many entries of native_functions.yaml say alike."""
+"""What many entries of native_functions.yaml say alike, and what declarations of families say."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from opdsl.declare import Inplace, Out
+
+F = TypeVar("F", bound=Callable[..., object])
 
 UNARY: dict[str, Any] = {"variants": "function, method", "tags": "pointwise", "inplace": True, "out": True}
 """A function of one tensor."""
@@ -66,3 +69,13 @@ def number_first_entry(name: str) -> dict[str, Any]:
         "dispatch": {"CompositeExplicitAutograd": name},
         "out": True,
     }
+
+
+def documented(text: str) -> Callable[[F], F]:
+    """Give a function its documentation, where several are declared by one text."""
+
+    def give(function: F) -> F:
+        function.__doc__ = text
+        return function
+
+    return give

@@ -69,9 +69,7 @@ def lift(self: Tensor) -> Tensor:
     return self.clone()
 
 
-@lift.derivative("self")
-def lift_derivative(grad):
-    return grad.clone()
+lift.derivative(self=lambda grad: grad.clone())
 
 
 @op("aten::_lazy_clone", kernel="CompositeExplicitAutograd", variants="function, method")
@@ -80,9 +78,7 @@ def _lazy_clone(self: Tensor) -> Tensor:
     return self.clone()
 
 
-@_lazy_clone.derivative("self")
-def _lazy_clone_derivative(grad):
-    return grad.clone()
+_lazy_clone.derivative(self=lambda grad: grad.clone())
 
 
 @op("aten::_reshape_copy", kernel="CompositeExplicitAutograd")
@@ -91,9 +87,7 @@ def _reshape_copy(self: Tensor, size: list[SymInt]) -> Tensor:
     return self.reshape(size).clone()
 
 
-@_reshape_copy.derivative("self")
-def _reshape_copy_derivative(grad, self):
-    return grad.reshape(self.shape)
+_reshape_copy.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
 @op("aten::_masked_scale", dispatch={"CUDA": "masked_scale_cuda"}, autogen="_masked_scale.out")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.nn.convolution import columns_of, convolution
 from opdsl.aten.nn.sliding import Sliding, as_sizes, collect, counts_of, lengths_of, spread
 from opdsl.aten.shape.view_scatters import constant_pad_nd
@@ -11,7 +13,7 @@ from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Category, Tensor
-from opdsl.schema.vocabulary import Ints, SymInt, SymInts
+from opdsl.schema.vocabulary import Ints, Size, SymInt, SymIntList, SymInts
 
 Sizes = int | Sequence[int]
 
@@ -99,142 +101,70 @@ def _convolution_mode(
     return convolution(input, weight, bias, stride, [total // 2 for total in totals], dilation, False, none, groups)
 
 
-# -------------------------------------------------------------------------------------------------------------- 1d
+# ------------------------------------------------------------------------------------------------ by dimensions
+
+SHAPES = {
+    1: "signals, (channels, length)",
+    2: "images, (channels, height, width)",
+    3: "volumes, (channels, depth, height, width)",
+}
+"""What is convolved, by how many dimensions windows have."""
 
 
-@op("aten::conv1d")
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[1] = 1,
-    padding: SymInts[1] = 0,
-    dilation: SymInts[1] = 1,
-    groups: SymInt = 1,
-) -> Tensor:
-    """A convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
-    return convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+def declare_convolutions(dims: int, transposed: str) -> None:
+    """Declare the convolutions whose windows have so many dimensions, and their transpose.
+
+    Args:
+        dims: how many.
+        transposed: the name of the transposed one.
+    """
+    name, of_shape = f"conv{dims}d", SHAPES[dims]
+
+    @op(f"aten::{name}")
+    @documented(f"A convolution of {of_shape}, with or without a batch; see ``convolution``.")
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Annotated[SymIntList, Size(dims)] = 1,
+        padding: Annotated[SymIntList, Size(dims)] = 0,
+        dilation: Annotated[SymIntList, Size(dims)] = 1,
+        groups: SymInt = 1,
+    ) -> Tensor:
+        return convolved(name, dims, input, weight, bias, stride, padding, dilation, groups)
+
+    @conv.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
+    @documented(f"``{name}`` with padding ``valid``, none, or ``same``, so that the result has the size of the input.")
+    def conv_padding(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Annotated[SymIntList, Size(dims)] = 1,
+        padding: str = "valid",
+        dilation: Annotated[SymIntList, Size(dims)] = 1,
+        groups: SymInt = 1,
+    ) -> Tensor:
+        return padded_by_name(name, dims, input, weight, bias, stride, padding, dilation, groups)
+
+    @op(f"aten::{transposed}")
+    @documented(f"A transposed convolution of {of_shape}, with or without a batch; see ``convolution``.")
+    def conv_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Annotated[SymIntList, Size(dims)] = 1,
+        padding: Annotated[SymIntList, Size(dims)] = 0,
+        output_padding: Annotated[SymIntList, Size(dims)] = 0,
+        groups: SymInt = 1,
+        dilation: Annotated[SymIntList, Size(dims)] = 1,
+    ) -> Tensor:
+        own = f"conv_transpose{dims}d"
+        return convolved(own, dims, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
 
-@conv1d.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
-def conv1d_padding(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[1] = 1,
-    padding: str = "valid",
-    dilation: SymInts[1] = 1,
-    groups: SymInt = 1,
-) -> Tensor:
-    """``conv1d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
-    return padded_by_name("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
-
-
-@op("aten::conv_transpose1d")
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[1] = 1,
-    padding: SymInts[1] = 0,
-    output_padding: SymInts[1] = 0,
-    groups: SymInt = 1,
-    dilation: SymInts[1] = 1,
-) -> Tensor:
-    """A transposed convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
-    return convolved("conv_transpose1d", 1, input, weight, bias, stride, padding, dilation, groups, output_padding)
-
-
-# -------------------------------------------------------------------------------------------------------------- 2d
-
-
-@op("aten::conv2d")
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[2] = 1,
-    padding: SymInts[2] = 0,
-    dilation: SymInts[2] = 1,
-    groups: SymInt = 1,
-) -> Tensor:
-    """A convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
-    return convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
-
-
-@conv2d.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
-def conv2d_padding(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[2] = 1,
-    padding: str = "valid",
-    dilation: SymInts[2] = 1,
-    groups: SymInt = 1,
-) -> Tensor:
-    """``conv2d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
-    return padded_by_name("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
-
-
-@op("aten::conv_transpose2d.input")
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[2] = 1,
-    padding: SymInts[2] = 0,
-    output_padding: SymInts[2] = 0,
-    groups: SymInt = 1,
-    dilation: SymInts[2] = 1,
-) -> Tensor:
-    """A transposed convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
-    return convolved("conv_transpose2d", 2, input, weight, bias, stride, padding, dilation, groups, output_padding)
-
-
-# -------------------------------------------------------------------------------------------------------------- 3d
-
-
-@op("aten::conv3d")
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[3] = 1,
-    padding: SymInts[3] = 0,
-    dilation: SymInts[3] = 1,
-    groups: SymInt = 1,
-) -> Tensor:
-    """A convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
-    return convolved("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
-
-
-@conv3d.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
-def conv3d_padding(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[3] = 1,
-    padding: str = "valid",
-    dilation: SymInts[3] = 1,
-    groups: SymInt = 1,
-) -> Tensor:
-    """``conv3d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
-    return padded_by_name("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
-
-
-@op("aten::conv_transpose3d.input")
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: SymInts[3] = 1,
-    padding: SymInts[3] = 0,
-    output_padding: SymInts[3] = 0,
-    groups: SymInt = 1,
-    dilation: SymInts[3] = 1,
-) -> Tensor:
-    """A transposed convolution of volumes, (channels, depth, height, width), or batches; see ``convolution``."""
-    return convolved("conv_transpose3d", 3, input, weight, bias, stride, padding, dilation, groups, output_padding)
+declare_convolutions(1, "conv_transpose1d")
+declare_convolutions(2, "conv_transpose2d.input")
+declare_convolutions(3, "conv_transpose3d.input")
 
 
 # ------------------------------------------------------------------------------------------------------------- columns

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from opdsl.aten._shared.entries import documented
 from opdsl.aten.linalg.vector_products import linear
 from opdsl.aten.nn.activations import relu, sigmoid
 from opdsl.aten.nn.dropout import dropout as dropped
@@ -74,30 +75,6 @@ def lstm_cell(
     gates = linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh)
     hidden, memory = lstm_step(*gates, tuple(hx))
     return hidden, memory
-
-
-@op("aten::gru_cell")
-def gru_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    """The next state of a gated recurrent unit (Cho et al. 2014)."""
-    return gru_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
-
-
-@op("aten::rnn_tanh_cell")
-def rnn_tanh_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    """The next state of an Elman network."""
-    return tanh_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
-
-
-@op("aten::rnn_relu_cell")
-def rnn_relu_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    """The next state of an Elman network whose function is ``relu``."""
-    return relu_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
 
 
 # -------------------------------------------------------------------------------------------------------------- layers
@@ -234,63 +211,6 @@ def lstm(
     return output, hidden, memory
 
 
-@op("aten::gru.input", tags=["nondeterministic_seeded"])
-def gru(
-    input: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
-    """Layers of gated recurrent units over sequences: what they give, and their last states."""
-    output, hidden = layers(
-        gru_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-    )
-    return output, hidden
-
-
-@op("aten::rnn_tanh.input", tags=["nondeterministic_seeded"])
-def rnn_tanh(
-    input: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
-    """Layers of an Elman network over sequences: what they give, and their last states."""
-    output, hidden = layers(
-        tanh_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-    )
-    return output, hidden
-
-
-@op("aten::rnn_relu.input", tags=["nondeterministic_seeded"])
-def rnn_relu(
-    input: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
-    """Layers of an Elman network whose function is ``relu`` over sequences: what they give, and their last states."""
-    output, hidden = layers(
-        relu_step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-    )
-    return output, hidden
-
-
 # ----------------------------------------------------------------------------------------------- packed sequences
 
 
@@ -337,61 +257,73 @@ def lstm_data(
     return output, hidden, memory
 
 
-@gru.overload("data", tags=["nondeterministic_seeded"])
-def gru_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor]:
-    """``gru.input`` of packed sequences."""
-    output, hidden = packed_layers(
-        gru_step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
-    )
-    return output, hidden
+# ---------------------------------------------------------------------------------------- networks with one state
 
 
-@rnn_tanh.overload("data", tags=["nondeterministic_seeded"])
-def rnn_tanh_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor]:
-    """``rnn_tanh.input`` of packed sequences."""
-    output, hidden = packed_layers(
-        tanh_step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
-    )
-    return output, hidden
+def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
+    """Declare a cell that has one state, layers of it over sequences, and these over packed ones.
+
+    Args:
+        name: ``gru``.
+        step: of the cell.
+        cell, cells: what documentation calls one, and several.
+    """
+
+    @op(f"aten::{name}_cell")
+    @documented(f"The next state of {cell}.")
+    def next_state(
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        return step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
+
+    @op(f"aten::{name}.input", tags=["nondeterministic_seeded"])
+    @documented(f"Layers of {cells} over sequences: what they give, and their last states.")
+    def network(
+        input: Tensor,
+        hx: Tensor,
+        params: list[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> tuple[Tensor, Tensor]:
+        output, hidden = layers(
+            step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
+        return output, hidden
+
+    @network.overload("data", tags=["nondeterministic_seeded"])
+    @documented(f"``{name}.input`` of packed sequences.")
+    def packed_network(
+        data: Tensor,
+        batch_sizes: Tensor,
+        hx: Tensor,
+        params: list[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> tuple[Tensor, Tensor]:
+        output, hidden = packed_layers(
+            step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
+        )
+        return output, hidden
 
 
-@rnn_relu.overload("data", tags=["nondeterministic_seeded"])
-def rnn_relu_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor]:
-    """``rnn_relu.input`` of packed sequences."""
-    output, hidden = packed_layers(
-        relu_step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
-    )
-    return output, hidden
+ELMAN = "an Elman network"
+RECTIFIED = f"{ELMAN} whose function is ``relu``"
+
+declare_network("gru", gru_step, "a gated recurrent unit (Cho et al. 2014)", "gated recurrent units")
+declare_network("rnn_tanh", tanh_step, ELMAN, ELMAN)
+declare_network("rnn_relu", relu_step, RECTIFIED, RECTIFIED)
 
 
 # --------------------------------------------------------------------------------------------------- cells from gates

@@ -105,9 +105,7 @@ def _conj_copy(self: Tensor) -> Tensor:
     return self.conj_physical() if self.is_complex() else copied(self)
 
 
-@_conj_copy.derivative("self")
-def _conj_copy_derivative(grad):
-    return grad.conj()
+_conj_copy.derivative(self=lambda grad: grad.conj())
 
 
 @lib.op(
@@ -121,9 +119,7 @@ def _neg_view_copy(self: Tensor) -> Tensor:
     return self.neg()
 
 
-@_neg_view_copy.derivative("self")
-def _neg_view_copy_derivative(grad):
-    return -grad
+_neg_view_copy.derivative(self=lambda grad: -grad)
 
 
 def declare_outputs() -> None:

@@ -109,9 +109,7 @@ def view_view(self, size):
     return views.view(self, size)
 
 
-@view.derivative("self")
-def view_derivative(grad, self):
-    return grad.reshape(self.shape)
+view.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
 @view.overload(
