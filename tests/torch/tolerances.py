@@ -73,6 +73,7 @@ SUMS = {
     *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg.cholesky", "linalg.cholesky_ex"),
     *(f"linalg.{name}" for name in ("lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_triangular")),
     *(f"linalg.{name}" for name in ("solve", "solve_ex", "inv", "inv_ex", "tensorinv", "tensorsolve")),
+    *("_linalg_svd", "_linalg_eigh", "linalg.eig"),
     *("linalg.eigvalsh", "linalg.svdvals", "linalg.qr", "qr"),
     *("linalg.matrix_norm", "linalg.norm", "geqrf", "ormqr", "linalg.householder_product", "addr"),
     *("linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.ldl_solve", "linalg.eigvals", "linalg.lstsq"),
