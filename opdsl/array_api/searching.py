@@ -214,7 +214,7 @@ def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if not x.dtype.is_complex:
         made = aten._unique2(x.flatten(), True, True, True)
         return made[0], made[1].reshape(x.shape), made[2]
-    made = aten.unique_dim(aten.view_as_real(x.flatten()), 0, True, True, True)
+    made = aten.unique_dim(aten.view_as_real(x.flatten().resolve_conj()), 0, True, True, True)
     return aten.view_as_complex(made[0]), made[1].reshape(x.shape), made[2]
 
 

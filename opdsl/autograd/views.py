@@ -60,16 +60,19 @@ class Piece(NamedTuple):
 
     owner: the owner's geometry.
     shape, strides, offset: of the view, in elements from the owner's first one.
+    is_conj, is_neg: whether it shows the conjugates, the negatives of the owner's elements.
     """
 
     owner: TensorMeta
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
+    is_conj: bool = False
+    is_neg: bool = False
 
     def taken(self, whole: Tensor) -> Tensor:
         """The piece of a tensor that is laid out as the owner; what it shows several times counts once, 0 elsewhere."""
-        taken = whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset())
+        taken = self._turned(whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset()))
         if not self.repeats:
             return taken
         is_first = numpy.zeros(taken.numel(), bool)
@@ -81,13 +84,18 @@ class Piece(NamedTuple):
 
         What the piece shows several times gets the sum.
         """
-        memory = self.laid_out(whole)
+        memory, piece = self.laid_out(whole), self._turned(piece)
         if not self.repeats:
             return memory.as_strided_scatter(piece, self.shape, self.strides, self.offset + memory.storage_offset())
         places = from_numpy(self.places).to(piece.device)
         flat = memory.as_strided((memory.numel(),), (1,), memory.storage_offset())
         made = flat.index_fill(0, places, 0).index_add(0, places, piece.reshape(-1))
         return made.as_strided(self.owner.shape, self.owner.strides)
+
+    def _turned(self, piece: Tensor) -> Tensor:
+        """The gradient of the view from that of the elements which it shows, and that from this."""
+        piece = piece.conj() if self.is_conj else piece
+        return piece._neg_view() if self.is_neg else piece
 
     @property
     def repeats(self) -> bool:
@@ -115,7 +123,10 @@ def _piece(owner: Tensor, view: Tensor) -> Piece:
             f"gradients of views of a tensor with strides {list(owner.strides)} for shape {list(owner.shape)} that are "
             "written in place are not supported: its memory has gaps or shows another dtype. Write a copy: x.clone()."
         )
-    return Piece(owner.geometry, view.shape, view.strides, view.storage_offset() - owner.storage_offset())
+    own, shown = owner.geometry, view.geometry
+    offset = view.storage_offset() - owner.storage_offset()
+    bits = own.is_conj is not shown.is_conj, own.is_neg is not shown.is_neg
+    return Piece(own, shown.shape, shown.strides, offset, *bits)
 
 
 def owner_of(tensor: Tensor) -> Tensor | None:

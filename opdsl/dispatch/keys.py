@@ -387,12 +387,13 @@ def backend_keys_of_autograd(key: DispatchKey) -> KeySet:
 
 
 @lru_cache(maxsize=256)
-def backend_key_set(name: str, is_inference: bool = False) -> KeySet:
+def backend_key_set(name: str, is_inference: bool = False, is_conj: bool = False, is_neg: bool = False) -> KeySet:
     """The key set of a tensor whose backend key has that name: with ADInplaceOrView, its autograd and autocast keys.
 
     Args:
         name: a backend (``"CPU"``), or a backend key of another functionality (``"SparseCPU"``, ``"MkldnnCPU"``).
         is_inference: whether it was made in inference mode, and so has neither ADInplaceOrView nor autograd keys.
+        is_conj, is_neg: whether its elements are the conjugates, the negatives of what lies in its memory.
 
     Raises:
         DispatchKeyError: there is no such key.
@@ -410,8 +411,8 @@ def backend_key_set(name: str, is_inference: bool = False) -> KeySet:
         keys |= KeySet("AutogradNestedTensor")
     if is_inference:
         keys = KeySet(key)
-    autocast = f"Autocast{key.backend}"
-    return keys | KeySet(autocast) if autocast in _keys else keys
+    others = {f"Autocast{key.backend}": True, "Conjugate": is_conj, "Negative": is_neg}
+    return keys | KeySet(*(name for name, is_there in others.items() if is_there and name in _keys))
 
 
 __all__ = [

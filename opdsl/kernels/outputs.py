@@ -13,7 +13,7 @@ import numpy
 
 from opdsl.dispatch.state import current
 from opdsl.dispatch.warning import warn
-from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
+from opdsl.errors import DeviceError, KernelError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of
@@ -25,7 +25,7 @@ from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
-from opdsl.runtime.values import stored
+from opdsl.runtime.values import has_bits, stored
 from opdsl.runtime.viewing import become, make_view, storage_size
 from opdsl.runtime.views import View, required_storage
 
@@ -54,7 +54,16 @@ class OutputSpec(NamedTuple):
 
 
 def array_of(tensor: Tensor) -> Any:
-    """The array of a tensor; None where it has no memory."""
+    """The array of a tensor; None where it has no memory.
+
+    Raises:
+        KernelError: what lies there is not what the tensor stands for.
+    """
+    if has_bits(tensor):
+        raise KernelError(
+            "the memory of a conjugate or negative view was to be read as it is. Call an operator on it, or "
+            "x.resolve_conj().resolve_neg()."
+        )
     return getattr(tensor, "array", None)
 
 
@@ -98,9 +107,11 @@ def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:
 
 
 def in_this_mode(form: TensorMeta) -> TensorMeta:
-    """The geometry of what is new here: under inference mode it is one of inference tensors."""
+    """The geometry of what is new here: without bits, and under inference mode one of inference tensors."""
     inference = current.get().inference_mode
-    return form if form.is_inference is inference else form.replace(is_inference=inference)
+    if form.is_inference is inference and not (form.is_conj or form.is_neg):
+        return form
+    return form.replace(is_inference=inference, is_conj=False, is_neg=False)
 
 
 def _pinned_array(form: TensorMeta) -> Any:

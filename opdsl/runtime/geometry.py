@@ -73,6 +73,7 @@ class TensorMeta:
     creation: how the view was made.
     is_inference: whether it was made in inference mode, so that autograd can never follow it.
     read_only: whether its memory must not be written (a NumPy array that is not writeable).
+    is_conj, is_neg: whether its elements are the conjugates, the negatives of what lies in its memory.
     backend: the backend component of its dispatch keys, ``"CPU"``.
     table: gives those of other sizes and strides.
     """
@@ -87,7 +88,9 @@ class TensorMeta:
         "creation",
         "device",
         "dtype",
+        "is_conj",
         "is_inference",
+        "is_neg",
         "is_view",
         "ndim",
         "numel",
@@ -109,6 +112,8 @@ class TensorMeta:
     creation: Creation
     is_inference: bool
     read_only: bool
+    is_conj: bool
+    is_neg: bool
     backend: str
     table: MetaTable
     _contiguous: bool | None
@@ -173,11 +178,17 @@ class TensorMeta:
         creation: Creation | None = None,
         is_inference: bool | None = None,
         read_only: bool | None = None,
+        is_conj: bool | None = None,
+        is_neg: bool | None = None,
     ) -> TensorMeta:
-        """The geometry that differs from this one in what is given; what is no view was created as none."""
+        """The geometry that differs from this one in what is given.
+
+        What is no view was created as none, and its elements are what lies in its memory.
+        """
         kept = self.creation if is_view is not False else Creation.DEFAULT
+        dtype = self.dtype if dtype is None else dtype
         return geometry(
-            self.dtype if dtype is None else dtype,
+            dtype,
             self.device if device is None else device,
             self.shape if shape is None else shape,
             self.strides if strides is None else strides,
@@ -186,6 +197,8 @@ class TensorMeta:
             creation=kept if creation is None else creation,
             is_inference=self.is_inference if is_inference is None else is_inference,
             read_only=self.read_only if read_only is None else read_only,
+            is_conj=self.is_conj and is_view is not False and dtype.is_complex if is_conj is None else is_conj,
+            is_neg=self.is_neg and is_view is not False if is_neg is None else is_neg,
         )
 
     def __repr__(self) -> str:
@@ -202,8 +215,8 @@ class TensorMeta:
         return self
 
 
-_FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
-_MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
+_FLAGS = ("requires_grad", "is_view", "is_inference", "read_only", "is_conj", "is_neg")
+_MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only", "is_conj", "is_neg")
 
 _LOCK = held_across_fork(threading.Lock())
 _SMALLEST_LIMIT = 1 << 12
@@ -265,6 +278,8 @@ class MetaTable:
             made.creation,
             made.is_inference,
             made.read_only,
+            made.is_conj,
+            made.is_neg,
             made.backend,
         ) = self._marks
         made.shape = shape
@@ -305,6 +320,8 @@ def geometry(
     creation: Creation = Creation.DEFAULT,
     is_inference: bool = False,
     read_only: bool = False,
+    is_conj: bool = False,
+    is_neg: bool = False,
 ) -> TensorMeta:
     """The one geometry object of these values.
 
@@ -312,7 +329,7 @@ def geometry(
         dtype, device: of the tensor.
         shape: sizes, plain ints.
         strides: in elements, plain ints; None for contiguous ones.
-        requires_grad, is_view, creation, is_inference, read_only: see ``TensorMeta``.
+        requires_grad, is_view, creation, is_inference, read_only, is_conj, is_neg: see ``TensorMeta``.
 
     Returns:
         An object that is the same as long as anything refers to it; it may be compared with ``is``. One of symbolic
@@ -321,10 +338,10 @@ def geometry(
     if strides is None:
         strides = contiguous_strides(shape)
     # An Enum's hash is a function of Python's, an object's address is none.
-    key = (dtype, device, requires_grad, is_view, id(creation), is_inference, read_only)
+    key = (dtype, device, requires_grad, is_view, id(creation), is_inference, read_only, is_conj, is_neg)
     table = _TABLES.get(key)
     if table is None:
-        made = MetaTable(dtype, device, requires_grad, is_view, creation, is_inference, read_only)
+        made = MetaTable(dtype, device, requires_grad, is_view, creation, is_inference, read_only, is_conj, is_neg)
         table = _TABLES.setdefault(key, made)
     recorder = lowering.get()
     if recorder is not None:
@@ -354,7 +371,7 @@ def _form_of(geometry: TensorMeta) -> Form:
                 break
             step *= shape[dim] or 1
     lies: object = order if order is not None else tuple([min(stride, 2) for stride in strides])
-    flags = geometry.requires_grad, geometry.is_view, geometry.is_inference, geometry.read_only
+    flags = tuple([getattr(geometry, flag) for flag in _FLAGS])
     key = (geometry.dtype, geometry.device, small, lies, order is None, id(geometry.creation), flags)
     found = _FORMS.get(key)
     return _FORMS.setdefault(key, Form(order)) if found is None else found

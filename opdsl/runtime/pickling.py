@@ -19,7 +19,8 @@ def reduced(tensor: Tensor) -> tuple[object, ...]:
     offset = None if root is tensor else _offset(root, tensor)
     if offset is None:
         return tensor.__reduce_ex__(2)
-    return _rebuild_view, (root, form.dtype, form.shape, form.strides, offset, form.requires_grad)
+    place = (root, form.dtype, form.shape, form.strides, offset, form.requires_grad)
+    return _rebuild_view, (*place, form.is_conj, form.is_neg)
 
 
 def _offset(root: Tensor, tensor: Tensor) -> int | None:
@@ -38,12 +39,19 @@ def _offset(root: Tensor, tensor: Tensor) -> int | None:
 
 
 def _rebuild_view(
-    root: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, requires_grad: bool
+    root: Tensor,
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    requires_grad: bool,
+    is_conj: bool = False,
+    is_neg: bool = False,
 ) -> Tensor:
     made = Tensor()
     made._writes = 0
     made._base = root
-    made.geometry = view_geometry(root.geometry, shape, strides, dtype)
+    made.geometry = view_geometry(root.geometry, shape, strides, dtype).replace(is_conj=is_conj, is_neg=is_neg)
     made.array = view_array(root.array, shape, byte_strides(strides, dtype.itemsize), offset, dtype.numpy, root)
     return made.requires_grad_() if requires_grad else made
 

@@ -11,8 +11,8 @@ import numpy
 from opdsl.errors import OptionError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
-from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor_base import TensorBase
+from opdsl.runtime.values import host_array
 
 _PREFIX = "tensor("
 
@@ -111,9 +111,8 @@ def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes:
 
 def host_values(tensor: TensorBase) -> _Values:
     """The elements of a tensor as an array of the host, bfloat16 as float32; shared where they can be."""
-    form = tensor.geometry
-    array = tensor.array if form.device.type == "cpu" else device_memory(form.device).to_host(tensor.array)
-    return bfloat16_values.widen(array) if form.dtype is bfloat16 else array
+    array = host_array(tensor)
+    return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
 
 
 def _needs_no_mention(dtype: DType, default_dtype: DType) -> bool:

@@ -335,7 +335,7 @@ class Tensor(Differentiable):
         return values.numpy_array(self, force)
 
     def __array__(self, dtype: _NumpyDType | None = None, copy: bool | None = None) -> _NumpyArray:
-        shared = values.numpy_array(self, False)
+        shared = values.numpy_array(self, False, may_copy=copy is not False)
         if dtype is not None and dtype != shared.dtype:
             if copy is False:
                 raise InterchangeError(
@@ -400,6 +400,7 @@ class Tensor(Differentiable):
                 f"a tensor on {self.geometry.device} has no __cuda_array_interface__. Move it: x.cuda()."
             )
         values.refuse_gradient(self, "__cuda_array_interface__", InterchangeError)
+        values.require_no_bits(self, "__cuda_array_interface__")
         return device_memory(self.geometry.device).array_interface(self.array)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -420,6 +421,7 @@ class Tensor(Differentiable):
             InterchangeError: it cannot be handed out that way; the message says how it can.
         """
         values.refuse_gradient(self, "__dlpack__()", InterchangeError)
+        values.require_no_bits(self, "__dlpack__()")
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:

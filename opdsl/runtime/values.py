@@ -19,6 +19,7 @@ from opdsl.errors import (
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import BY_NUMPY, DType, bfloat16, to_dtype
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import SymbolicArray
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor_base import TensorBase
@@ -88,17 +89,50 @@ def extent(array: _Array) -> int:
 
 
 def host_array(tensor: TensorBase) -> _Array:
-    """The elements in the storage dtype, in the host's memory; shared where the tensor is on the CPU.
+    """The elements in the storage dtype, in the host's memory; shared where they lie in the CPU's.
 
     Raises:
         NoElementsError: a meta tensor has no elements.
     """
-    if tensor.geometry.device.type == "cpu":
-        array: _Array = tensor.array
-        return array
-    if tensor.geometry.device.type == "meta":
+    form = tensor.geometry
+    if form.device.type == "meta":
         raise NoElementsError("Cannot copy out of meta tensor; no data!")
-    return device_memory(tensor.geometry.device).to_host(tensor.array)
+    array: _Array = tensor.array if form.device.type == "cpu" else device_memory(form.device).to_host(tensor.array)
+    return _resolved(array, form) if has_bits(tensor) else array
+
+
+def has_bits(tensor: TensorBase) -> bool:
+    """Whether it stands for the conjugates or the negatives of what lies in its memory."""
+    return tensor.geometry.is_conj or tensor.geometry.is_neg
+
+
+def _resolved(array: _Array, form: TensorMeta) -> _Array:
+    """What a tensor of that geometry stands for, of what lies in its memory."""
+    if form.is_conj:
+        array = numpy.conjugate(array)
+    if form.is_neg:
+        array = array ^ _SIGN if form.dtype is bfloat16 else numpy.negative(array)
+    return numpy.asarray(array)  # of one element NumPy gives a number
+
+
+# Of bfloat16 as it is stored.
+_SIGN = numpy.uint16(1 << 15)
+
+
+def require_no_bits(tensor: TensorBase, call: str) -> None:
+    """Refuse to share the memory of what stands for something else.
+
+    Raises:
+        InterchangeError: it does.
+    """
+    for is_set, name, remedy in (
+        (tensor.geometry.is_conj, "conjugate", "resolve_conj"),
+        (tensor.geometry.is_neg, "negative", "resolve_neg"),
+    ):
+        if is_set:
+            raise InterchangeError(
+                f"Can't call {call} on Tensor that has {name} bit set. Use tensor.{remedy}().{call} instead."
+            )
 
 
 def readable(tensor: TensorBase, method: str) -> _Array:
@@ -155,11 +189,13 @@ def refuse_gradient(tensor: TensorBase, call: str, error: type[OpdslError] = Req
         raise error(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
 
 
-def numpy_array(tensor: TensorBase, force: bool) -> _Array:
-    """``Tensor.numpy``; see there."""
+def numpy_array(tensor: TensorBase, force: bool, *, may_copy: bool = False) -> _Array:
+    """``Tensor.numpy``; see there. ``may_copy``: whether what does not lie in memory as it is may be copied."""
     kind = tensor.geometry.device.type
     if not force:
         refuse_gradient(tensor, "numpy()")
+        if not may_copy:
+            require_no_bits(tensor, "numpy()")
     if kind == "meta" or (kind != "cpu" and not force):
         raise InterchangeError(
             f"can't convert {kind} device type tensor to numpy. "

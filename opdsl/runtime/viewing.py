@@ -20,6 +20,9 @@ from opdsl.runtime.views import Sizes, View, required_storage
 
 _Array = numpy.ndarray[Any, Any]
 
+# What a tensor keeps that is given other memory.
+_KEPT = ("requires_grad", "is_view", "creation", "is_inference", "is_conj", "is_neg")
+
 
 def storage_size(tensor: Tensor) -> int:
     """Bytes of the memory that the tensor and its views share."""
@@ -136,9 +139,8 @@ def take_memory(tensor: Tensor, source: Tensor) -> Tensor:
         tensor._memory = values.memory_of(storage_root(source))
     if hasattr(source, "array"):
         tensor.array = source.array
-    tensor.geometry = given.replace(
-        requires_grad=form.requires_grad, is_view=form.is_view, creation=form.creation, is_inference=form.is_inference
-    )
+    marks = {each: getattr(form, each) for each in _KEPT}
+    tensor.geometry = given.replace(**marks)
     return tensor
 
 

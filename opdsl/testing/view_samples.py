@@ -128,7 +128,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::broadcast_to": _sizes,
     "aten::squeeze_.dim": _singles,
     "aten::squeeze_.dims": _many_singles,
-    "aten::view_as_real": _complex,
+    **dict.fromkeys(("aten::view_as_real", "aten::_conj", "aten::_conj_copy"), _complex),
     "aten::imag": _complex,
     "aten::view_as_complex": _pairs,
 }

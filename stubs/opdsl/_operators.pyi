@@ -1148,13 +1148,19 @@ class _packet__compute_linear_combination(Operator[..., Tensor], Protocol):
             coefficients: (m, n).
         """
 
-class _packet__conj_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The conjugates, in memory of their own."""
+class _packet__conj(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A view of complex numbers that stands for their conjugates."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """The conjugates, in memory of their own."""
+        """A view of complex numbers that stands for their conjugates."""
+
+class _packet__conj_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -5296,13 +5302,19 @@ class _packet__native_multi_head_attention(Operator[..., tuple[Tensor, Tensor]],
         out1: Tensor,
     ) -> tuple[Tensor, Tensor]: ...
 
-class _packet__neg_view_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """The negatives, in memory of their own."""
+class _packet__neg_view(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """A view that stands for the negatives."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """The negatives, in memory of their own."""
+        """A view that stands for the negatives."""
+
+class _packet__neg_view_copy(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -10202,11 +10214,11 @@ class _packet_concatenate(Operator[..., Tensor], Protocol):
 
 class _packet_conj(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """The conjugate complex numbers, computed at once; real numbers are their own."""
+        """The conjugate complex numbers: a view that is conjugated when it is read; real numbers are their own."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """The conjugate complex numbers, computed at once; real numbers are their own."""
+        """The conjugate complex numbers: a view that is conjugated when it is read; real numbers are their own."""
 
 class _packet_conj_physical(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -15165,11 +15177,11 @@ class _packet_is_complex(Operator[..., bool], Protocol):
 
 class _packet_is_conj(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Always False: no conjugation is ever put off."""
+        """Whether it is a view that is conjugated when it is read."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Always False: no conjugation is ever put off."""
+        """Whether it is a view that is conjugated when it is read."""
 
 class _packet_is_contiguous(Operator[..., bool], Protocol):
     @overload
@@ -15221,11 +15233,11 @@ class _packet_is_leaf(Operator[..., bool], Protocol):
 
 class _packet_is_neg(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
-        """Always False: no negation is ever put off."""
+        """Whether it is a view that is negated when it is read."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> bool:
-        """Always False: no negation is ever put off."""
+        """Whether it is a view that is negated when it is read."""
 
 class _packet_is_nonzero(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -22265,19 +22277,19 @@ class _packet_resize_as_(Operator[..., Tensor], Protocol):
 
 class _packet_resolve_conj(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """The tensor itself: no conjugation is ever put off."""
+        """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """The tensor itself: no conjugation is ever put off."""
+        """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
 
 class _packet_resolve_neg(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """The tensor itself: no negation is ever put off."""
+        """The tensor with its negatives in memory of their own; itself where it is no negative view."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """The tensor itself: no negation is ever put off."""
+        """The tensor with its negatives in memory of their own; itself where it is no negative view."""
 
 class _packet_result_type(Operator[..., DType], Protocol):
     @overload
@@ -27458,6 +27470,7 @@ _cast_Long: _packet__cast_Long
 _cast_Short: _packet__cast_Short
 _chunk_cat: _packet__chunk_cat
 _compute_linear_combination: _packet__compute_linear_combination
+_conj: _packet__conj
 _conj_copy: _packet__conj_copy
 _conj_physical: _packet__conj_physical
 _convolution: _packet__convolution
@@ -27613,6 +27626,7 @@ _masked_softmax: _packet__masked_softmax
 _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
 _native_multi_head_attention: _packet__native_multi_head_attention
+_neg_view: _packet__neg_view
 _neg_view_copy: _packet__neg_view_copy
 _nnpack_available: _packet__nnpack_available
 _pack_padded_sequence: _packet__pack_padded_sequence
@@ -28521,6 +28535,7 @@ class _namespace_aten:
     _cholesky_solve_helper: _packet__cholesky_solve_helper
     _chunk_cat: _packet__chunk_cat
     _compute_linear_combination: _packet__compute_linear_combination
+    _conj: _packet__conj
     _conj_copy: _packet__conj_copy
     _conj_physical: _packet__conj_physical
     _conv_depthwise2d: _packet__conv_depthwise2d
@@ -28701,6 +28716,7 @@ class _namespace_aten:
     _native_batch_norm_legit_functional: _packet__native_batch_norm_legit_functional
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
     _native_multi_head_attention: _packet__native_multi_head_attention
+    _neg_view: _packet__neg_view
     _neg_view_copy: _packet__neg_view_copy
     _new_zeros_with_same_feature_meta: _packet__new_zeros_with_same_feature_meta
     _nnpack_available: _packet__nnpack_available

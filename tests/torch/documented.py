@@ -234,7 +234,7 @@ def _of_tensors(ours: Any, theirs: torch.Tensor, forms_only: bool) -> Iterator[s
     elif ours.requires_grad != theirs.requires_grad:
         yield f"requires_grad is {ours.requires_grad}"
     elif not forms_only and ours.device.type == "cpu" and theirs.numel():
-        one, other = ours.detach(), theirs.detach().resolve_conj().resolve_neg()
+        one, other = ours.detach().resolve_conj().resolve_neg(), theirs.detach().resolve_conj().resolve_neg()
         if theirs.dtype in (torch.bfloat16, torch.float16):
             one, other = one.double(), other.double()
         digits = 2e-3 if theirs.dtype in (torch.bfloat16, torch.float16) else 1e-5

@@ -13,6 +13,7 @@ import torch
 import opdsl
 from opdsl.errors import OpdslError
 from opdsl.runtime import View, become, make_view, share_storage, to_dtype, wrap
+from opdsl.runtime.values import host_array
 
 DTYPES = (
     torch.bool,
@@ -77,9 +78,10 @@ class Twins:
     def _copy(self, tensor: torch.Tensor) -> opdsl.Tensor:
         if tensor.is_meta:
             return opdsl.empty(tuple(tensor.shape), dtype=of(tensor.dtype), device="meta")
-        if tensor.is_conj() or tensor.is_neg():
-            tensor = tensor.detach().resolve_conj().resolve_neg()
-            self._kept.append(tensor)
+        for is_set, turned in ((tensor.is_neg, "_neg_view"), (tensor.is_conj, "_conj")):
+            if is_set():
+                made: opdsl.Tensor = getattr(self._tensor(getattr(torch, turned)(tensor)), turned)()
+                return made
         tensor = tensor.detach() if tensor._base is None else tensor
         storage = tensor.untyped_storage()
         root = self._roots.get(storage._cdata) if tensor._base is None else self._tensor(tensor._base)
@@ -116,7 +118,7 @@ def of(value: Any) -> Any:
 def theirs(tensor: opdsl.Tensor) -> torch.Tensor:
     """The values of our tensor as PyTorch's, contiguous."""
     dtype = getattr(torch, tensor.dtype.name)
-    array = numpy.array(tensor.array, order="C", copy=True)
+    array = numpy.array(host_array(tensor), order="C", copy=True)
     if dtype is torch.bfloat16:
         return torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
@@ -290,6 +292,13 @@ def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Ten
     if not isinstance(expected, torch.Tensor) or expected.numel() == 0:
         return []
     same = expected.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
-    wanted = same and expected.is_conj() == other.is_conj()  # there is no conjugate bit: ours has computed
     shared = share_storage(found, argument)
-    return [] if wanted == shared else [f"shares memory: {shared} for {wanted}"]
+    if same != shared:
+        return [f"shares memory: {shared} for {same}"]
+    return bit_differences(found, expected) if shared and expected is not other else []
+
+
+def bit_differences(ours: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
+    """Whether both are conjugate views, and negative ones; PyTorch has some results for views that share no memory."""
+    bits, wanted = (ours.is_conj(), ours.is_neg()), (expected.is_conj(), expected.is_neg())
+    return [] if bits == wanted else [f"is_conj, is_neg: {bits} for {wanted}"]

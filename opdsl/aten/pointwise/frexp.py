@@ -43,6 +43,8 @@ def conj_physical_scalar_function(self):
 )
 def conj_physical(self: Tensor) -> Tensor:
     """The conjugate complex numbers; real numbers are their own."""
+    if self.is_conj():
+        return self._conj().clone()
     return _conj_physical(self) if self.is_complex() else self
 
 

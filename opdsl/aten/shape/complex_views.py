@@ -1,13 +1,8 @@
-"""Views of complex numbers as pairs of real ones, and back.
-
-There is no conjugate bit: ``conj`` of a complex tensor computes a new one, where PyTorch makes a view of it that is
-conjugated when it is read.
-"""
+"""Views of complex numbers as pairs of real ones, and back; and views that are conjugated, or negated, when read."""
 
 from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.aten.pointwise.frexp import _conj_physical
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -22,6 +17,12 @@ _PAIRS = {real: pair for pair, real in _PARTS.items()}
 def view_as_real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Every complex number as a last dimension of two real ones."""
     check(self.is_complex(), "view_as_real is only supported for complex tensors")
+    check(
+        not self.is_conj(),
+        "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view "
+        "it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+        "original.",
+    )
     strides = tuple(2 * stride for stride in self.strides)
     return make_view(self, (*self.shape, 2), (*strides, 1), 2 * self.storage_offset(), _PARTS[self.dtype])
 
@@ -50,44 +51,70 @@ def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 @op("aten::real", device_check="NoCheck")
 def real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The real parts; real numbers are their own."""
-    return view_as_real(self).select(-1, 0) if self.is_complex() else self
+    if not self.is_complex():
+        return self
+    return view_as_real(_conj(self) if self.is_conj() else self).select(-1, 0)
 
 
 @op("aten::imag", device_check="NoCheck")
 def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The imaginary parts of complex numbers."""
     check(self.is_complex(), "imag is not implemented for tensors with non-complex dtypes.")
-    return view_as_real(self).select(-1, 1)
+    parts = _neg_view(view_as_real(_conj(self))) if self.is_conj() else view_as_real(self)
+    return parts.select(-1, 1)
+
+
+@op("aten::_conj", kernel="CompositeExplicitAutograd", variants="function, method")
+def _conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of complex numbers that stands for their conjugates."""
+    check(self.is_complex(), "_conj is only supported for complex tensors", dtype=self.dtype)
+    made = make_view(self, self.shape, self.strides)
+    made.geometry = made.geometry.replace(is_conj=not self.is_conj())
+    return made
+
+
+_conj.derivative(self=lambda grad: grad.conj())
+
+
+@op("aten::_neg_view", kernel="CompositeExplicitAutograd", variants="function, method")
+def _neg_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view that stands for the negatives."""
+    made = make_view(self, self.shape, self.strides)
+    made.geometry = made.geometry.replace(is_neg=not self.is_neg())
+    return made
+
+
+_neg_view.derivative(self=lambda grad: -grad)
 
 
 @op("aten::conj", variants="function, method", manual_cpp_binding=True)
 def conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The conjugate complex numbers, computed at once; real numbers are their own."""
-    return _conj_physical(self) if self.is_complex() else self
+    """The conjugate complex numbers: a view that is conjugated when it is read; real numbers are their own."""
+    return _conj(self) if self.is_complex() else self
 
 
 @op("aten::resolve_conj", variants="function, method")
 def resolve_conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The tensor itself: no conjugation is ever put off."""
-    return self
+    """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
+    return _conj(self).conj_physical() if self.is_conj() else self
 
 
 @op("aten::resolve_neg", variants="function, method")
 def resolve_neg(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The tensor itself: no negation is ever put off."""
-    return self
+    """The tensor with its negatives in memory of their own; itself where it is no negative view."""
+    return _neg_view(self).neg() if self.is_neg() else self
 
 
 @op("aten::is_conj", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def is_conj(self: Tensor) -> bool:
-    """Always False: no conjugation is ever put off."""
-    return False
+    """Whether it is a view that is conjugated when it is read."""
+    return self.geometry.is_conj
 
 
 @op("aten::is_neg", variants="function, method", device_guard=False, manual_cpp_binding=True)
 def is_neg(self: Tensor) -> bool:
-    """Always False: no negation is ever put off."""
-    return False
+    """Whether it is a view that is negated when it is read."""
+    return self.geometry.is_neg
 
 
 def set_real(self: Tensor, value: object) -> None:

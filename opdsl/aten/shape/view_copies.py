@@ -97,31 +97,6 @@ def declare_copies() -> None:
             lib.define(out, store(copies), key="CompositeExplicitAutograd")
 
 
-@lib.op(
-    "aten::_conj_copy", kernel="CompositeExplicitAutogradNonFunctional", tags=["view_copy"], autogen="_conj_copy.out"
-)
-def _conj_copy(self: Tensor) -> Tensor:
-    """The conjugates, in memory of their own."""
-    return self.conj_physical() if self.is_complex() else copied(self)
-
-
-_conj_copy.derivative(self=lambda grad: grad.conj())
-
-
-@lib.op(
-    "aten::_neg_view_copy",
-    kernel="CompositeExplicitAutogradNonFunctional",
-    tags=["view_copy"],
-    autogen="_neg_view_copy.out",
-)
-def _neg_view_copy(self: Tensor) -> Tensor:
-    """The negatives, in memory of their own."""
-    return self.neg()
-
-
-_neg_view_copy.derivative(self=lambda grad: -grad)
-
-
 def declare_outputs() -> None:
     """Declare the ``out=`` variants at once, since Python's functions of copies take them, unlike of others."""
     declare_generated_of(registry, [each for each in registry if "view_copy" in each.tags])

@@ -117,6 +117,8 @@ view.derivative(self=lambda grad, self: grad.reshape(self.shape))
 )
 def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
     """The same bytes as elements of another dtype."""
+    for bit, what in ((self.is_conj(), "conjugate view tensors"), (self.is_neg(), "tensors with negative bit set")):
+        check(not bit, f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     return make_view(self, *views.view_as_dtype(view_of(self), self.dtype, dtype), dtype)
 
 

@@ -173,7 +173,8 @@ class Operator:
         for value in arguments:
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Tensor):
-                    keys |= backend_key_set(each.geometry.backend, each.geometry.is_inference)
+                    form = each.geometry
+                    keys |= backend_key_set(form.backend, form.is_inference, form.is_conj, form.is_neg)
                     seen = True
         if not seen and BACKEND_SELECT not in self.registrations:
             keys = self._keys_without_tensors(arguments)

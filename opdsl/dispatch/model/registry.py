@@ -7,6 +7,7 @@ from contextvars import ContextVar
 
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.layers.differentiation import autograd_fallbacks
+from opdsl.dispatch.layers.math_bits import math_bit_fallbacks
 from opdsl.dispatch.layers.modes import mode_fallbacks
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.operator import Operator
@@ -47,7 +48,12 @@ class Registry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, Packet] = {}
-        self.fallbacks: dict[DispatchKey, Kernel] = {**default_fallbacks(), **autograd_fallbacks(), **mode_fallbacks()}
+        self.fallbacks: dict[DispatchKey, Kernel] = {
+            **default_fallbacks(),
+            **autograd_fallbacks(),
+            **math_bit_fallbacks(),
+            **mode_fallbacks(),
+        }
         self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
         self.lock = registering
         self.watchers: list[Callable[[Operator], object]] = []

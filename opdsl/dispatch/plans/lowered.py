@@ -24,7 +24,7 @@ from opdsl.dispatch.state import Guard
 from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
-from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Lowering, SymbolicArray, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
@@ -398,17 +398,7 @@ class Inputs:
             strides = contiguous_strides(shape)
         else:
             strides = _in_order(shape, order)
-        return geometry(
-            form.dtype,
-            form.device,
-            shape,
-            strides,
-            requires_grad=form.requires_grad,
-            is_view=form.is_view,
-            creation=form.creation,
-            is_inference=form.is_inference,
-            read_only=form.read_only,
-        )
+        return form.replace(shape=shape, strides=strides)
 
     def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
         """Sizes or strides, each of two or more as a symbol; equal ones are one."""

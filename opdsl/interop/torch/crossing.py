@@ -68,7 +68,8 @@ class Crossing:
         """A new torch tensor over the memory of a tensor; no view as torch sees it, and with a version of its own."""
         form = source.geometry
         made = torch.empty(0, dtype=tensors.TORCH_DTYPES[form.dtype], device=str(form.device))
-        return made.set_(self._storage(source), source.storage_offset(), form.shape, form.strides)
+        made.set_(self._storage(source), source.storage_offset(), form.shape, form.strides)
+        return tensors.with_bits(made, form)
 
     def _storage(self, source: Tensor) -> torch.UntypedStorage:
         root = storage_root(source)
@@ -98,13 +99,17 @@ class Crossing:
         if found is not None:
             return found
         # Without its history: who shares its memory shall not keep that alive.
-        plain = value.detach().resolve_conj().resolve_neg()
+        plain = value.detach()
         if plain._is_zerotensor():  # of which torch has no memory
             plain = plain.clone()
         form = tensors.geometry_of(plain, _device(plain.device))
         viewed = self.viewed(plain)
         if viewed is not None:
-            return make_view(viewed, form.shape, form.strides, int(plain.storage_offset()), form.dtype)
+            made = make_view(viewed, form.shape, form.strides, int(plain.storage_offset()), form.dtype)
+            made.geometry = made.geometry.replace(is_conj=plain.is_conj(), is_neg=plain.is_neg())
+            return made
+        if plain.is_conj() or plain.is_neg():
+            return self.returned(plain.resolve_conj().resolve_neg())
         if form.device.type == "cuda":
             return from_dlpack(plain)
         return tensor_over(None if plain.is_meta else tensors.array_over(plain, form), form)

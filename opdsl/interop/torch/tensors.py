@@ -31,6 +31,7 @@ __all__ = [
     "to_opdsl",
     "to_torch",
     "torch_tensor",
+    "with_bits",
 ]
 
 TORCH_DTYPES: Mapping[DType, torch.dtype] = MappingProxyType({each: getattr(torch, each.name) for each in ALL_DTYPES})
@@ -172,7 +173,16 @@ def torch_tensor(source: Tensor) -> torch.Tensor:
     made = torch.from_numpy(array)
     if made.dtype is not TORCH_DTYPES[form.dtype]:
         made = made.view(TORCH_DTYPES[form.dtype])
-    return made if made.stride() == form.strides else made.as_strided(form.shape, form.strides)
+    return with_bits(made if made.stride() == form.strides else made.as_strided(form.shape, form.strides), form)
+
+
+def with_bits(made: torch.Tensor, form: TensorMeta) -> torch.Tensor:
+    """A torch tensor over the memory of a tensor, which stands for what that stands for from now on."""
+    if form.is_conj:
+        torch._C._set_conj(made, True)
+    if form.is_neg:
+        torch._C._set_neg(made, True)
+    return made
 
 
 # ------------------------------------------------------------------------------------------------------- other values

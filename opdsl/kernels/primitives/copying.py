@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from opdsl.dispatch.layers.math_bits import resolved, stored_as, without_bits
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -34,6 +35,7 @@ from opdsl.runtime.overlap import Overlap, is_copied_onto_itself, overlap
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.strides import contiguous_strides, strides_for
 from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.values import has_bits
 from opdsl.runtime.viewing import make_view
 
 # A copy without conversion moves bits: NaN payloads stay, and complex numbers need no arithmetic.
@@ -194,6 +196,9 @@ def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False)
     """``copy_`` without checks and without counting a version."""
     if target.device is meta or target.geometry.numel == 0:
         return
+    source = resolved(source)
+    if has_bits(target):
+        source, target = stored_as(target, source.to(target.dtype)), without_bits(target)
     if not has_compiler(target.device.type):
         _copy_without_compiler(target, source)
         return

@@ -455,6 +455,8 @@ class Tensor(Differentiable):
         self, cuda_enabled: _bool, cpu_enabled: _bool, cuda_dtype: DType, cpu_dtype: DType
     ) -> Tensor:
         """A float32 tensor in the dtype that its device computes in; any other as it is."""
+    def _conj(self) -> Tensor:
+        """A view of complex numbers that stands for their conjugates."""
     def _conj_physical(self) -> Tensor:
         """The conjugate complex numbers."""
     def _is_all_true(self) -> Tensor:
@@ -465,6 +467,8 @@ class Tensor(Differentiable):
         """False: no tensor of this kind stands for zeros without memory."""
     def _lazy_clone(self) -> Tensor:
         """A copy; PyTorch's is not made before one of the two is written."""
+    def _neg_view(self) -> Tensor:
+        """A view that stands for the negatives."""
     def abs(self) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
     def abs_(self) -> Tensor:
@@ -817,7 +821,7 @@ class Tensor(Differentiable):
     def col_indices(self) -> Tensor:
         """A part of a sparse tensor; refused, since there are none."""
     def conj(self) -> Tensor:
-        """The conjugate complex numbers, computed at once; real numbers are their own."""
+        """The conjugate complex numbers: a view that is conjugated when it is read; real numbers are their own."""
     def conj_physical(self) -> Tensor:
         """The conjugate complex numbers; real numbers are their own."""
     def conj_physical_(self) -> Tensor:
@@ -1289,11 +1293,11 @@ class Tensor(Differentiable):
     def inverse(self) -> Tensor:
         """Another name of ``linalg.inv``."""
     def is_conj(self) -> _bool:
-        """Always False: no conjugation is ever put off."""
+        """Whether it is a view that is conjugated when it is read."""
     def is_distributed(self) -> _bool:
         """False: no tensor of this kind lies on several machines."""
     def is_neg(self) -> _bool:
-        """Always False: no negation is ever put off."""
+        """Whether it is a view that is negated when it is read."""
     def is_nonzero(self) -> _bool:
         """Whether the one element of a tensor is not zero."""
     def is_pinned(self, device: Device | str | _int | None = None) -> _bool:
@@ -1929,9 +1933,9 @@ class Tensor(Differentiable):
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Gives the tensor the size of another, in place."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: no conjugation is ever put off."""
+        """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: no negation is ever put off."""
+        """The tensor with its negatives in memory of their own; itself where it is no negative view."""
     def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
     def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
