@@ -142,7 +142,7 @@ def _of_tensors(actual: Tensor, expected: Tensor, asked: _Asked) -> Iterator[str
     rtol, atol = asked.tolerances(actual.dtype, expected.dtype)
     common = promote_types(actual.dtype, expected.dtype)
     wide = float64 if common in (float16, bfloat16, float32) else common
-    left, right = (each.to(device="cpu", dtype=wide).numpy() for each in (actual, expected))
+    left, right = (numpy.asarray(each.to(device="cpu", dtype=wide)) for each in (actual, expected))
     are_close = numpy.isclose(left, right, rtol, atol, asked.equal_nan) if rtol or atol else left == right
     if are_close.all():
         return

@@ -254,7 +254,7 @@ class GradientCheck:
             given = self.gradients(outputs, seeds)
             directions = [_masked(each, [found]) for each, found in zip(directions, given, strict=True)]
         differences = [
-            self.difference(index, each.numpy()) for index, each in zip(self.wanted, directions, strict=True)
+            self.difference(index, numpy.asarray(each)) for index, each in zip(self.wanted, directions, strict=True)
         ]
         if self.finite_only:
             seeds = [_masked(each, [found[at] for found in differences]) for at, each in enumerate(seeds)]
@@ -332,7 +332,7 @@ def differentiable(outputs: Any) -> list[Tensor]:
 def _real(tensor: Tensor) -> _Array:
     """The elements as real numbers in row-major order."""
     with no_grad():
-        numbers = numpy.ascontiguousarray(tensor.detach().numpy()).ravel()
+        numbers = numpy.ascontiguousarray(tensor.detach()).ravel()
     return numbers.view(numpy.float64) if tensor.dtype.is_complex else numbers.astype(numpy.float64)
 
 

@@ -189,7 +189,7 @@ def to_tensor(block: Block) -> Tensor:
 
 def to_block(made: Tensor) -> Block:
     """A tensor as a block."""
-    return made.detach().numpy()
+    return numpy.asarray(made.detach())
 
 
 def _results(value: Any) -> Block:

@@ -64,7 +64,7 @@ def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
     together = call.gradients(inputs)
     for at, expected in zip(wanted, together, strict=True) if len(wanted) > 1 else ():
         (found,) = call.gradients(call.leaves(at))
-        if not numpy.allclose(found.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12, equal_nan=True):
+        if not numpy.allclose(numpy.asarray(found), numpy.asarray(expected), rtol=1e-9, atol=1e-12, equal_nan=True):
             yield f"{call.names[at]} gets another gradient where it alone requires grad"
 
 
@@ -122,7 +122,7 @@ class Call:
 
     def is_finite(self) -> bool:
         """Whether all results are finite numbers."""
-        return all(bool(numpy.isfinite(each.numpy()).all()) for each in self.results(*self.tensors))
+        return all(bool(numpy.isfinite(numpy.asarray(each)).all()) for each in self.results(*self.tensors))
 
     def leaves(self, *places: int) -> list[Tensor]:
         """The tensors, of which some require grad."""

@@ -49,7 +49,8 @@ def _differences(
     function: Callable[..., Any], whole: tuple[Any, ...], way: Pending, draw: numpy.random.Generator
 ) -> Iterator[str]:
     parts = [
-        _parts(each.detach().numpy(), kind, draw) for each, kind in zip(tensors_in(whole), way.inputs, strict=True)
+        _parts(numpy.asarray(each.detach()), kind, draw)
+        for each, kind in zip(tensors_in(whole), way.inputs, strict=True)
     ]
     combined = [
         one if kind is None else _COMBINE[kind](one, other)
@@ -62,9 +63,11 @@ def _differences(
         return
     for one, other, result, kind in zip(*found, wanted, way.outputs, strict=True):
         if kind is not None:
-            both = _COMBINE[kind](one.detach().numpy(), other.detach().numpy())
+            both = _COMBINE[kind](numpy.asarray(one.detach()), numpy.asarray(other.detach()))
             try:
-                assert_close(from_numpy(numpy.asarray(both, result.detach().numpy().dtype)), result, equal_nan=True)
+                assert_close(
+                    from_numpy(numpy.asarray(both, numpy.asarray(result.detach()).dtype)), result, equal_nan=True
+                )
             except AssertionError as error:
                 yield f"pending {way.inputs} -> {way.outputs}: {str(error).splitlines()[0]}"
 
