@@ -202,10 +202,9 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def is_ours(value: Any) -> bool:
-    """Whether an argument has a twin: those of other layouts and dtypes, and those with a conjugate bit, have none."""
+    """Whether an argument has a twin: those of other layouts and dtypes have none."""
     if isinstance(value, torch.Tensor):
-        bits = value.is_conj() or value.is_neg()
-        return value.layout is torch.strided and value.dtype not in UNKNOWN and not bits
+        return value.layout is torch.strided and value.dtype not in UNKNOWN
     return value not in UNKNOWN if isinstance(value, torch.dtype) else True
 
 
@@ -260,7 +259,7 @@ def tell(report: Report, counts: Counts, dtypes: list[str], most: int) -> None:
     report.write(f"| of these held by form alone: random numbers, memory as it comes | {by_form:,} |")
     report.write(f"| differ as explained below | {known:,} ({share(known, compared)}) |")
     report.write(f"| differ, unexplained | {unknown:,} ({share(unknown, compared)}) |")
-    report.write(f"| of layouts, dtypes and conjugate bits that opdsl has not | {counts.total(ELSEWHERE):,} |")
+    report.write(f"| of layouts and dtypes that opdsl has not | {counts.total(ELSEWHERE):,} |")
     report.write("", "## Explained", "", "| overload | calls | differ | why |", "|---|---:|---:|---|")
     for name, count in explained:
         total = sum(each for (found, _), each in counts.calls.items() if found == name)

@@ -12,7 +12,7 @@ from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import slice_tensor
 from opdsl.declare import op
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
 
@@ -22,7 +22,7 @@ NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "dev
 
 def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
     """A tensor of zeros, ``whole``, with a gradient in a view of it."""
-    copy_(view, gradient)
+    view.copy_(gradient)  # the operator: `vmap` sees what it writes
     return whole
 
 
