@@ -1780,7 +1780,7 @@ class Tensor(Differentiable):
         """
     def norm(
         self,
-        p: complex | str | None = 'fro',
+        p: complex | str | None = "fro",
         dim: _int | Sequence[_int] | None = None,
         keepdim: _bool = False,
         dtype: DType | None = None,
