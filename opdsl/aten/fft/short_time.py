@@ -9,7 +9,7 @@ from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.reduce.equality import equal
 from opdsl.aten.shape.complex_views import view_as_real
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import op
+from opdsl.declare import Overload, op
 from opdsl.errors import DeviceError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -37,7 +37,17 @@ def centered(window: Tensor, size: int) -> Tensor:
 # ---------------------------------------------------------------------------------------------------------------- stft
 
 
-@op("aten::stft.center", variants="function, method")
+@op(
+    "aten::stft.center",
+    variants="function, method",
+    overloads={
+        "": Overload(
+            "``stft`` without ``center``.",
+            fixed={"center": False, "pad_mode": "constant"},
+            cpp_no_default_args=["hop_length", "win_length", "window", "normalized"],
+        )
+    },
+)
 def stft(
     self: Tensor,
     n_fft: int,
@@ -123,36 +133,6 @@ def transformed(pieces: Tensor, normalized: bool, onesided: bool | None) -> Tens
         return _fft_r2c(pieces, (2,), norm, onesided is None or onesided)
     check(not onesided, "Cannot have onesided output if window or input is complex")
     return _fft_c2c(pieces, (2,), norm, True)
-
-
-@stft.overload(
-    "", variants="function, method", cpp_no_default_args=["hop_length", "win_length", "window", "normalized"]
-)
-def stft_plain(
-    self: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Tensor:
-    """``stft`` without ``center``."""
-    return stft(
-        self,
-        n_fft,
-        hop_length,
-        win_length,
-        window,
-        False,
-        "constant",
-        normalized,
-        onesided,
-        return_complex,
-        align_to_window,
-    )
 
 
 # --------------------------------------------------------------------------------------------------------------- istft
