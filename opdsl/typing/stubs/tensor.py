@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import get_overloads
 
+from opdsl.declare.source.expressions import quoted
 from opdsl.dispatch import LazyFunction, Packet
 from opdsl.dispatch.model.packet import has_method
 from opdsl.runtime import Tensor
@@ -132,7 +133,9 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
 
 def _default(value: object) -> str:
     """A value as an expression."""
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, enum.Enum) else repr(value)
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _operands(form: Form) -> Iterator[Form]:
