@@ -237,10 +237,14 @@ def operators() -> tuple[Operator, ...]:
     """Every overload that is looked at, in an order that does not depend on when it was loaded."""
     opdsl.add  # noqa: B018  loads the operators
     dir(opdsl.ops.aten)  # and declares what they generate
-    found = (each for each in opdsl.registry if each.name.startswith("aten::"))
+    found = (each for each in opdsl.registry if each.name.startswith("aten::") and each.packet_name not in WRITING)
     chosen = [f"aten::{each}" for each in NAMES]
     kept = (each for each in found if not chosen or any(fnmatch(part, name) for name in chosen for part in parts(each)))
     return tuple(sorted(kept, key=lambda each: each.name))
+
+
+# Operators that make files where the current directory is.
+WRITING = ("aten::from_file",)
 
 
 def parts(operator: Operator) -> tuple[str, str]:
