@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from opdsl._attributes import aten
 from opdsl.errors import OptionError
+from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
 Size = int | Sequence[int]
@@ -44,8 +45,27 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 
 
 def sizes(given: Size, count: int) -> tuple[int, ...]:
-    """One number for each of ``count`` dimensions."""
-    return (given,) * count if isinstance(given, int) else tuple(given)
+    """One number for each of ``count`` dimensions.
+
+    Raises:
+        OptionError: there are more or fewer; it is a ValueError.
+    """
+    found = (given,) * count if isinstance(given, int) else tuple(given)
+    if len(found) != count:
+        raise OptionError(f"expected one number, or {count}, one for each dimension, but got {given}")
+    return found
+
+
+def check_images(name: str, input: Tensor, count: int) -> None:
+    """That an input has so many spatial dimensions, with or without a batch.
+
+    Raises:
+        ShapeError: it has others.
+    """
+    check(
+        input.ndim in (count + 1, count + 2),
+        f"{name}: expected an input of {count + 1} or {count + 2} dimensions, but got one of shape {input.shape}",
+    )
 
 
 def in_place_or_not(name: str, inplace: bool, input: Tensor, *rest: object) -> Tensor:

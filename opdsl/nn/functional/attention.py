@@ -42,22 +42,9 @@ def scaled_dot_product_attention(
     """
     if is_causal and attn_mask is not None:
         raise OptionError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if enable_gqa:
-        key, value = (each.repeat_interleave(query.shape[-3] // max(each.shape[-3], 1), -3) for each in (key, value))
-    factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
-    # On both sides, as PyTorch does, so that 16-bit products do not overflow.
-    root = math.sqrt(abs(factor))
-    scores = (query * root) @ (key.transpose(-2, -1) * math.copysign(root, factor))
-    if is_causal:
-        attn_mask = aten.ones(query.shape[-2], key.shape[-2], dtype=bool_, device=query.device).tril()
-    if attn_mask is not None and attn_mask.dtype is bool_:
-        scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    weights = scores.softmax(-1)
-    if attn_mask is not None:  # a query that meets no key gets zeros
-        weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
-    return (dropout(weights, dropout_p) if dropout_p > 0.0 else weights) @ value
+    return aten.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
 
 
 def _additive(mask: Tensor | None, like: Tensor) -> Tensor | None:
@@ -154,6 +141,11 @@ def multi_head_attention_forward(
     if is_causal and attn_mask is None:
         raise OptionError("Need attn_mask if specifying the is_causal hint.")
     batched = query.ndim == 3
+    if not query.ndim == key.ndim == value.ndim or query.ndim not in (2, 3) or num_heads < 1:
+        raise ShapeError(
+            "queries, keys and values have 2 dimensions, or 3 of batches, and there is a head; got shapes "
+            f"{query.shape}, {key.shape}, {value.shape} and {num_heads} heads"
+        )
     if not batched:
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 from opdsl._attributes import aten
 from opdsl.errors import OptionError
+from opdsl.kernels import check
 from opdsl.nn.functional._common import Size, sizes
 from opdsl.runtime import DType, Tensor
 
@@ -120,6 +123,7 @@ def grouped_mm(
 
     Raises:
         OptionError: a bias is given, or parts without their ends; it is a ValueError.
+        ShapeError: factors of other than 2 or 3 dimensions, or that do not fit.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.grouped_mm(opdsl.eye(2), opdsl.ones(2, 2, 1), offs=opdsl.tensor([1, 2]))
@@ -128,13 +132,15 @@ def grouped_mm(
     """
     if bias is not None:
         raise OptionError("grouped_mm: bias is not supported")
+    shapes = mat_a.shape, mat_b.shape
+    check(all(len(each) in (2, 3) for each in shapes), "grouped_mm: matrices have 2 or 3 dimensions", got=shapes)
+    check(offs is None or not offs.is_floating_point(), "grouped_mm: offs are whole numbers")
     if mat_a.ndim == mat_b.ndim == 3:
         made = mat_a @ mat_b
     elif offs is None:
         raise OptionError("grouped_mm: offs is needed where a matrix has a part for each group")
     else:
-        ends = [int(each) for each in offs]
-        parts = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        parts = [slice(*ends) for ends in itertools.pairwise([0, *offs.flatten().tolist()])]
         if mat_a.ndim == mat_b.ndim == 2:
             made = aten.stack([mat_a[:, part] @ mat_b[part] for part in parts])
         elif mat_a.ndim == 2:

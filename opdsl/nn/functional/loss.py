@@ -520,7 +520,7 @@ def multilabel_soft_margin_loss(
     """
     loss = -(target * aten.log_sigmoid(input) + (1 - target) * aten.log_sigmoid(-input))
     loss = loss if weight is None else loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction_of(reduction, size_average, reduce))
+    return reduced(loss.sum(-1) / input.size(-1), reduction_of(reduction, size_average, reduce))
 
 
 def soft_margin_loss(

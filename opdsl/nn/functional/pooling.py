@@ -8,7 +8,7 @@ from typing import Any
 
 from opdsl._attributes import aten
 from opdsl.errors import OptionError
-from opdsl.nn.functional._common import Size, sizes
+from opdsl.nn.functional._common import Size, check_images, sizes
 from opdsl.runtime import Tensor
 
 Pair = tuple[Tensor, Tensor]
@@ -422,6 +422,9 @@ def _unpool(
     output_size: Sequence[int] | None,
     count: int,
 ) -> Tensor:
+    check_images(f"max_unpool{count}d", input, count)
+    if isinstance(output_size, int):
+        raise OptionError(f"output_size should have {count} or {count + 2} elements, but it is {output_size}")
     kernel = sizes(kernel_size, count)
     steps = kernel if stride is None else sizes(stride, count)
     rims = sizes(padding, count)
@@ -532,6 +535,7 @@ def _fractional(
     samples: Tensor | None,
     count: int,
 ) -> Pooled:
+    check_images(f"fractional_max_pool{count}d", input, count)
     if (output_size is None) == (output_ratio is None):
         raise OptionError(f"fractional_max_pool{count}d requires specifying either an output_size or an output_ratio")
     if output_size is None:
