@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import chdir, suppress
+from contextlib import suppress
 from functools import cache
 from keyword import iskeyword
 from typing import Any, NamedTuple
@@ -40,14 +40,6 @@ DIFFERENT = (
         for each in ("i, 0", "t, 0", "0, z")
     ),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Calls write files where they are told to: any text is a name for ``from_file``."""
-    with chdir(tmp_path_factory.mktemp("call_forms")):
-        yield
-
 
 # What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `t` a bool, `g` one
 # that requires a gradient, `o` a vector of one integer, `c` bools, `v` a vector.
