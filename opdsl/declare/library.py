@@ -275,8 +275,9 @@ def op(name: Any = None, /, **options: Any) -> Any:
 
     Args:
         name: the full name, ``"mylib::scale.Tensor"``; the function's own name by default.
-        inplace, out, foreach, functional, kernel, overloads, accepts_numbers, is_bound, may_alias, structured, options:
-            as of ``Library.op``.
+        inplace, out, foreach, functional, kernel, overloads, accepts_numbers, is_bound, may_alias, structured: as of
+            ``Library.op``.
+        options: as there.
 
     Returns:
         The function to call, with what was derived as attributes (``Operator``).

@@ -234,6 +234,9 @@ class TensorOptions:
     def replace(self, **given: object) -> TensorOptions:
         """The same with other values of some.
 
+        Args:
+            given: the other values, by name.
+
         >>> TensorOptions(dtype="float32").replace(device="cpu")
         TensorOptions(device='cpu', dtype='float32', layout=None, pin_memory=None)
         """

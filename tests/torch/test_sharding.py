@@ -71,7 +71,8 @@ _COMBINED_HERE = {
     "dot": "sum",  # aten computes with pieces of one vector and the whole of the other
     "ormqr": "sum",  # rules of stacks of matrices do not say what these are linear in
     # aten hands on what is not combined where elements do not matter, or are converted one by one.
-    **dict.fromkeys(("full_like", "zeros_like", "ones_like", "rand_like", "randn_like", "randint_like"), "sum"),
+    **dict.fromkeys(("full_like", "zeros_like", "ones_like", "rand_like", "randn_like"), "sum"),
+    **dict.fromkeys(("randint_like", "randint_like.low_dtype"), "sum"),
     "_to_copy": "max",
     # Rules of windows do not say what is linear in images or grows with them.
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool2d_with_indices_backward", "max_pool3d_with_indices"), "max"),

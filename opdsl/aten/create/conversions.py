@@ -294,7 +294,7 @@ def _autocast_to_reduced_precision(
 @op("aten::_autocast_to_full_precision", variants="method", device_guard=False)
 def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cpu_enabled: bool) -> Tensor[Alias("a")]:
     """A tensor of 16-bit numbers as float32, where its device computes in less; any other as it is."""
-    enabled = cpu_enabled if self.is_cpu else cuda_enabled and self.is_cuda
+    enabled = cuda_enabled if self.is_cuda else cpu_enabled
     return self.to(float32) if enabled and self.dtype in (float16, bfloat16) else self
 
 

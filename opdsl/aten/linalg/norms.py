@@ -158,7 +158,15 @@ def norm_method(
     keepdim: bool = False,
     dtype: DType | None = None,
 ) -> Tensor:
-    """``opdsl.norm``."""
+    """``opdsl.norm`` of this tensor.
+
+    Args:
+        p, dim, keepdim, dtype: as of ``opdsl.norm``.
+
+    >>> import opdsl
+    >>> opdsl.tensor([3.0, 4.0]).norm()
+    tensor(5.)
+    """
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 

@@ -6,7 +6,7 @@ from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, complex64, complex128, float32, float64, install_method, make_view
+from opdsl.runtime import Tensor, bool_, complex64, complex128, float32, float64, install_method, make_view
 from opdsl.schema import Alias
 
 _PARTS = {complex64: float32, complex128: float64}
@@ -79,6 +79,7 @@ _conj.derivative(self=lambda grad: grad.conj())
 @op("aten::_neg_view", kernel="CompositeExplicitAutograd", variants="function, method")
 def _neg_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """A view that stands for the negatives."""
+    check(self.dtype is not bool_, "_neg_view: bools have no negatives", dtype=self.dtype)
     made = make_view(self, self.shape, self.strides)
     made.geometry = made.geometry.replace(is_neg=not self.is_neg())
     return made

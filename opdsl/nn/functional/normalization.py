@@ -39,7 +39,7 @@ def batch_norm(
 
     Raises:
         OptionError: a channel has one value only, or ``eps`` is not positive, when training; it is a ValueError.
-        ShapeError: an input without channels.
+        ShapeError: an input without dimensions.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.batch_norm(opdsl.tensor([[1.0], [3.0]]), None, None, training=True)
@@ -47,7 +47,7 @@ def batch_norm(
             [ 1.0000]])
     """
     if training:
-        check(input.ndim >= 2, f"batch_norm: expected an input of at least 2 dimensions, but got {input.shape}")
+        check(input.ndim >= 1, "batch_norm: expected an input with a dimension, but got a number")
         _check_values(input, input.shape[0] * math.prod(input.shape[2:]))
     if eps < 0.0 or (training and eps == 0.0):
         raise OptionError(f"batch_norm eps must be positive (got {eps})")

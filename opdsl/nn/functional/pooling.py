@@ -129,6 +129,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] |
         input: of shape (N, C, H, W) or (C, H, W).
         output_size: how many windows, for both dimensions or for each; None stands for the size that is there.
 
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
+
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_avg_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), (1, 2))
     tensor([[[2.5000, 4.5000]]])
@@ -142,6 +145,9 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] |
     Args:
         input: of shape (N, C, D, H, W) or (C, D, H, W).
         output_size: as of ``adaptive_avg_pool2d``.
+
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_avg_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), (1, 1, None)).flatten()
@@ -332,6 +338,9 @@ def adaptive_max_pool2d_with_indices(
         output_size: as of ``adaptive_avg_pool2d``.
         return_indices: has no effect: they always come.
 
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
+
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 1)
     (tensor([[[7.]]]), tensor([[[7]]]))
@@ -349,6 +358,9 @@ def adaptive_max_pool3d_with_indices(
         input: of shape (N, C, D, H, W) or (C, D, H, W).
         output_size: as of ``adaptive_avg_pool2d``.
         return_indices: has no effect: they always come.
+
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> [each.flatten() for each in F.adaptive_max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1)]
@@ -384,6 +396,9 @@ def adaptive_max_pool2d(
         output_size: as of ``adaptive_avg_pool2d``.
         return_indices: whether a second result says where the elements stand.
 
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
+
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_max_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), (1, 2))
     tensor([[[5., 7.]]])
@@ -401,6 +416,9 @@ def adaptive_max_pool3d(
         input: of shape (N, C, D, H, W) or (C, D, H, W).
         output_size: as of ``adaptive_avg_pool2d``.
         return_indices: whether a second result says where the elements stand.
+
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.adaptive_max_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1).flatten()

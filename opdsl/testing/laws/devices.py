@@ -59,11 +59,12 @@ _HOST_RESULTS = {"_shape_as_tensor": 0, "_pack_padded_sequence": 1, "_pad_packed
 # Operators that make tensors on the device that is named, the CPU by default, and not on that of their tensors.
 _PLACED_BY_NAME = frozenset(("linspace", "logspace"))
 
-# Operators that are for the CPU alone, in PyTorch too.
+# Operators that are for the CPU alone, in PyTorch too, or bring tensors there.
 _HOST_ONLY = frozenset(
     (
         "histogram",  # has no kernel for CUDA
         "from_file",
+        "_to_cpu",
         "pin_memory",  # "Only dense CPU tensors can be pinned"
         "_pin_memory",
         "_scaled_dot_product_flash_attention_for_cpu",

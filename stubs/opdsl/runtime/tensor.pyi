@@ -1785,7 +1785,15 @@ class Tensor(Differentiable):
         keepdim: _bool = False,
         dtype: DType | None = None,
     ) -> Tensor:
-        """``opdsl.norm``."""
+        """``opdsl.norm`` of this tensor.
+
+        Args:
+            p, dim, keepdim, dtype: as of ``opdsl.norm``.
+
+        >>> import opdsl
+        >>> opdsl.tensor([3.0, 4.0]).norm()
+        tensor(5.)
+        """
     def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
     @overload
