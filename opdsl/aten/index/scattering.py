@@ -14,7 +14,7 @@ from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
-from opdsl.runtime import Category, Tensor, wrap_dimension
+from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
 IN_PLACE = Inplace(variants="method")
@@ -290,7 +290,7 @@ def scatter_reduce(
 @scatter_reduce.meta
 def scatter_reduce_meta(ctx, self, dim, index, src, reduce):
     check(reduce in REDUCES, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if self.is_complex() and reduce in ("amax", "amin"):
+    if (self.is_complex() and reduce in ("amax", "amin")) or (self.dtype is bool_ and reduce == "mean"):
         raise UnsupportedDTypeError(f'"scatter_reduce_{reduce}" not implemented for {self.dtype.scalar_type}')
     scatter_checks(ctx, self, dim, index, src)
 

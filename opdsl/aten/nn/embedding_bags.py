@@ -22,6 +22,8 @@ SUM, MEAN, MAX = range(3)
 
 def bag_of_each(indices: Tensor, offsets: Tensor) -> Tensor:
     """Which bag each index lies in, from where bags begin."""
+    forms = indices.shape, offsets.shape
+    check(indices.ndim == offsets.ndim == 1, "expected vectors of indices and of where bags begin", got=forms)
     positions = arange(indices.shape[0], dtype=offsets.dtype, device=indices.device)
     return searchsorted(offsets, positions, right=True) - 1
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.declare import op, traceable
-from opdsl.errors import ShapeError
+from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import (
@@ -436,5 +436,7 @@ _reshape_alias.derivative(self=lambda grad, self: grad.reshape(self.shape))
 @op("aten::_reshape_from_tensor", kernel="CompositeImplicitAutograd", may_alias=True)
 def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
     """``reshape`` whose sizes are a vector of integers."""
+    if shape.dtype is not int64:
+        raise DTypeError(f"_reshape_from_tensor: expected sizes of int64, but got {shape.dtype}")
     check(shape.ndim == 1, "expected a vector of sizes", got=shape.shape)
     return self.reshape([int(each) for each in shape.tolist()])
