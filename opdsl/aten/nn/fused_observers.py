@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from opdsl.aten.nn.fake_quantization import (
     Quantised,
@@ -34,16 +35,14 @@ def observed(self: Tensor, ch_axis: int, per_row: bool) -> tuple[Tensor, Tensor]
     return aminmax(rows, dim=1)
 
 
-def begin(count: int, running_min: Tensor, running_max: Tensor, scale: Tensor, zero_point: Tensor) -> None:
-    """Give empty statistics an element for each channel, which has seen nothing yet."""
-    if running_min.numel() == 0:
-        for each, value in ((running_min, math.inf), (running_max, -math.inf), (scale, 1.0), (zero_point, 0)):
-            each.resize_((count,)).fill_(value)
+NOTHING_SEEN = (math.inf, -math.inf, 1.0, 0)
+"""What empty statistics begin with: extrema, a scale, and a zero point."""
 
 
-def average(running: Tensor, current: Tensor, constant: float) -> None:
-    """Bring a moving average nearer to a value; an infinite one has seen none yet, and becomes it."""
-    running.copy_(where(running.isinf(), current, running + constant * (current - running)))
+def averaged(running: Tensor, current: Tensor, constant: float) -> Tensor:
+    """A moving average nearer to a value; an infinite one has seen none yet, and becomes it."""
+    current = current.reshape(running.shape)
+    return where(running.isinf(), current, running + constant * (current - running))
 
 
 def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric: bool) -> tuple[Tensor, Tensor]:
@@ -72,15 +71,21 @@ def chosen(low: Tensor, high: Tensor, quant_min: int, quant_max: int, symmetric:
     return scale, zero.clamp(quant_min, quant_max).round()
 
 
-def require_statistics(self: Tensor, ch_axis: int, *statistics: Tensor) -> None:
-    """That there is a channel, and statistics are vectors of float32.
+def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tensor]) -> tuple[int, bool]:
+    """How many elements statistics have, and whether they are empty ones that get so many.
 
     Raises:
-        ShapeError, DTypeError: they are not.
+        ShapeError, DTypeError: there is no such channel, or statistics do not fit.
     """
     check(0 <= ch_axis < max(self.ndim, 1), f"expected ch_axis to be a dimension of {list(self.shape)}", got=ch_axis)
-    if self.dtype is not float32 or any(each.dtype is not float32 for each in statistics):
+    running_min, running_max, *_ = statistics
+    if any(each.dtype is not float32 for each in (self, running_min, running_max)):
         raise DTypeError("_fused_moving_avg_obs_fq_helper: expected float32")
+    count = self.shape[ch_axis] if per_row and self.ndim else 1
+    is_new = per_row and running_min.numel() == 0
+    sizes = [each.numel() for each in statistics]
+    check(is_new or sizes == [count] * 4, f"expected {count} elements of extrema, scale and zero point", got=sizes)
+    return count, is_new
 
 
 @op(
@@ -136,24 +141,31 @@ def _fused_moving_avg_obs_fq_helper_kernel(
     symmetric_quant,
 ):
     require_bounds(quant_min, quant_max)
-    require_statistics(self, ch_axis, running_min, running_max)
-    if per_row_fake_quant:
-        begin(self.shape[ch_axis], running_min, running_max, scale, zero_point)
-    if observer_on.item():
-        low, high = observed(self, ch_axis, per_row_fake_quant)
-        average(running_min, low, averaging_const)
-        average(running_max, high, averaging_const)
-    if not fake_quant_on.item():
-        return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
-    for each, value in zip(
-        (scale, zero_point), chosen(running_min, running_max, quant_min, quant_max, symmetric_quant), strict=True
-    ):
-        each.copy_(value)
-    if per_row_fake_quant:
-        return fake_quantize_per_channel_affine_cachemask(self, scale, zero_point, ch_axis, quant_min, quant_max)
-    return _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
-        self, scale, zero_point, fake_quant_on, quant_min, quant_max
+    statistics = running_min, running_max, scale, zero_point
+    count, is_new = counted(self, ch_axis, per_row_fake_quant, statistics)
+    low, high, factor, zero = (
+        each.new_full((count,), value) if is_new else each for each, value in zip(statistics, NOTHING_SEEN, strict=True)
     )
+    if observer_on.item():
+        extrema = observed(self, ch_axis, per_row_fake_quant)
+        low, high = (averaged(*each, averaging_const) for each in zip((low, high), extrema, strict=True))
+    if fake_quant_on.item():
+        found = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
+        factor, zero = (value.reshape(each.shape).to(each.dtype) for value, each in found)
+        if per_row_fake_quant:
+            made = fake_quantize_per_channel_affine_cachemask(self, factor, zero, ch_axis, quant_min, quant_max)
+        else:
+            made = _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+                self, factor, zero, fake_quant_on, quant_min, quant_max
+            )
+    else:
+        made = Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
+    for each, value in zip(statistics, (low, high, factor, zero), strict=True):  # now that nothing can be refused
+        if is_new:
+            each.resize_((count,))
+        if value is not each:
+            each.copy_(value)
+    return made
 
 
 @_fused_moving_avg_obs_fq_helper.kernel("Meta")
@@ -161,9 +173,10 @@ def _fused_moving_avg_obs_fq_helper_meta_kernel(
     self, running_min, running_max, scale, zero_point, quant_min, quant_max, ch_axis, per_row_fake_quant
 ):
     require_bounds(quant_min, quant_max)
-    require_statistics(self, ch_axis, running_min, running_max)
-    if per_row_fake_quant:
-        begin(self.shape[ch_axis], running_min, running_max, scale, zero_point)
+    statistics = running_min, running_max, scale, zero_point
+    count, is_new = counted(self, ch_axis, per_row_fake_quant, statistics)
+    for each in statistics if is_new else ():
+        each.resize_((count,))
     return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
 
 
