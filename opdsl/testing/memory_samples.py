@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,10 +62,22 @@ def _slices(make: Maker) -> Iterator[Sample]:
     yield Sample(whole.as_strided((2, 4), (4, 1), 4), whole, 0, 1, 3)
 
 
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """One of this process's own: a file that another one writes anew must not be mapped."""
+    return tempfile.TemporaryDirectory(prefix="opdsl-")
+
+
 def _files(make: Maker) -> Iterator[Sample]:
-    path = Path(tempfile.gettempdir()) / "opdsl-sample"
-    path.write_bytes(bytes(range(48)) + bytes(64))
+    path = Path(_folder().name) / "sample"
+    if not path.exists():
+        path.write_bytes(bytes(range(48)) + bytes(64))
     yield Sample(str(path), False, 3, dtype=make.dtype)
+
+
+def _autocast(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), True, True)
+    yield Sample(make(3, 4), False, False)
 
 
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
@@ -80,6 +93,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::_reshape_from_tensor": _sizes,
     "aten::_resize_output_": _outputs,
     "aten::_to_cpu": _several,
+    "aten::_autocast_to_full_precision": _autocast,
     "aten::_rowwise_prune": _pruned,
     "aten::slice_inverse": _slices,
     "aten::from_file": _files,
