@@ -70,6 +70,9 @@ WITHOUT_META = {
     "aten::adaptive_avg_pool3d_backward.grad_input": "the out= entry of an operator of another name",
 }
 
+# Dtypes of which no list says who refuses them, see tests/laws/refusals.py.
+UNLISTED = (opdsl.uint16, opdsl.uint32, opdsl.uint64)
+
 # Operators refuse dtypes: tests/laws/refusals.py writes which, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()
 
