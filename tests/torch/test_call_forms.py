@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from keyword import iskeyword
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
@@ -299,6 +300,12 @@ def reached_in_ours(form: Form) -> str | None:
         except Exception:
             pass
     return mode.reached
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``from_file`` makes the file that it is told of."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("base", packets())
