@@ -10,6 +10,7 @@ counts; a call is made again by its seed and the same names.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import functools
@@ -21,6 +22,7 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -485,12 +487,13 @@ def failures(calls: int, seed: int, share: int = 500) -> Any:
 
 
 def main(calls: int, seed: int) -> int:
-    """Look for failures and print each kind of them once."""
+    """Look for failures and print each kind of them once, in a folder for files that calls make."""
     seen: dict[str, int] = {}
-    for at, failure in failures(calls, seed):
-        seen[failure.kind] = seen.get(failure.kind, 0) + 1
-        if seen[failure.kind] == 1:
-            print(f"--- seed {at}\n{failure.call}\n-> {failure.problem}", flush=True)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for at, failure in failures(calls, seed):
+            seen[failure.kind] = seen.get(failure.kind, 0) + 1
+            if seen[failure.kind] == 1:
+                print(f"--- seed {at}\n{failure.call}\n-> {failure.problem}", flush=True)
     print(f"{calls} calls, {sum(seen.values())} failures, {len(seen)} kinds")
     return bool(seen)
 
