@@ -20,6 +20,9 @@ _LEAST_SPLIT = 30_000
 _LEAST_HALVED = 2_000
 _LEAST_PARTS = 4
 
+# Roots of more are computed anew each time.
+_MOST_KEPT = 1 << 18
+
 # Rows are worked through in pieces of about so many elements, which stay in the cache.
 _PIECE = 1 << 16
 
@@ -52,8 +55,10 @@ def _by_bluestein(size: int) -> bool:
 
 def _parts(size: int) -> int:
     """In how many parts a size is transformed: 1 where it is not cut."""
-    parts = size // max(_largest_prime(size), 1)
-    return parts if size >= _LEAST_SPLIT and parts >= _LEAST_PARTS and _by_bluestein(size) else 1
+    if size < _LEAST_SPLIT or not _by_bluestein(size):
+        return 1
+    parts = size // _largest_prime(size)
+    return parts if parts >= _LEAST_PARTS else 1
 
 
 def is_halved(size: int) -> bool:
@@ -61,9 +66,14 @@ def is_halved(size: int) -> bool:
     return size >= _LEAST_HALVED and size % 2 == 0 and _by_bluestein(size)
 
 
-@functools.lru_cache(maxsize=16)
 def _roots(size: int, columns: int, rows: int, dtype: str) -> Array:
-    """exp(-2 pi i * row * column / size)."""
+    """exp(-2 pi i * row * column / size), kept where they take little memory."""
+    found = _kept_roots if rows * columns <= _MOST_KEPT else _kept_roots.__wrapped__
+    return found(size, columns, rows, dtype)
+
+
+@functools.lru_cache(maxsize=16)
+def _kept_roots(size: int, columns: int, rows: int, dtype: str) -> Array:
     angles = -2 * numpy.pi / size * numpy.outer(numpy.arange(rows), numpy.arange(columns))
     roots: Array = numpy.exp(1j * angles).astype(dtype)
     return roots

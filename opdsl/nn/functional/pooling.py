@@ -115,11 +115,12 @@ def _adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None
         OptionError: the input has too few dimensions; it is a ValueError.
     """
     given = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
-    least = len(given) + 1
-    if not isinstance(output_size, int) and input.ndim < least:
-        raise OptionError(f"Input dimension should be at least {least} (got {input.ndim})")
-    own = [*(0,) * (len(given) - input.ndim), *input.shape][-len(given) :] if given else []
-    return [have if each is None else each for each, have in zip(given, own, strict=True)]
+    if not isinstance(output_size, int) and input.ndim <= len(given):
+        raise OptionError(
+            f"adaptive pooling to {output_size}: Input dimension should be at least {len(given) + 1}, but got an input "
+            f"of shape {input.shape}"
+        )
+    return [input.shape[place - len(given)] if each is None else each for place, each in enumerate(given)]
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
