@@ -6,7 +6,7 @@ Sizes with a large prime factor are first brought to smaller ones, see ``opdsl.b
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy
@@ -27,6 +27,13 @@ _NORMS: dict[bool, tuple[_Norm, ...]] = {
 }
 
 
+# Bytes that are worth a second thread.
+_LARGE = 1 << 20
+
+# Lines that pocketfft transforms at once, by vectors.
+_TOGETHER = 4
+
+
 @functools.cache
 def _compiled() -> Any:
     """SciPy's module of transforms into given arrays, or None."""
@@ -37,6 +44,44 @@ def _compiled() -> Any:
     return found if all(hasattr(found, name) for name in ("c2c", "r2c", "c2r")) else None
 
 
+def _is_large(array: Array) -> bool:
+    """Whether a transform is worth a second thread. How it is computed does not depend on how many there are."""
+    return array.nbytes >= _LARGE
+
+
+def _divided(transform: Callable[[Array, Array, int], object], dims: Sequence[int], array: Array, out: Array) -> None:
+    """A transform of many lines on the pool's threads: pocketfft's own would wait for processors where others spin.
+
+    Args:
+        transform: ``(array, out, threads)``, along ``dims``. The threads are pocketfft's where no other dimension is.
+    """
+    threads = pool.get_num_threads() if _is_large(array) else 1
+    others = [dim for dim in range(array.ndim) if dim not in dims and array.shape[dim] > 1]
+    if threads == 1 or not others:
+        transform(array, out, threads)
+        return
+    dim = max(others, key=array.shape.__getitem__)
+    size = array.shape[dim]
+    unit = _TOGETHER if size >= _TOGETHER else 1
+
+    def part(begin: int, end: int) -> None:
+        place = (slice(None),) * dim + (slice(begin, end),)
+        transform(array[place], out[place], 1)
+
+    pool.share(part, size, -(-size // (threads * unit)) * unit)
+
+
+def _complex(array: Array, dims: Sequence[int], forward: bool, normalization: int, out: Array) -> None:
+    """pocketfft's transform of complex numbers."""
+    if len(dims) > 1 and array.dtype.kind == "c" and _is_large(array):
+        for dim in dims:  # one after another, so that there are more lines to divide
+            _complex(array, (dim,), forward, normalization, out)
+            array = out
+        return
+    transform = _compiled().c2c
+    _divided(lambda one, to, threads: transform(one, dims, forward, normalization, to, threads), dims, array, out)
+
+
 @step
 def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, out: Array) -> None:
     """The transform of complex or real numbers along dimensions, or its inverse.
@@ -45,10 +90,8 @@ def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, ou
         normalization: 0 divides by nothing, 1 by the root of the number of points, 2 by that number.
         forward: whether the exponent is negative.
     """
-    compiled = _compiled()
-    if compiled is not None:
-        transform = functools.partial(compiled.c2c, nthreads=pool.get_num_threads())
-        large_primes.c2c(transform, array, tuple(dims), forward, normalization, out)
+    if _compiled() is not None:
+        large_primes.c2c(_complex, array, tuple(dims), forward, normalization, out)
     else:
         _public("fftn" if forward else "ifftn", array, dims, _NORMS[forward][normalization], out)
 
@@ -57,13 +100,19 @@ def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, ou
 def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> None:
     """The transform of real numbers; the last of the dimensions ends where the rest follows by symmetry."""
     compiled = _compiled()
-    if compiled is not None and large_primes.is_halved(array.shape[dims[-1]]):
-        transform = functools.partial(compiled.c2c, nthreads=pool.get_num_threads())
-        large_primes.r2c(transform, array, tuple(dims), normalization, out)
-    elif compiled is not None:
-        compiled.r2c(array, tuple(dims), True, normalization, out, pool.get_num_threads())
-    else:
+    if compiled is None:
         _public("rfftn", array, dims, _NORMS[True][normalization], out)
+        return
+    is_halved = large_primes.is_halved(array.shape[dims[-1]])
+    others: Sequence[int] = ()
+    if len(dims) > 1 and (is_halved or _is_large(array)):
+        others, dims = dims[:-1], dims[-1:]
+    if is_halved:
+        large_primes.r2c(_complex, array, dims[-1], normalization, out)
+    else:
+        _divided(lambda one, to, threads: compiled.r2c(one, dims, True, normalization, to, threads), dims, array, out)
+    if others:
+        large_primes.c2c(_complex, out, tuple(others), True, normalization, out)
 
 
 @step
@@ -79,11 +128,17 @@ def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
         array = numpy.pad(array, [(0, needed - there if dim == last else 0) for dim in range(array.ndim)])
     elif there > needed:
         array = array[(slice(None),) * last + (slice(needed),)]
-    if large_primes.is_halved(size):
-        transform = functools.partial(compiled.c2c, nthreads=pool.get_num_threads())
-        large_primes.c2r(transform, array, tuple(dims), normalization, out)
+    is_halved = large_primes.is_halved(size)
+    if len(dims) > 1 and (is_halved or _is_large(array)):
+        between = numpy.empty(array.shape, array.dtype)
+        large_primes.c2c(_complex, array, tuple(dims[:-1]), False, normalization, between)
+        array, dims = between, dims[-1:]
+    if is_halved:
+        large_primes.c2r(_complex, array, last, normalization, out)
         return
-    compiled.c2r(array, tuple(dims), size, False, normalization, out, pool.get_num_threads())
+    _divided(
+        lambda one, to, threads: compiled.c2r(one, dims, size, False, normalization, to, threads), dims, array, out
+    )
 
 
 def _public(name: str, array: Array, dims: Sequence[int], norm: _Norm, out: Array, **sizes: Sequence[int]) -> None:

@@ -107,10 +107,9 @@ def _in_parts(transform: Transform, array: Array, forward: bool, normalization: 
     transform(between, (last - 1,), forward, normalization, out.reshape(*others, parts, points))
 
 
-def r2c(transform: Transform, array: Array, dims: tuple[int, ...], normalization: int, out: Array) -> None:
-    """The transform of real numbers along dimensions, of which ``is_halved`` is true for the last."""
-    last = dims[-1]
-    lines, result = numpy.moveaxis(array, last, -1), numpy.moveaxis(out, last, -1)
+def r2c(transform: Transform, array: Array, dim: int, normalization: int, out: Array) -> None:
+    """The transform of real numbers along a dimension of which ``is_halved`` is true."""
+    lines, result = numpy.moveaxis(array, dim, -1), numpy.moveaxis(out, dim, -1)
     size = lines.shape[-1]
     paired = numpy.ascontiguousarray(lines).view(out.dtype)
     found = numpy.empty_like(paired)
@@ -123,19 +122,12 @@ def r2c(transform: Transform, array: Array, dims: tuple[int, ...], normalization
         _unpair(pairs[begin : begin + step], roots, 0.5 * factor, rows[begin : begin + step])
     if whole is not result:
         result[...] = whole
-    if len(dims) > 1:
-        c2c(transform, out, dims[:-1], True, normalization, out)
 
 
-def c2r(transform: Transform, array: Array, dims: tuple[int, ...], normalization: int, out: Array) -> None:
+def c2r(transform: Transform, array: Array, dim: int, normalization: int, out: Array) -> None:
     """The inverse of ``r2c``; ``array`` has the frequencies that it gives, not one more."""
-    if len(dims) > 1:
-        between = numpy.empty(array.shape, array.dtype)
-        c2c(transform, array, dims[:-1], False, normalization, between)
-        array = between
-    last = dims[-1]
-    lines = numpy.moveaxis(array, last, -1)
-    size = out.shape[last]
+    lines = numpy.moveaxis(array, dim, -1)
+    size = out.shape[dim]
     factor = (1.0, size**-0.5, 1.0 / size)[normalization]
     roots = _roots(size, size // 2 + 1, 2, array.dtype.str)[1].conj() * array.dtype.type(1j * factor)
     paired = numpy.empty((*lines.shape[:-1], size // 2), array.dtype)
@@ -143,7 +135,7 @@ def c2r(transform: Transform, array: Array, dims: tuple[int, ...], normalization
     for begin in range(0, len(rows), step):
         _pair(rows[begin : begin + step], roots, factor, pairs[begin : begin + step])
     c2c(transform, paired, (paired.ndim - 1,), False, 0, paired)
-    numpy.moveaxis(out, last, -1)[...] = paired.view(out.dtype)
+    numpy.moveaxis(out, dim, -1)[...] = paired.view(out.dtype)
 
 
 def _pair(given: Array, roots: Array, factor: float, out: Array) -> None:

@@ -1,7 +1,8 @@
 """Memory of CPU tensors: NumPy's for small arrays, cached blocks for large ones.
 
 The C library gives a large block back to the system when it is freed, and every new one is paid for by page faults. So
-blocks of ``LARGE`` bytes and more are kept when their last array dies, up to a limit, and handed out again.
+blocks of ``LARGE`` bytes and more are kept when their last array dies, up to a limit, and handed out again. Of smaller
+ones, and of what libraries take for themselves, the C library keeps as much as the program has been seen to use.
 
 An array holds its block through an owner object that is not an ndarray: of a chain of ndarrays NumPy keeps only the
 last one, so that a block held by an ndarray would come back while views of it live.
@@ -37,6 +38,7 @@ LARGE = 1 << 20
 _ALIGNMENT = 64
 _SMALLEST_STEP = 4096
 _MOST_CACHED = 1 << 30
+_LARGEST_COUNTED = 31 << 20
 
 
 def empty(
@@ -366,7 +368,18 @@ def _physical_memory() -> int:
         return 8 << 30
 
 
+def _free_one() -> None:
+    """Let the C library see a large block go, as a program that works with such blocks would.
+
+    What lies free at the top of its heap goes back to the system from twice the largest block on that has been freed,
+    of up to 32 MiB (``M_MMAP_THRESHOLD`` in mallopt(3)). In a process that has freed none, arrays of some hundred KiB
+    are paid for by page faults at each call. Who has set these limits keeps them.
+    """
+    numpy.empty(_LARGEST_COUNTED, numpy.uint8)
+
+
 _blocks = _Blocks()
+_free_one()
 atexit.register(_blocks.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_blocks.after_fork_in_child)

@@ -68,6 +68,31 @@ def run(loop: int, frame: int, size: int, piece: int) -> None:
     )
 
 
+def share(function: Callable[[int, int], object], size: int, piece: int) -> None:
+    """Run ``function(begin, end)`` over ``[0, size)`` on the pool; it pays where that works without the GIL.
+
+    Args:
+        function: for pieces as ``run`` makes them; what it raises first is raised here.
+        size: of what is divided.
+        piece: see ``run``.
+    """
+    failed: list[BaseException] = []
+
+    def part(_: object, begin: int, end: int) -> None:
+        try:
+            function(begin, end)
+        except BaseException as error:  # no thread but the caller's can raise it
+            failed.append(error)
+
+    loop = _LOOP(part)
+    run(native.address_of(loop), 0, size, piece)
+    if failed:
+        raise failed[0]
+
+
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
 class _Sharing:
     """Who runs kernels side by side.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import numpy
 import pytest
 
-from opdsl.backends.cpu import fourier
+from opdsl.backends.cpu import fourier, pool
 
 RANDOM = numpy.random.default_rng(0)
 NORMS = ("backward", "ortho", "forward")
@@ -51,6 +52,35 @@ def test_transforms(dims: tuple[int, ...], normalization: int, real: str, rtol: 
         result = numpy.empty_like(expected, real)
         fourier.c2r(both, dims, normalization, result)
         near(result, expected)
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = pool.get_num_threads()
+    pool.set_num_threads(2)
+    yield
+    pool.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"), [((9, 40_000), (1,)), ((40_000, 9), (0,)), ((3, 200, 600), (0, 1, 2)), ((400, 3, 300), (0, 2))]
+)
+def test_threads_change_no_bit(shape: tuple[int, ...], dims: tuple[int, ...], two_threads: None) -> None:
+    numbers = RANDOM.normal(size=shape).astype("f4")
+    both = numbers + 1j * numbers[::-1]
+    halved = (*shape[: dims[-1]], shape[dims[-1]] // 2 + 1, *shape[dims[-1] + 1 :])
+
+    def found() -> list[numpy.ndarray]:
+        outs = [numpy.empty(shape, "c8"), numpy.empty(halved, "c8"), numpy.empty(shape, "f4")]
+        fourier.c2c(both, dims, 0, True, outs[0])
+        fourier.r2c(numbers, dims, 1, outs[1])
+        fourier.c2r(outs[1], dims, 1, outs[2])
+        return outs
+
+    divided = found()
+    pool.set_num_threads(1)
+    for one, other in zip(divided, found(), strict=True):
+        numpy.testing.assert_array_equal(one, other)
 
 
 def test_scipy_can_be_imported_later() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,22 @@ def empty_cache() -> Iterator[None]:
 def test_small_array() -> None:
     array = memory.empty((2, 3), None, float64)
     assert (array.shape, array.dtype, array.flags.c_contiguous) == ((2, 3), numpy.dtype("f8"), True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the GNU C library's memory")
+def test_small_arrays_take_no_new_pages() -> None:
+    program = """
+import resource, opdsl
+x = opdsl.ones(200_000)
+faults = []
+for _ in range(20):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    x + x, x + x, (x + x) * (x + x)
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(min(faults))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert int(found) < 10
 
 
 def test_storage_dtype() -> None:

@@ -110,3 +110,17 @@ for flushed in (True, False) * 10:
     torch.set_flush_denormal(flushed)
     assert ((x * 0.5).numpy().view(numpy.int32) == 0).all() == flushed
 """)
+
+
+def test_python_functions_are_shared(three_threads: Any) -> None:
+    pieces: list[tuple[int, int]] = []
+    pool.share(lambda begin, end: pieces.append((begin, end)), 10, 4)
+    assert sorted(pieces) == [(0, 4), (4, 8), (8, 10)]
+
+
+def test_what_a_shared_function_raises_is_raised_here(three_threads: Any) -> None:
+    def fail(begin: int, end: int) -> None:
+        raise ArithmeticError(begin)
+
+    with pytest.raises(ArithmeticError):
+        pool.share(fail, 10, 4)
