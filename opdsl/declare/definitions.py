@@ -13,7 +13,7 @@ from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
-from opdsl.schema.kinds import KINDS, Kind, Meta
+from opdsl.schema.kinds import Kind, Meta
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -55,44 +55,6 @@ def attach_definition(given: Attachment) -> None:
         declaration.register_structured(key)
     if not keys:
         declaration.register_common()
-
-
-def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str) -> None:
-    """Compute the gradient of a tensor that an indexed operator reads.
-
-    Args:
-        declaration: of the operator that computes it; its shape function is attached.
-        target: of the indexed operator.
-        wanted: the tensor.
-
-    Raises:
-        KernelSignatureError: there is no shape function, or the other operator is no indexed one that has such an
-            adjoint.
-        ScalarFunctionError: the gradient of what finishes depends on what was folded.
-        DuplicateOperatorError: the operator is computed in another way already.
-    """
-    from opdsl.kernels.definitions.indexed import IndexedDefinition
-    from opdsl.kernels.definitions.indexed_gradients import AdjointIndexed
-
-    function, kind, original = declaration.function, KINDS["indexed"], target.definition
-    declaration.require_one_way(kind, function)
-    meta = declaration.attached.get("meta")
-    fits = isinstance(original, IndexedDefinition) and original.fold in ("", "sum")
-    if meta is None or not isinstance(original, IndexedDefinition) or not fits:
-        missing = "has no shape function" if meta is None else f"is no adjoint of {target.name}"
-        raise KernelSignatureError(
-            f"{location(function)}: {declaration.name} {missing}. An adjoint stands beneath a .meta, and is of an "
-            "indexed operator that folds sums, or nothing."
-        )
-    declaration.claim("indexed", function)
-    definition = AdjointIndexed(declaration.main.schema, declaration.name, original, wanted, meta)
-    if original.finish is not None:
-        definition.read(original.declared_signature())
-    declaration.definition = definition
-    declaration.kind = kind
-    for key in ALL_BACKENDS:
-        declaration.register_structured(key)
-    declaration.register_common()
 
 
 def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None:

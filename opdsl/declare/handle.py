@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from opdsl.declare.adjoints import attach_adjoint
 from opdsl.declare.attaching import Decorator
 from opdsl.declare.calling import Calling
 from opdsl.declare.copying import KEY, functional_body
@@ -23,7 +24,6 @@ from opdsl.declare.declaring import (
     require_declaration,
 )
 from opdsl.declare.defining import function_of
-from opdsl.declare.definitions import attach_adjoint
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import exclude_from_derivative
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
@@ -87,14 +87,16 @@ class OperatorHandle(Calling):
         """
         attach_forward(self.declaration, target.operator.declaration, order, constants)
 
-    def adjoint(self, target: Any, wanted: str, /) -> None:
-        """Compute the gradient of a tensor that another, indexed operator reads.
+    def adjoint(self, target: Any, wanted: str, /, **given: Any) -> None:
+        """Say that this is the transpose of another operator, which is linear in a tensor.
 
         Args:
             target: the other operator.
             wanted: the tensor.
+            given: arguments of one of them that the other does not have.
         """
-        attach_adjoint(self.declaration, target.operator.declaration, wanted)
+        with self.declaration.library.all_or_nothing():
+            attach_adjoint(self.declaration, target.operator.declaration, wanted, given)
 
     def alias(self, name: str, **options: Any) -> FunctionType:
         """Declare another name of this operator and of its variants.

@@ -558,18 +558,43 @@ class Operator(Protocol, Generic[P, R_co]):
         tensor([0.5000, 3.0000])
         """
 
-    def adjoint(self, target: Callable[..., object], wanted: str, /) -> None:
-        """Compute the gradient of a tensor that an indexed operator reads, as ``_backward`` operators do.
+    def adjoint(self, target: Callable[..., object], wanted: str, /, **given: str | Callable[..., object]) -> None:
+        """Say that this is the transpose of another operator, which is linear in a tensor: a ``_backward`` operator.
 
-        Its first tensors are the gradients of the other operator's results; it has the other arguments by the same
-        names. ``.meta`` above it sets the output, and returns what that of the other operator does.
+        The gradients of each are calls of the other then, so that there are gradients of every order; a tensor of which
+        this one takes the shape alone has the gradient 0. An operator with a ``.meta`` and no kernel is computed as the
+        gradient of the other, if that is an indexed one: ``.meta`` sets the output, and returns what that of the other
+        operator does.
+
+        Its first tensor is the gradient of the other operator's result; arguments are handed on by their names, and
+        ``input_sizes``, ``self_sizes`` and ``sizes`` are the shape of ``wanted``.
 
         Args:
-            target: the other operator, which folds sums, or nothing.
+            target: the other operator. An indexed one with several tensors keeps the gradients that are derived.
             wanted: the tensor.
+            given: arguments of one that the other lacks: their names there, or functions of its arguments, by name.
 
         Raises:
-            KernelSignatureError: there is no ``.meta``, or the other operator has no such adjoint.
+            KernelSignatureError: nothing computes this operator, an argument follows from nothing, or one of the
+                gradients has a formula already.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(kernel=True)
+        ...     def every(self: opdsl.Tensor, step: int) -> opdsl.Tensor:
+        ...         return self[::step].clone()
+        ...     @lib.op(kernel=True)
+        ...     def every_backward(grad: opdsl.Tensor, sizes: list[int], step: int) -> opdsl.Tensor:
+        ...         found = grad.new_zeros(sizes)
+        ...         found[::step] = grad
+        ...         return found
+        ...     every_backward.adjoint(every, "self")
+        ...     x = opdsl.ones(4, requires_grad=True)
+        ...     every(x, 3).sum().backward()
+        ...     x.grad
+        tensor([1., 0., 0., 1.])
+
+        Of an indexed operator:
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:

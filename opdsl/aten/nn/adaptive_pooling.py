@@ -119,17 +119,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
         return means(self, windows)
 
     pool_backward.sharding(rows=dims)
-    pool_backward.adjoint(pool, "self")
-
-    @pool.derivative("self")
-    def pool_derivative(grad, self):
-        return pool_backward(grad, self)
-
-    @pool_backward.derivative("grad_output")
-    def pool_backward_derivative(grad, grad_output):
-        return pool(grad, grad_output.shape[-dims:])
-
-    pool_backward.derivative("self")(zero_derivative)
+    pool_backward.adjoint(pool, "self", output_size=lambda grad_output: grad_output.shape[-dims:])
     return pool, pool_backward
 
 

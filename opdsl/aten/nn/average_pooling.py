@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from opdsl.aten.nn.padding import zero_derivative
 from opdsl.aten.nn.pooling import (
     AT,
     OVER,
@@ -217,17 +216,6 @@ def declare_avg_pool(
 
     pool_backward.sharding(rows=dims)
     pool_backward.adjoint(pool, "self")
-
-    @pool.derivative("self")
-    def pool_derivative(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-        values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        return pool_backward(grad, self, *values)
-
-    @pool_backward.derivative("grad_output")
-    def pool_backward_derivative(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-        return pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-    pool_backward.derivative("self")(zero_derivative)
     return pool
 
 

@@ -235,11 +235,6 @@ def im2col_cpu(self, kernel_size, dilation, padding, stride, out):
     copy_(out, columns_of(whole, windows, 1).view(out.shape))
 
 
-@im2col.derivative("self")
-def im2col_derivative(grad, self, kernel_size, dilation, padding, stride):
-    return col2im(grad, self.shape[-2:], kernel_size, dilation, padding, stride)
-
-
 @op("aten::col2im", python_module="nn", tags="core", structured=False, out=Out(explicit=True, tags=()))
 def col2im(
     self: Tensor,
@@ -286,6 +281,4 @@ def col2im_cpu(self, output_size, kernel_size, dilation, padding, stride, out):
     collect(out, self.reshape(shape).permute((*lead, n + 2, n + 3, n, n + 1)), windows)
 
 
-col2im.derivative(
-    self=lambda grad, kernel_size, dilation, padding, stride: im2col(grad, kernel_size, dilation, padding, stride),
-)
+col2im.adjoint(im2col, "self", output_size=lambda self: self.shape[-2:])

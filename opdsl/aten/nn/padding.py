@@ -172,12 +172,6 @@ def declare(
 
     pad_backward.sharding(rows=dims)
     pad_backward.adjoint(pad, "self")
-
-    pad.derivative(self=lambda grad, self, padding: pad_backward(grad, self, padding))
-
-    pad_backward.derivative(grad_output=lambda grad, padding: pad(grad, padding))
-
-    pad_backward.derivative("self")(zero_derivative)
     return pad
 
 

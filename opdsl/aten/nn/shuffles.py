@@ -59,10 +59,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     return laid_out(apart.permute(order), shape, self)
 
 
-pixel_unshuffle.derivative(self=lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor))
-
-
-pixel_shuffle.derivative(self=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor))
+pixel_unshuffle.adjoint(pixel_shuffle, "self", downscale_factor="upscale_factor")
 
 
 # -------------------------------------------------------------------------------------------------------------- groups

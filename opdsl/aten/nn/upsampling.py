@@ -91,19 +91,6 @@ def declare(
         )
     )
     gradient.adjoint(resized, "self")
-
-    made = {"resized": resized, "gradient": gradient}
-    resized.derivative("self")(
-        spelled(
-            "derivative",
-            f"grad, self, output_size, {given}",
-            f"return gradient(grad, output_size, self.shape, {given})",
-            **made,
-        )
-    )
-    gradient.derivative("grad_output")(
-        spelled("derivative", f"grad, output_size, {given}", f"return resized(grad, output_size, {given})", **made)
-    )
     alignment = "align_corners: bool, " if aligns else ""
     resized.overload("vec", python_module="nn", autogen=f"{name}.vec_out", tags=("core",) if is_core else ())(
         spelled(

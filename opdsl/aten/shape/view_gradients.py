@@ -10,7 +10,7 @@ from typing import Any
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.shape.slicing import slice_tensor
+from opdsl.aten.shape.slicing import diagonal, select, slice_tensor, unfold
 from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
@@ -33,7 +33,7 @@ def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, in
     return _into(whole.select(dim, index), grad_output, whole)
 
 
-select_backward.derivative(grad_output=lambda grad, dim, index: grad.select(dim, index))
+select_backward.adjoint(select, "self")
 
 
 @op("aten::slice_backward", kernel="CompositeExplicitAutograd", autogen="slice_backward.out", **NAMED)
@@ -45,7 +45,7 @@ def slice_backward(
     return _into(slice_tensor(whole, dim, start, end, step), grad_output, whole)
 
 
-slice_backward.derivative(grad_output=lambda grad, dim, start, end, step: slice_tensor(grad, dim, start, end, step))
+slice_backward.adjoint(slice_tensor, "self")
 
 
 @op("aten::diagonal_backward", kernel="CompositeExplicitAutograd", autogen="diagonal_backward.out", **NAMED)
@@ -55,7 +55,7 @@ def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: in
     return _into(whole.diagonal(offset, dim1, dim2), grad_output, whole)
 
 
-diagonal_backward.derivative(grad_output=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
+diagonal_backward.adjoint(diagonal, "self")
 
 
 @op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")
@@ -73,7 +73,7 @@ def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: 
     return whole
 
 
-unfold_backward.derivative(grad_in=lambda grad, dim, size, step: grad.unfold(dim, size, step))
+unfold_backward.adjoint(unfold, "self", dim="dimension")
 
 
 @op("aten::masked_scatter_backward", kernel="CompositeExplicitAutograd")

@@ -419,7 +419,7 @@ def test_an_adjoint_is_of_an_indexed_operator_that_folds_sums(library: Library) 
     @library.op
     def g(grad: Tensor, self: Tensor, size: Ints[2], stride: Ints[2], padding: Ints[2]) -> Tensor: ...
 
-    with pytest.raises(KernelSignatureError, match="has no shape function"):
+    with pytest.raises(KernelSignatureError, match="it has no shape function"):
         g.adjoint(largest, "self")
 
     @g.meta
@@ -427,7 +427,7 @@ def test_an_adjoint_is_of_an_indexed_operator_that_folds_sums(library: Library) 
         ctx.set_output(0, self.shape, like=self)
         return {"u": size[0], "v": size[1]}
 
-    with pytest.raises(KernelSignatureError, match="is no adjoint of indexed::f"):
+    with pytest.raises(KernelSignatureError, match="is no adjoint of indexed::f: nothing computes it"):
         g.adjoint(largest, "self")
 
 
@@ -442,11 +442,11 @@ def test_an_adjoint_gives_what_the_derived_gradient_is(library: Library) -> None
         ctx.set_output(0, self.shape, like=self)
         return {"u": size[0], "v": size[1]}
 
-    g.adjoint(f, "self")
     x = random_tensor(2, 5, 4)
     y = f(x, (3, 2), (2, 1), (1, 1))
     grad = opdsl.arange(y.numel()).view(y.shape).double()
     y.backward(grad)
+    g.adjoint(f, "self")  # which is the gradient from here on
     for _ in range(3):
         assert bool((g(grad, x.detach(), (3, 2), (2, 1), (1, 1)) == x.grad).all())
     target = opdsl.ones_like(x)
