@@ -13,6 +13,7 @@ from opdsl.backends.cpu.loops import ACCESS, load_operand, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, call, load_lane, store_lane
 from opdsl.backends.cpu.storage import MEMORY
 from opdsl.backends.cpu.vector_text import When
+from opdsl.kernels.calls import IndexedAccess
 from opdsl.scalar.indexed import SKIP
 
 # !4 forbids vectors, see ``loops.METADATA``.
@@ -20,6 +21,11 @@ ONE_BY_ONE = ", !llvm.loop !6"
 SELDOM = ", !prof !7"
 HINTS = """!6 = distinct !{!6, !4}
 !7 = !{!"branch_weights", i32 1, i32 1000}"""
+
+
+def is_repeated(access: IndexedAccess) -> bool:
+    """Whether what lies outside is one of the elements inside."""
+    return isinstance(access.margin, str) and access.margin != SKIP
 
 
 class Row(NamedTuple):
@@ -48,6 +54,8 @@ class Lanes(Places):
                 continue
             positions = self.positions(k, [])
             for position, step, size in zip(positions, steps, self.sizes_of(k), strict=True):
+                if step == NONE and is_repeated(access):
+                    continue  # see ``anchor``
                 if step == NONE:
                     tested = text.is_("ult", position, size)
                     is_inside = text.value(f"and i1 {is_inside}, {tested}") if is_inside else tested
@@ -179,8 +187,13 @@ class Lanes(Places):
                 moved.append((strides[self.along], 1))
             distance = text.add("0", *(text.mul(stride, steps) for stride, steps in moved))
             size = MEMORY[(*self.form.arrays, *self.form.outputs)[operand].dtype].itemsize
-            step = int(distance) // size if distance.lstrip("-").isdigit() and int(distance) % size == 0 else distance
-            self._anchors[k, *self.places] = self.address(k, self.positions(k, [])), step
+            apart = int(distance) // size if distance.lstrip("-").isdigit() and int(distance) % size == 0 else distance
+            positions = self.positions(k, [])
+            if is_repeated(access):  # what is the same for all lanes may lie outside
+                repeated = self.repeated(str(access.margin), positions, self.sizes_of(k))
+                pairs = zip(positions, repeated, steps, strict=True)
+                positions = [inside if step == NONE else position for position, inside, step in pairs]
+            self._anchors[k, *self.places] = self.address(k, positions), apart
         self.places[self.along] = there
 
     def places_of(self, step: Step) -> str | int:
@@ -224,8 +237,8 @@ class Lanes(Places):
     def _tested(self, k: int, positions: Sequence[str], read: Sequence[str], stack: ExitStack) -> str:
         """What is read at a place that may lie outside."""
         text, sizes, access = self.text, self.sizes_of(k, read), self.loop.reads[k]
-        if isinstance(access.margin, str) and access.margin != SKIP:
-            return self._load(k, self.repeated(access.margin, positions, sizes))
+        if is_repeated(access):
+            return self._load(k, self.repeated(str(access.margin), positions, sizes))
         inside = self.inside(positions, sizes)
         if access.margin == SKIP:
             stack.enter_context(When(text, self.name("skip"), inside))

@@ -109,9 +109,13 @@ class Places:
         if self.stages is not None:
             self.early = [text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in self.stages.kinds]
         self.prepare()
+        sizes = self._counted()
+        first = self._first(sizes)
         with Loop(text, "unit", "%begin", "%end") as unit:
-            self.located(unit.counter)
+            counters = [unit.carry("int64", each) for each in first]
+            self._located(counters)
             self.body()
+            unit.hand_on(self._stepped(counters, sizes))
         return text.end()
 
     def _outside(self, access: IndexedAccess) -> str:
@@ -157,20 +161,38 @@ class Places:
     def prepare(self) -> None:
         """What stands before all units."""
 
-    def located(self, unit: str) -> None:
-        """The indices of a unit."""
-        text, rest = self.text, unit
+    def _counted(self) -> list[str]:
+        """The sizes of what units count through, from the innermost out: tiles, then dimensions of the result."""
+        tiles = [] if self.loop.writes else [self.text.ceiling(self.lane_size, TILE)]
+        return [*tiles, *(self.sizes[each] for each in reversed(self.form.units))]
+
+    def _first(self, sizes: Sequence[str]) -> list[str]:
+        """The counters of the first unit."""
+        found, rest = [], "%begin"
+        for size in sizes[:-1]:
+            found.append(self.text.remainder(rest, size))
+            rest = self.text.divide(rest, size)
+        return [*found, rest] if sizes else []
+
+    def _stepped(self, counters: Sequence[str], sizes: Sequence[str]) -> list[str]:
+        """The counters of the next unit, without divisions, which take as long as a short row."""
+        text, found, step = self.text, [], "1"
+        for counter, size in zip(counters, sizes, strict=True):
+            stepped = text.add(counter, step)
+            is_over = text.is_("eq", stepped, size)
+            found.append(text.choose(is_over, 0, stepped))
+            step = text.value(f"zext i1 {is_over} to i64")
+        return found
+
+    def _located(self, counters: Sequence[str]) -> None:
+        """The indices and the lanes of a unit."""
+        text, indices = self.text, list(counters)
         self.begin, self.end = "0", self.lane_size
         if not self.loop.writes:
-            tiles = text.ceiling(self.lane_size, TILE)
-            self.begin = text.mul(text.remainder(rest, tiles), TILE)
+            self.begin = text.mul(indices.pop(0), TILE)
             self.end = text.smaller(text.add(self.begin, TILE), self.lane_size)
-            rest = text.divide(rest, tiles)
-        for position, each in enumerate(reversed(self.form.units)):
-            is_last = position == len(self.form.units) - 1
-            self.places[each] = rest if is_last else text.remainder(rest, self.sizes[each])
-            if not is_last:
-                rest = text.divide(rest, self.sizes[each])
+        for dimension, index in zip(reversed(self.form.units), indices, strict=True):
+            self.places[dimension] = index
 
     def body(self) -> None:
         """What is done in a unit."""
