@@ -10,7 +10,7 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -197,9 +197,7 @@ class Bench:
 
         ours, others = statements("o"), statements("t")
         rows = [(f"{name}, forward", ours[0], others[0], goal), (f"{name}, and backward", ours[1], others[1], goal)]
-        return compare(
-            [Case(*row) for row in rows], names, rounds=self.rounds, clock=time.process_time
-        )
+        return compare([Case(*row) for row in rows], names, rounds=self.rounds, clock=time.process_time)
 
 
 def scalar_functions(bench: Bench) -> list[Measured]:
@@ -235,7 +233,8 @@ def lists(bench: Bench) -> list[Measured]:
     """Lists of tensors."""
     theirs = [[torch.randn(1000) for _ in range(100)] for _ in range(2)]
     ours = [[as_ours(each) for each in listed] for listed in theirs]
-    names: dict[str, Any] = {"ours": opdsl, "theirs": torch, "ox": ours[0], "oy": ours[1], "x": theirs[0], "y": theirs[1]}
+    names: dict[str, Any] = {"ours": opdsl, "theirs": torch}
+    names |= dict(zip(("ox", "oy", "x", "y"), (*ours, *theirs), strict=True))
     text = "{m}._foreach_add_({o}x, {o}y); {m}._foreach_mul_({o}x, 0.5)"
     name = "_foreach_add_ and _foreach_mul_ of 100 tensors of 1,000"
     return bench.compare([(name, text.format(m="ours", o="o"), text.format(m="theirs", o=""), 1.0)], names)
@@ -254,9 +253,10 @@ def users(bench: Bench) -> list[Measured]:
     names |= {"recurrence": linear_recurrence, "loop": recurrence_of_torch}
     names |= theirs | {f"o{each}": as_ours(tensor) for each, tensor in theirs.items()}
     step = "{o}x.grad = {o}w.grad = None; {m}({o}x, {o}w).backward({o}grad)"
+    steps = step.format(m="ours", o="o"), step.format(m="theirs", o="")
     return bench.compare(
         [
-            ("RMSNorm 4096x1024, forward and backward", step.format(m="ours", o="o"), step.format(m="theirs", o=""), 0.5),
+            ("RMSNorm 4096x1024, forward and backward", *steps, 0.5),
             ("a * h + b of 64x4096, over a loop", "recurrence(oa, ob, 1)", "loop(a, b)", 0.01),
             ("a * h + b of 64x4096, over cumsum", "recurrence(oa, ob, 1)", "torch.cumsum(a, 1)", 2.0),
         ],

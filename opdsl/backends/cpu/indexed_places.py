@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from opdsl.backends.cpu import builtin
 from opdsl.backends.cpu.indexed_form import SYMBOL, TILE, IndexedForm
@@ -109,13 +110,7 @@ class Places:
         if self.stages is not None:
             self.early = [text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in self.stages.kinds]
         self.prepare()
-        sizes = self._counted()
-        first = self._first(sizes)
-        with Loop(text, "unit", "%begin", "%end") as unit:
-            counters = [unit.carry("int64", each) for each in first]
-            self._located(counters)
-            self.body()
-            unit.hand_on(self._stepped(counters, sizes))
+        self._units()
         return text.end()
 
     def _outside(self, access: IndexedAccess) -> str:
@@ -161,21 +156,33 @@ class Places:
     def prepare(self) -> None:
         """What stands before all units."""
 
-    def _counted(self) -> list[str]:
-        """The sizes of what units count through, from the innermost out: tiles, then dimensions of the result."""
-        tiles = [] if self.loop.writes else [self.text.ceiling(self.lane_size, TILE)]
-        return [*tiles, *(self.sizes[each] for each in reversed(self.form.units))]
-
-    def _first(self, sizes: Sequence[str]) -> list[str]:
-        """The counters of the first unit."""
-        found, rest = [], "%begin"
-        for size in sizes[:-1]:
-            found.append(self.text.remainder(rest, size))
-            rest = self.text.divide(rest, size)
-        return [*found, rest] if sizes else []
+    def _units(self) -> None:
+        """All units: a loop over neighbours along one dimension, so that what is the same for them is found once, in
+        one that counts the others without divisions, which take as long as a short row.
+        """
+        text, inner = self.text, self.form.units[-1:]
+        tiles = [] if self.loop.writes else [text.ceiling(self.lane_size, TILE)]
+        sizes = [*(self.sizes[each] for each in inner), *tiles]
+        sizes += [self.sizes[each] for each in reversed(self.form.units[:-1])]
+        first, rest = [], "%begin"
+        for size in sizes:
+            divisor = text.larger(size, 1)  # nothing divides by 0 where there is nothing to do
+            first.append(text.remainder(rest, divisor))
+            rest = text.divide(rest, divisor)
+        with Loop(text, "outer", "%begin", "%end") as outer:
+            counters = [outer.carry("int64", each) for each in first]
+            left = text.sub("%end", outer.counter)
+            outer.step = text.smaller(text.sub(sizes[0], counters[0]), left) if inner else "1"
+            self._located(counters[len(inner) :])
+            with ExitStack() as stack:
+                if inner:
+                    begin, end = counters[0], text.add(counters[0], outer.step)
+                    self.places[inner[0]] = stack.enter_context(Loop(text, "unit", begin, end)).counter
+                self.body()
+            outer.hand_on(["0", *self._stepped(counters[1:], sizes[1:])] if inner else self._stepped(counters, sizes))
 
     def _stepped(self, counters: Sequence[str], sizes: Sequence[str]) -> list[str]:
-        """The counters of the next unit, without divisions, which take as long as a short row."""
+        """What is counted, one farther."""
         text, found, step = self.text, [], "1"
         for counter, size in zip(counters, sizes, strict=True):
             stepped = text.add(counter, step)
@@ -185,13 +192,13 @@ class Places:
         return found
 
     def _located(self, counters: Sequence[str]) -> None:
-        """The indices and the lanes of a unit."""
+        """The lanes of units, and their indices but for the innermost one."""
         text, indices = self.text, list(counters)
         self.begin, self.end = "0", self.lane_size
         if not self.loop.writes:
             self.begin = text.mul(indices.pop(0), TILE)
             self.end = text.smaller(text.add(self.begin, TILE), self.lane_size)
-        for dimension, index in zip(reversed(self.form.units), indices, strict=True):
+        for dimension, index in zip(reversed(self.form.units[:-1]), indices, strict=True):
             self.places[dimension] = index
 
     def body(self) -> None:

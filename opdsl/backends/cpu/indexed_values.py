@@ -60,17 +60,34 @@ def _replicated(text: Function, position: str, size: str) -> str:
     return text.smaller(text.larger(position, 0), text.sub(size, 1))
 
 
+def _seldom(text: Function, condition: str, value: str, other: Callable[[], str]) -> str:
+    """A place; where a condition holds another one, whose division would take as long as all else."""
+    name = f"seldom{condition[1:]}"
+    text.line(f"  br label %{name}_test\n{name}_test:")
+    text.line(f"  br i1 {condition}, label %{name}, label %{name}_end\n{name}:")
+    found = other()
+    text.line(f"  br label %{name}_end\n{name}_end:")
+    return text.value(f"phi i64 [ {value}, %{name}_test ], [ {found}, %{name} ]")
+
+
 def _reflected(text: Function, position: str, size: str) -> str:
     """Mirrored at the first and at the last element, as often as it takes."""
     last = text.sub(size, 1)
-    period = text.larger(text.mul(last, 2), 1)
-    found = text.remainder(text.value(f"call i64 @llvm.abs.i64(i64 {position}, i1 false)"), period)
+    period = text.mul(last, 2)
+    distance = text.value(f"call i64 @llvm.abs.i64(i64 {position}, i1 false)")
+    is_far = text.is_("sgt", distance, period)
+    found = _seldom(text, is_far, distance, lambda: text.remainder(distance, text.larger(period, 1)))
     return text.choose(text.is_("sgt", found, last), text.sub(period, found), found)
 
 
 def _wrapped(text: Function, position: str, size: str) -> str:
-    found = text.value(f"srem i64 {position}, {size}")
-    return text.choose(text.is_("slt", found, 0), text.add(found, size), found)
+    def wrapped() -> str:
+        found = text.value(f"srem i64 {position}, {size}")
+        return text.choose(text.is_("slt", found, 0), text.add(found, size), found)
+
+    forth = text.choose(text.is_("slt", position, 0), text.add(position, size), position)
+    near = text.choose(text.is_("sge", position, size), text.sub(position, size), forth)
+    return _seldom(text, text.is_("uge", near, size), near, wrapped)
 
 
 REPEATED: dict[str, Callable[[Function, str, str], str]] = {
