@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from opdsl.dispatch import no_grad
 from opdsl.errors import TraceError
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.programs.leaves import Leaves
 from opdsl.programs.passes import without_unused_sizes
 from opdsl.programs.program import Program
@@ -137,9 +138,11 @@ def _cut(
         is_view = step.is_view and step.operator.schema.is_view
         if is_view and step.made & by_elements:
             by_elements |= step.reads
-        # What products alone read again, as the activation before a layer, is computed of what is kept for others.
+        # What products alone read again, as the activation or the norm before a layer, is computed of what is kept for
+        # others.
         is_near = all(each in wanted or each in outside for each in step.reads if each in made or each in outside)
-        is_for_products = is_near and _is_pointwise(step) and not step.made & by_elements
+        elements = _results_of_elements(step)
+        is_for_products = is_near and bool(elements) and not elements & by_elements
         if id(step) in cheap or is_view or is_for_products:
             again.append(step)
             wanted = (wanted - step.made) | {each for each in step.reads if each in made or each in outside}
@@ -163,8 +166,16 @@ def _cut(
 
 
 def _read_by_elements(steps: Sequence[Step]) -> set[str]:
-    """The names that pointwise steps read."""
-    return set().union(*(step.reads for step in steps if _is_pointwise(step)))
+    """The names that steps made of scalar functions read."""
+    return set().union(*(step.reads for step in steps if step.call is not None))
+
+
+def _results_of_elements(step: Step) -> set[str]:
+    """The results of a pointwise step, and those of a step of rows that have as many elements as a row."""
+    if step.call is not None and isinstance(step.call.definition, RowDefinition):
+        shape = sizes_of(step.call.state.shape)
+        return {each.name for each in step.results if each is not None and each.shape == shape}
+    return set(step.made) if _is_pointwise(step) else set()
 
 
 def _with_steps_where_read(steps: Sequence[Step], more: Sequence[Step], returned: frozenset[str]) -> list[Step]:

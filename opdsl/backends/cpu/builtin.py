@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy
@@ -122,16 +122,17 @@ class Plan(numpy.ndarray[Any, Any]):
     address: of the memory.
     owned: what is used.
     runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` runs on other frames, too.
-    parts: of one with a single output that is given, what ``builtin`` has made it of; None of others.
-    inputs, outputs: see ``builtin``.
+    made_of: what ``builtin`` has made it of; None of others.
+    inputs, outputs, over: see ``builtin``.
     """
 
     address: int
     owned: tuple[object, ...]
     runs_frames: bool = False
-    parts: tuple[str, Work, Sequence[Input], Sequence[object]] | None = None
+    made_of: tuple[str, Work, Sequence[object]] | None = None
     inputs: Sequence[Input] = ()
     outputs: Sequence[Output] = ()
+    over: Sequence[Collection[int]] = ()
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -149,7 +150,12 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 
 
 def builtin(
-    name: str, work: Work, inputs: Sequence[Input], outputs: Sequence[Output], owned: Sequence[object]
+    name: str,
+    work: Work,
+    inputs: Sequence[Input],
+    outputs: Sequence[Output],
+    owned: Sequence[object],
+    over: Sequence[Collection[int]] = (),
 ) -> Kernel:
     """Make the built-in function of a plan.
 
@@ -159,6 +165,8 @@ def builtin(
         inputs: one for each positional argument, in order; the given outputs follow as arguments.
         outputs: one for each result.
         owned: what has to live as long as the function: the loop's code.
+        over: for each output the inputs that it may lie over: an element is read for the last time when that in its
+            place is written.
 
     Returns:
         A function of the inputs and the given outputs. It returns the output, or a tuple when there are several. It
@@ -175,23 +183,29 @@ def builtin(
         return Template(name, header, outputs, owned)
     plan = plan_of(header, [*outputs, *owned])
     plan.runs_frames = True
-    plan.inputs, plan.outputs = inputs, outputs
-    if len(outputs) == 1 and isinstance(outputs[0], Given):
-        plan.parts = name, work, inputs, owned
+    plan.inputs, plan.outputs, plan.over = inputs, outputs, over
+    plan.made_of = name, work, owned
     return function_of(name, native.code().address("kernel_call"), plan)
 
 
 def allocating(compiled: Callable[..., Any], maker: Callable[[], numpy.ndarray[Any, Any]]) -> Kernel | None:
     """See ``opdsl.kernels.compiler.Compiler``."""
     plan = getattr(compiled, "__self__", None)
-    if type(plan) is not Plan or plan.parts is None:
+    if type(plan) is not Plan or len(plan.outputs) != 1 or not isinstance(plan.outputs[0], Given):
         return None
-    name, work, inputs, owned = plan.parts
     output: Output = Made(maker)
     if isinstance(maker, functools.partial) and maker.func is numpy.empty:
         shape, dtype = maker.args
         output = New(dtype, shape, None)
-    return builtin(name, work, inputs, [output], owned)
+    return with_outputs(plan, [output])
+
+
+def with_outputs(plan: Plan, outputs: Sequence[Output]) -> Kernel | None:
+    """The function of a plan whose outputs come about in other ways; None of a plan that ``builtin`` has not made."""
+    if plan.made_of is None:
+        return None
+    name, work, owned = plan.made_of
+    return builtin(name, work, plan.inputs, outputs, owned, plan.over)
 
 
 def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Sequence[object]) -> Kernel:

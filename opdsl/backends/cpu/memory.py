@@ -18,7 +18,7 @@ import math
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy
 
@@ -144,14 +144,23 @@ def allocator(
     return functools.partial(_in_block, shape, dtype, strides, _round_up(size))
 
 
-def made_size(make: Callable[..., Any]) -> int | None:
-    """The bytes of the arrays that a function of ``allocator`` makes; None of another function."""
-    if not isinstance(make, functools.partial):
-        return None
-    if make.func is numpy.empty:
-        shape, dtype = make.args
-        return int(math.prod(shape) * dtype.itemsize)
-    return int(make.args[3]) if make.func in (_in_block, _within) else None
+class Extent(NamedTuple):
+    """What an array takes; strides are in bytes, None where it is contiguous."""
+
+    shape: tuple[int, ...]
+    dtype: numpy.dtype[Any]
+    strides: tuple[int, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes from its first element to behind its last."""
+        return extent(self.shape, self.dtype.itemsize, self.strides)
+
+
+def made_by(make: Callable[..., Any]) -> Extent | None:
+    """What the arrays take that a function of ``allocator`` makes; None of another function."""
+    makers = (numpy.empty, _in_block, _within)
+    return Extent(*make.args[:3]) if isinstance(make, functools.partial) and make.func in makers else None
 
 
 def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None) -> NDArray:

@@ -23,7 +23,7 @@ from opdsl.runtime.symbol import largest
 from opdsl.scalar.graph import Loop
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
+    from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall, RowCall
     from opdsl.runtime.dtype import DType
     from opdsl.scalar.graph import Node, TypedGraph
 
@@ -107,7 +107,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         builtin.ARRAY if spec.strides is not None else number_input(parameter.value)
         for spec, parameter in zip(call.inputs, signature.inputs, strict=True)
     ]
-    return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code])
+    return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code], lies_over(call))
 
 
 def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
@@ -188,6 +188,18 @@ def _cost(node: Node) -> int:
 def planned_outputs(call: Any) -> list[Output]:
     """How the outputs of a call come about: given, or allocated by NumPy, or large and from the block cache."""
     return [_output(spec.dtype, new) for spec, new in zip(call.outputs, call.allocate, strict=True)]
+
+
+def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
+    """For each output the inputs whose elements lie as its do, so that it may take their place."""
+    return [
+        [
+            place
+            for place, each in enumerate(call.inputs)
+            if each.strides == output.strides and each.dtype.itemsize == output.dtype.itemsize
+        ]
+        for output in call.outputs
+    ]
 
 
 def walk_details(row: int, sizes: Sequence[int], operands: Sequence[OperandSpec]) -> list[int | Table]:

@@ -14,6 +14,7 @@ from opdsl.backends.cpu.pointwise import (
     SHARE_OF_A_THREAD,
     graph_cost,
     graph_name,
+    lies_over,
     number_input,
     planned_outputs,
 )
@@ -58,7 +59,10 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
         builtin.ARRAY if spec.strides is not None else number_input(str(kind))
         for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)
     ]
-    return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code])
+    reads_others = any(node.op == "row_at" for node in graph.nodes)
+    return builtin.builtin(
+        graph_name(graph), work, inputs, planned_outputs(call), [code], [] if reads_others else lies_over(call)
+    )
 
 
 def _arrays(call: RowCall) -> int:

@@ -15,7 +15,8 @@ import numpy
 
 from opdsl.backends.cpu import builtin
 from opdsl.backends.cpu.builtin import Given, Kernel, Made, New, Output, Plan, Table, builtin_over, number_words
-from opdsl.backends.cpu.memory import allocator, made_size
+from opdsl.backends.cpu.memory import allocator, made_by
+from opdsl.backends.cpu.reuse import LARGE, is_view, plan_of_step, with_results_over_operands
 from opdsl.runtime.arena import Block, placed
 from opdsl.runtime.lowering import Check, Lines, Step, SymbolicArray, Within, Written
 from opdsl.runtime.tensor import Tensor
@@ -23,8 +24,6 @@ from opdsl.runtime.tensor import Tensor
 __all__ = ["sequenced"]
 
 _FEWEST = 2
-# Larger arrays are made one by one, each when it is needed: what a call costs is little beside what is done to them.
-_LARGE = 1 << 18
 _WORDS = re.compile(r"\w+")
 
 Recorded = Step | Check | Lines | Within | Written
@@ -39,6 +38,7 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
     """
     if any(isinstance(each, (Lines, Within)) for each in steps):  # which may read what steps make
         return list(steps)
+    steps = with_results_over_operands(steps, [{*_names(each)} for each in steps], kept)
     known = [_understood(each) for each in steps]
     runs = list(_runs(known))
     if not runs:
@@ -53,7 +53,7 @@ def sequenced(steps: Sequence[Recorded], kept: Collection[str]) -> list[Recorded
     for name in kept:
         users.setdefault(name, set()).add(None)
     for step in steps:  # whoever reads a view reads what it is of
-        if isinstance(step, Step) and _is_view(step) and users.get(step.results[0]):
+        if is_view(step) and users.get(step.results[0]):
             users.setdefault(step.operands[0].text, set()).update(users[step.results[0]])
     made: list[Recorded] = []
     begins = {run.start: (number, run) for number, run in enumerate(runs)}
@@ -101,13 +101,13 @@ def _understood(step: Recorded) -> _Call | None:
     """What a step does; None where it is none that may stand in a sequence."""
     if not isinstance(step, Step):
         return None
-    if _is_view(step):
+    if is_view(step):
         return _Call(None, is_view=True)
-    size = made_size(step.function)
-    if size is not None and not step.operands and len(step.results) == 1:
-        return None if size > _LARGE else _Call(None, (), {step.results[0]: (size, step.function)})
-    plan = getattr(step.function, "__self__", None)
-    if type(plan) is not Plan or not plan.runs_frames:
+    made = made_by(step.function)
+    if made is not None and not step.operands and len(step.results) == 1:
+        return None if made.size > LARGE else _Call(None, (), {step.results[0]: (made.size, step.function)})
+    plan = plan_of_step(step)
+    if plan is None:
         return None
     given = [_operand(each) for each in step.operands]
     inputs, rest = given[: len(plan.inputs)], iter(given[len(plan.inputs) :])
@@ -115,28 +115,19 @@ def _understood(step: Recorded) -> _Call | None:
     makes: dict[str, tuple[int, Callable[[], Any]]] = {}
     outputs: list[Any] = []
     for output in plan.outputs:
+        name = next(names, "")
         if isinstance(output, Given):
             outputs.append(next(rest))
             continue
         found = _maker(output)
         if found is None:
             return None
-        name = next(names)
         makes[name] = found
         outputs.append(_Array(name, 0))
     if next(rest, None) is not None or not all(isinstance(each, _Array) for each in outputs):
         return None
     numbers = (_fits(kind.kind, kind, each) for kind, each in zip(plan.inputs, inputs, strict=True))
     return _Call(plan, (*inputs, *outputs), makes) if all(numbers) else None
-
-
-def _is_view(step: Step) -> bool:
-    """Whether a step makes a view of an array, which others read by way of that."""
-    is_viewer = len(step.results) == 1 and step.results[0].startswith("view") and len(step.operands) % 2 == 0
-    source = step.operands[0] if step.operands else None
-    if not is_viewer or type(source) is not SymbolicArray:
-        return False
-    return getattr(step.function, "__name__", "") == "array_view"
 
 
 def _operand(value: Any) -> Any:
@@ -167,8 +158,8 @@ def _maker(output: Output) -> tuple[int, Callable[[], Any]] | None:
         make = functools.partial(numpy.empty, output.shape, output.dtype)
     elif isinstance(output, Made):
         make = output.allocate
-    size = made_size(make)
-    return None if size is None or size > _LARGE else (size, make)
+    made = None if make is None else made_by(make)
+    return None if made is None or made.size > LARGE else (made.size, make)
 
 
 def _runs(known: Sequence[_Call | None]) -> Iterator[range]:

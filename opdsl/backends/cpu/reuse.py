@@ -1,0 +1,113 @@
+"""Steps of a plan that write their results over operands which nothing reads any more.
+
+A large result takes memory beside what it is computed of, and is written to lines that are in no cache. Kernels that
+read an element for the last time before they write the one in its place need neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from opdsl.backends.cpu.builtin import Given, Made, New, Output, Plan, with_outputs
+from opdsl.backends.cpu.memory import Extent, array_viewer, made_by
+from opdsl.runtime.lowering import Step, SymbolicArray
+from opdsl.runtime.strides import byte_strides, contiguous_strides
+
+__all__ = ["LARGE", "is_view", "plan_of_step", "with_results_over_operands"]
+
+LARGE = 1 << 18
+"""Larger arrays, in bytes, are made one by one, each when it is needed: what a call costs is little beside what is done
+to them. Smaller ones share a block; see ``opdsl.backends.cpu.sequence``."""
+
+
+def with_results_over_operands(
+    steps: Sequence[Any], reads: Sequence[Collection[str]], kept: Collection[str]
+) -> list[Any]:
+    """The steps of a plan of exact geometries, those with large results over operands that they are the last to read.
+
+    Args:
+        steps: that were recorded.
+        reads: for each the names that it reads; of views those of what they are of, too.
+        kept: the names of arrays that the plan returns, or views of them.
+    """
+    last = {name: place for place, names in enumerate(reads) for name in names}
+    taken = set(kept)  # or handed to what may keep it
+    for step, names in zip(steps, reads, strict=True):
+        if plan_of_step(step) is None and not is_view(step):
+            taken.update(names)
+    made: list[Any] = []
+    sizes: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        plan = plan_of_step(step)
+        if plan is None:
+            made.append(step)
+            continue
+        results = {
+            at: (name, made_of)
+            for at, (output, name) in enumerate(zip(plan.outputs, step.results, strict=False))
+            if (made_of := _made(output)) is not None and made_of.size > LARGE and name not in taken
+        }
+        free = {name: size for name, size in sizes.items() if last.get(name) == place}
+        made += _over(step, plan, results, free)
+        sizes |= {name: each.size for name, each in results.values()}
+    return made
+
+
+def plan_of_step(step: Any) -> Plan | None:
+    """The plan of the kernel that a step runs; None of another step."""
+    plan = getattr(step.function, "__self__", None) if isinstance(step, Step) else None
+    return plan if type(plan) is Plan and plan.runs_frames else None
+
+
+def is_view(step: Any) -> bool:
+    """Whether a step makes a view of an array, which others read by way of that."""
+    if not isinstance(step, Step) or len(step.results) != 1 or len(step.operands) % 2:
+        return False
+    is_of_array = bool(step.operands) and type(step.operands[0]) is SymbolicArray
+    return is_of_array and getattr(step.function, "__name__", "") == "array_view"
+
+
+def _over(step: Step, plan: Plan, results: Mapping[int, tuple[str, Extent]], free: Mapping[str, int]) -> list[Step]:
+    """A step with results over operands.
+
+    Args:
+        plan: of its kernel.
+        results: by place among the outputs their names, and what they take.
+        free: arrays that nothing reads any more, by name, with their bytes.
+    """
+    sources = [each.source if type(each) is SymbolicArray else None for each in step.operands]
+    names = [None if each is None else each[0].text for each in sources]
+    outputs: list[Output] = list(plan.outputs)
+    views: dict[int, Step] = {}
+    used: set[str] = set()
+    for at, (name, new) in results.items():
+        for place in plan.over[at] if plan.over else ():
+            source = sources[place]
+            if source is None or source[1] != 0 or names.count(source[0].text) > 1 or source[0].text in used:
+                continue
+            if free.get(source[0].text) == new.size:
+                strides = new.strides or byte_strides(contiguous_strides(new.shape), new.dtype.itemsize)
+                viewer = array_viewer(new.dtype, len(new.shape))
+                views[at] = Step(viewer, (source[0], 0, *new.shape, *strides), (name,))
+                outputs[at] = Given()
+                used.add(source[0].text)
+                break
+    kernel = with_outputs(plan, outputs) if views else None
+    if kernel is None:
+        return [step]
+    inputs, rest = step.operands[: len(plan.inputs)], iter(step.operands[len(plan.inputs) :])
+    given = [
+        SymbolicArray(views[at].results[0], results[at][1].dtype) if at in views else next(rest)
+        for at, each in enumerate(outputs)
+        if isinstance(each, Given)
+    ]
+    # A kernel returns all of its outputs, those that it is given, too.
+    results_left = () if len(given) == len(outputs) else step.results
+    return [*views.values(), Step(kernel, (*inputs, *given), results_left)]
+
+
+def _made(output: Output) -> Extent | None:
+    """What an output takes that is allocated; None where it is not known."""
+    found = Extent(output.shape, output.dtype, output.strides) if isinstance(output, New) else None
+    return made_by(output.allocate) if isinstance(output, Made) else found

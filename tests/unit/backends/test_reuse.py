@@ -1,0 +1,134 @@
+"""Large results lie over operands that nothing reads any more, and over no others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl.backends.cpu import reuse, sequence
+from opdsl.backends.cpu.memory import memory_stats
+
+Function = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _every_array_is_large(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for each in (reuse, sequence):
+        monkeypatch.setattr(each, "LARGE", -1)
+    yield
+
+
+def values(*shape: int, seed: int = 0) -> Any:
+    return opdsl.from_numpy(numpy.random.default_rng(seed).normal(size=shape))
+
+
+def views_made(compiled: Any) -> int:
+    """How many views of arrays the plan of exact geometries makes."""
+    (running,) = (each for form in compiled._forms.values() for each in form.running)
+    (plan,) = running.plans.plans.values()
+    return sum(getattr(each, "__name__", "") == "array_view" for each in plan.__globals__.values())
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    for one, other in zip(found, wanted, strict=True):
+        assert one.stride() == other.stride()
+        numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
+
+
+# What each computes, and how many of its results lie over an operand.
+FUNCTIONS: dict[str, tuple[Function, int]] = {
+    "a product that is read once": (lambda x: ((x @ x).tanh(),), 0),
+    "a product that is read once on the way": (lambda x: ((x @ x).tanh() @ x,), 1),
+    "one of two": (lambda x: (((x @ x) + (x @ x.t())).exp() @ x,), 1),
+    "a row": (lambda x: ((x @ x).softmax(-1) @ x,), 1),
+    "an argument": (lambda x: (x.tanh() @ x,), 0),
+    "what is read again": (lambda x: ((y := x @ x).tanh() @ y,), 0),
+    "what is returned": (lambda x: ((y := x @ x), y.tanh() @ x), 0),
+    "a view of what is returned": (lambda x: ((y := x @ x)[1:], y.tanh() @ x), 0),
+    "what is read in another order, too": (lambda x: (((y := x @ x) + y.t()) @ x,), 0),
+    "what is smaller": (lambda x: (((x @ x)[:1] + x) @ x,), 0),
+    "what is transposed, as its result": (lambda x: ((x @ x).t().tanh() @ x,), 1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_of_the_function_and_lie_over_what_is_not_read_any_more(name: str) -> None:
+    function, over = FUNCTIONS[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sequence, "with_results_over_operands", lambda steps, *_: steps)
+        plain = opdsl.compile(function)
+        for seed in range(3):
+            plain(values(4, 4, seed=seed))
+    compiled = opdsl.compile(function)
+    for seed in range(4):
+        given = values(4, 4, seed=seed)
+        before = given.numpy().copy()
+        assert_same(compiled(given), function(given))
+        numpy.testing.assert_array_equal(given.numpy(), before)
+    assert views_made(compiled) - views_made(plain) == over
+
+
+def random_function(draw: random.Random) -> Function:
+    """A function of two matrices: products, pointwise calls, rows, views; it gives its last values."""
+    steps: list[Function] = [
+        lambda a, b: a @ b,
+        lambda a, b: (a - b).tanh(),
+        lambda a, b: a.softmax(-1) * b,
+        lambda a, b: a.t().sigmoid() + b,
+        lambda a, b: (a - a.mean(0, keepdim=True)) * 0.5 + b.sum(-1, keepdim=True),
+        lambda a, b: opdsl.where(a > b, a, b.abs()),
+        lambda a, b: a.reshape(-1).view(b.shape) + b,
+        lambda a, b: opdsl.cat([a[2:], b[:2]]),
+        lambda a, b: opdsl.native_layer_norm(a, (4,), b[0], b[1], 1e-5)[0],
+    ]
+    choices = [(draw.choice(steps), draw.random(), draw.random()) for _ in range(10)]
+
+    def function(x: Any, y: Any) -> Any:
+        made = [x, y]
+        for step, first, second in choices:
+            made.append(step(*(made[-1 - int(each * min(4, len(made)))] for each in (first, second))))
+        return made[-1], made[-2].t()
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_give_what_their_functions_give(seed: int) -> None:
+    function = random_function(random.Random(seed))
+    compiled = opdsl.compile(function)
+    for at in range(3):
+        given = values(4, 4, seed=at), values(4, 4, seed=at + 50)
+        for one, other in zip(compiled(*given), function(*given), strict=True):
+            numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_gradients_of_random_programs_are_those_of_their_functions(seed: int) -> None:
+    function = random_function(random.Random(seed))
+    compiled = opdsl.compile(function)
+    for at in range(3):
+        given = [values(4, 4, seed=at).requires_grad_(), values(4, 4, seed=at + 50).requires_grad_()]
+        found, wanted = (
+            opdsl.autograd.grad(each(*given)[0].square().sum(), given, allow_unused=True)
+            for each in (compiled, function)
+        )
+        for one, other in zip(found, wanted, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-8, atol=1e-10)
+
+
+def test_a_chain_of_large_arrays_takes_the_memory_of_two() -> None:
+    compiled = opdsl.compile(lambda x: (((x @ x).tanh() @ x).softmax(-1) @ x).sum())
+    x = values(512, 512)
+    with opdsl.no_grad():
+        for _ in range(3):
+            compiled(x)
+        opdsl.backends.cpu.memory.empty_cache()
+        compiled(x)
+    assert memory_stats()["cached"] <= 2 * 512 * 512 * 8
