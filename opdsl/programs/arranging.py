@@ -1,8 +1,8 @@
 """What is arranged anew before steps are fused and derivatives are made: products, and what is done to what they give.
 
-A recurrent network is what it is for: its products with all steps of the input become one, biases are added where
-gates are computed, and gates are computed of the slices that they read. New steps are plain calls: who uses such a
-program traces it again.
+A recurrent network is what most of it is for: its products with all steps of the input become one, biases are added
+where gates are computed, and gates are computed of the slices that they read. Losses are summed by the step that
+computes them. New steps are plain calls: who uses such a program traces it again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,21 @@ from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression, Result, Size, Step, names_in, operator_named
 from opdsl.runtime import DType, float32, float64
 
-__all__ = ["ARRANGEMENTS", "arranged", "with_joined_products", "with_slices_first", "with_sums_apart"]
+__all__ = [
+    "ARRANGEMENTS",
+    "arranged",
+    "with_joined_products",
+    "with_slices_first",
+    "with_sums_apart",
+    "with_sums_by_rows",
+]
 
 # In 16 bits each step is rounded, so that a sum apart is another one.
 _DTYPES = (float32, float64)
 
 _SLICING = ("aten::split.Tensor", "aten::split_with_sizes")
 _PRODUCTS = ("aten::mm", "aten::addmm")
+_BY_ROWS = {"aten::sum": "aten::sum.dim_IntList", "aten::mean": "aten::mean.dim"}
 
 
 def arranged(program: Program) -> Program:
@@ -121,7 +129,34 @@ def with_joined_products(program: Program) -> Program:
     return unrepeated.replace(steps=tuple(steps))
 
 
-ARRANGEMENTS: tuple[Pass, ...] = (with_sums_apart, with_slices_first, with_joined_products)
+def with_sums_by_rows(program: Program) -> Program:
+    """The program with sums of rows, and the sum of these, in place of sums of all that pointwise steps give.
+
+    Rows are summed in the step that computes them, which then writes no more than a sum for each.
+
+    >>> import opdsl
+    >>> program = opdsl.trace(lambda x, y: (x - y).square().mean(), opdsl.ones(3, 2), opdsl.ones(3, 2))
+    >>> [each.name.partition("::")[2] for each in with_sums_by_rows(program).steps]
+    ['sub.Tensor', 'pow.Tensor_Scalar', 'mean.dim', 'mean']
+    """
+    known = _Known(program)
+    makers = {each.name: step for step in program.steps for each in step.results if each is not None}
+    steps: list[Step] = []
+    for step in program.steps:
+        source = step.operands[0].text if step.name in _BY_ROWS and isinstance(step.operands[0], Expression) else ""
+        shape, maker = known.shapes.get(source, ()), makers.get(source)
+        result = step.results[0] if step.results else None
+        is_of_all = len(step.operands) == 1 and not step.options and len(shape) > 1
+        if is_of_all and result is not None and maker is not None and known.is_pointwise(maker, shape):
+            rows = attrs.evolve(result, name=known.free(result.name), shape=(*shape[:-1], 1))
+            of_rows = operator_named(_BY_ROWS[step.name])
+            steps.append(Step(of_rows, (Expression(source), (-1,), True), {}, (rows,)))
+            step = attrs.evolve(step, operands=(Expression(rows.name),), call=None)
+        steps.append(step)
+    return program if len(steps) == len(program.steps) else program.replace(steps=tuple(steps))
+
+
+ARRANGEMENTS: tuple[Pass, ...] = (with_sums_apart, with_slices_first, with_joined_products, with_sums_by_rows)
 """In this order."""
 
 
@@ -185,12 +220,12 @@ class _Known:
         readers = self.readers(result.name)
         if not readers or result.dtype not in _DTYPES or not self.is_own(frozenset((result.name,))):
             return False
-        return all(self._is_slicing(each) or self._is_pointwise(each, result.shape) for each in readers)
+        return all(self._is_slicing(each) or self.is_pointwise(each, result.shape) for each in readers)
 
     def only_slicing(self, step: Step) -> Step | None:
         """The step that slices what a pointwise step gives, where nothing else reads that."""
         result = step.results[0] if len(step.results) == 1 else None
-        if result is None or result.dtype not in _DTYPES or not self._is_pointwise(step, result.shape):
+        if result is None or result.dtype not in _DTYPES or not self.is_pointwise(step, result.shape):
             return None
         readers = self.readers(result.name)
         if len(readers) != 1 or not self._is_slicing(readers[0]):
@@ -204,11 +239,11 @@ class _Known:
         return all(
             each is not None
             and self.readers(each.name)
-            and all(self._is_pointwise(reader, each.shape) for reader in self.readers(each.name))
+            and all(self.is_pointwise(reader, each.shape) for reader in self.readers(each.name))
             for each in step.results
         )
 
-    def _is_pointwise(self, step: Step, shape: Sequence[Size]) -> bool:
+    def is_pointwise(self, step: Step, shape: Sequence[Size]) -> bool:
         """Whether a step gives one tensor of a shape, element by element, of tensors of its own dtype."""
         result = step.results[0] if len(step.results) == 1 else None
         if result is None or result.dtype not in _DTYPES or tuple(result.shape) != tuple(shape):

@@ -76,6 +76,14 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], bool]
     "parts with several": (lambda x, w, v: [e @ w @ v + e @ w.t() for e in x], ((3, 2, 4), (4, 4), (4, 4)), True),
     "some parts": (lambda x, w: [x[0] @ w, x[1] @ w], ((3, 2, 4), (4, 5)), False),
     "a matrix for each": (lambda x, w: [e @ (w * (at + 1)) for at, e in enumerate(x)], ((3, 2, 4), (4, 5)), False),
+    "a loss": (lambda x, y: (x - y).square().mean(), ((3, 4), (3, 4)), True),
+    "a penalty": (lambda x, y: (x * y).abs().sum() * 0.5 + x.sum(), ((3, 4, 2), (3, 1, 2)), True),
+    "a mean of no elements": (lambda x: x.exp().mean(), ((2, 0),), True),
+    "a sum of no rows": (lambda x: x.exp().sum(), ((0, 2),), True),
+    "a sum of a vector": (lambda x: x.exp().sum(), ((4,),), False),
+    "a sum of what is given": (lambda x: x.sum(), ((3, 4),), False),
+    "a sum in another dtype": (lambda x: x.exp().sum(dtype=opdsl.float32), ((3, 4),), False),
+    "a sum along a dimension": (lambda x: x.exp().sum(0), ((3, 4),), False),
     "vectors": (lambda x, w: [e @ w for e in x.unbind(1)], ((3, 2, 4), (4,)), True),
 }
 
