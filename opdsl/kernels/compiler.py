@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from opdsl.runtime.device import backends
 from opdsl.runtime.lowering import Noted, concrete, lowering
@@ -182,20 +183,15 @@ class _NotingCompiler:
 _MOST_SIZES = 16
 
 
-class _Size(NamedTuple):
-    """Stands in a described call for a size, which has this name."""
-
-    name: str
-
-
 def _compiling_at_call(compile_call: Callable[..., Any], described: tuple[Any, ...], names: Sequence[str]) -> Compiled:
     """Runs a described call for the sizes that come with it: they are its first arguments."""
     count = len(names)
-    template = _with(described, {name: _Size(name) for name in names})
+    filled = _filling(described, {name: place for place, name in enumerate(names)})
+    assert filled is not None, "what is compiled when it is called has sizes"
 
     @lru_cache(maxsize=_MOST_SIZES)
     def compiled(*sizes: int) -> Compiled:
-        found: Compiled = compile_call(*_with(template, dict(zip(names, sizes, strict=True))))
+        found: Compiled = compile_call(*filled(sizes))
         return found
 
     def run(*arguments: Any) -> Any:
@@ -212,10 +208,27 @@ def _symbols_in(value: Any) -> dict[str, Symbol]:
 
 
 def _with(value: Any, sizes: dict[str, Any]) -> Any:
-    """What describes a call, with others in place of its symbols or sizes."""
-    if type(value) is _Size:
-        return sizes[value.name]
+    """What describes a call, with sizes in place of its symbols."""
     if isinstance(value, tuple):
         parts = [_with(each, sizes) for each in value]
         return tuple(parts) if type(value) is tuple else type(value)(*parts)
     return sizes[value.text] if type(value) is Symbol else value
+
+
+def _filling(value: Any, places: dict[str, int]) -> Callable[[Sequence[int]], Any] | None:
+    """What puts sizes in the place of symbols, by their places among the sizes; None where there are no symbols."""
+    if type(value) is Symbol:
+        return operator.itemgetter(places[value.text])
+    parts = [_filling(each, places) for each in value] if isinstance(value, tuple) else []
+    changing = [(place, part) for place, part in enumerate(parts) if part is not None]
+    if not changing:
+        return None
+    make = getattr(value, "_make", tuple)
+
+    def fill(sizes: Sequence[int]) -> Any:
+        made = list(value)
+        for place, part in changing:
+            made[place] = part(sizes)
+        return make(made)
+
+    return fill

@@ -21,7 +21,7 @@ COUNTS = True
 PROGRAMS = (*COMPILED, "indirect", "order")
 """The kinds of kernels that are programs; each is made in the module of its name, or printed from the loop IR."""
 
-PRINTED = ("indexed", "recurrence")
+PRINTED = ("indexed", "indirect", "pointwise", "recurrence")
 """Those that are printed from the loop IR."""
 
 

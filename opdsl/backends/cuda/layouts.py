@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
+import struct
 from collections.abc import Sequence
+from operator import mul
 
 from opdsl.backends.cuda.program import Constant
 
@@ -22,13 +23,8 @@ def is_narrow(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> bool:
     """
     if math.prod(sizes) >= _INT32:
         return False
-    return all(low >= -_INT32 and high < _INT32 for low, high in (_reach(sizes, each) for each in operands))
-
-
-def _reach(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """The smallest and the largest offset in bytes."""
-    steps = [(size - 1) * stride for size, stride in zip(sizes, strides, strict=True) if size]
-    return sum(min(step, 0) for step in steps), sum(max(step, 0) for step in steps)
+    last = [size - 1 for size in sizes]
+    return all(sum(map(mul, last, map(abs, each))) < _INT32 for each in operands)
 
 
 def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
@@ -46,10 +42,9 @@ def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
     strides = [each[-1 - d] if each else 0 for d in range(len(inner_first)) for each in operands]
     if narrow:
         words = [word for size in inner_first for word in divider(max(1, size))]
-        content = bytes((ctypes.c_uint32 * len(words))(*words)) + bytes((ctypes.c_int32 * len(strides))(*strides))
+        content = struct.pack(f"{len(words)}I{len(strides)}i", *words, *strides)
     else:
-        content = bytes((ctypes.c_uint64 * len(inner_first))(*inner_first))
-        content += bytes((ctypes.c_int64 * len(strides))(*strides))
+        content = struct.pack(f"{len(inner_first)}Q{len(strides)}q", *inner_first, *strides)
     return Constant(content, f"{'Narrow' if narrow else 'Wide'}<{len(operands)}, {len(inner_first)}>")
 
 

@@ -2,50 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from opdsl.backends.cuda.points import Points, following, used_by
 from opdsl.backends.cuda.printer import CUDA
 from opdsl.backends.cuda.storage import VALUE_TYPES, loaded_type, number_type, stored_type
 from opdsl.backends.loop_printer import LoopPrinter
-from opdsl.kernels.loops.model import Array, Program, Range, Scalar, Update
+from opdsl.kernels.loops.model import Array, Load, Program, Range, Scalar, Statement, Store, Update, names_of
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["kernel_source"]
+__all__ = ["LoopKernel"]
 
 # What memory itself can add to.
 _ADDED = (ScalarType.FLOAT32, ScalarType.FLOAT64, ScalarType.INT32, ScalarType.INT64)
 
 
-def kernel_source(program: Program, threads: int) -> str:
-    """A program as CUDA C++, with a kernel named ``loops``.
+class LoopKernel(LoopPrinter):
+    """The text of one program as a kernel.
+
+    Its parameters are the program's, then the words that are numbers of a call, the layout of its points, if ``points``
+    tells of any, a structure of the other words, if there are any, and how many points there are.
 
     Args:
-        program: the loops. Its parameters are the kernel's; then come a structure of the words, and how many points
-            there are.
-        threads: of a block.
+        program: the loops.
+        points: where arrays begin; None where the one loop that is shared out counts from 0.
+        divisors: of the words that are numbers of a call.
+
+    follow: the arrays of which neighbours are moved together. packs: while they are at hand, what holds them.
     """
-    return _Kernel(program).source(threads)
-
-
-class _Kernel(LoopPrinter):
-    """The text of one program."""
 
     to = CUDA
     shared_memory = "__shared__"
 
-    def source(self, threads: int) -> str:
-        """Everything but the headers."""
-        words = self.program.words
-        members = f"long long {', '.join(words)};" if words else ""
+    def __init__(self, program: Program, points: Points | None, divisors: Mapping[str, int]) -> None:
+        super().__init__(program)
+        self.points, self.divisors = points, divisors
+        self.begins = [] if points is None else [name for name, _ in points.begins]
+        self.follow = following(program) if points is None else points.follow
+        self.packs: dict[str, str] = {}
+
+    def source(self, entry: str, threads: int, layout: str) -> str:
+        """The kernel and its words; the functions that it calls are those of ``text_of_functions``.
+
+        Args:
+            entry: its name.
+            threads: of a block.
+            layout: the type of the layout.
+        """
+        words = [word for word in self.program.words if word not in self.divisors]
         given = [self.parameter(each) for each in self.program.parameters]
+        given += [f"const long long {word}_" for word in self.divisors]
+        given += [f"const {layout} layout_"] if layout else []
+        given += [f"const {entry}_words words_"] if words else []
         self.lines += [f"    const long long {word} = words_.{word};" for word in words]
+        shifts = {word: step.bit_length() - 1 for word, step in self.divisors.items()}
+        self.lines += [f"    const long long {word} = {word}_ >> {shift};" for word, shift in shifts.items()]
         self.print_body()
-        head = f'extern "C" __global__ void __launch_bounds__({threads}) loops('
-        declared = ", ".join([*given, "const Words words_", "const long long count_"])
-        structure = f"struct Words {{ {members} }};"
-        functions = [structure, *self.text_of_functions()]
-        return "\n".join([*functions, head, f"    {declared}) {{", *self.local, *self.lines, "}", ""])
+        structure = [f"struct {entry}_words {{ long long {', '.join(words)}; }};"] if words else []
+        head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}('
+        declared = ", ".join([*given, "const long long count_"])
+        return "\n".join([*structure, head, f"    {declared}) {{", *self.local, *self.lines, "}", ""])
 
     def parameter(self, each: Array | Scalar) -> str:
         """The declaration of a parameter."""
@@ -56,24 +73,127 @@ class _Kernel(LoopPrinter):
         self.lines.append(f"    const {kind} {each.name} = convert<{kind}>({each.name}_);")
         return f"{number_type(each.type)} {each.name}_"
 
+    # ----------------------------------------------------------------------------------------------------- the points
+
+    def print_body(self) -> None:
+        """See ``LoopPrinter``: a thread's neighbours are taken together."""
+        if self.program.vector == 1:
+            super().print_body()
+            return
+        for word in self.program.words:
+            self.types[word] = ScalarType.INT64
+        ranges, body = self.program.points
+        self.located(ranges)
+        self.together(ranges[-1], body)
+
     def located(self, ranges: Sequence[Range]) -> None:
         """See ``LoopPrinter``."""
+        vector = self.program.vector
         self.say("long long point_ = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;")
+        if self.points is None:
+            if vector > 1:
+                self.say(f"const long long first_ = point_ * {vector};")
+            else:
+                self.say("if (point_ >= count_) return;")
+                self.unravelled("point_", ranges)
+            return
         self.say("if (point_ >= count_) return;")
-        self.unravelled("point_", ranges)
+        indices = self.points.indices
+        if not (self.begins or indices):
+            return
+        self.say(f"long long offsets_[{len(self.begins) + len(indices)}] = {{}};")
+        self.say("layout_.offsets(point_, offsets_);")
+        for place, name in enumerate(indices, len(self.begins)):
+            self.types[name] = ScalarType.INT64
+            first = vector > 1 and name == ranges[-1][0]
+            self.say(f"const long long {'first_' if first else name} = offsets_[{place}];")
+
+    # ---------------------------------------------------------------------------------------------------- neighbours
+
+    def together(self, along: Range, body: Sequence[Statement]) -> None:
+        """A body for neighbours, whose elements are loaded and stored at once.
+
+        Those of programs without a layout lie at even addresses, and the last ones may be missing.
+        """
+        index, size = along
+        vector = self.program.vector
+        if self.points is None:
+            with self.braces(f"if (first_ + {vector} <= {size})"):
+                self.packed(index, body)
+            with self.braces("else"), self.braces(f"for (long long {index} = first_; {index} < {size}; ++{index})"):
+                self.types[index] = ScalarType.INT64
+                self.block(body)
+        else:
+            self.packed(index, body)
+
+    def packed(self, index: str, body: Sequence[Statement]) -> None:
+        """A body for neighbours that are all there: loads, values of each, stores."""
+        packs: dict[str, str] = {}
+        same, own = self.parted(index, body)
+        self.block(same)
+        stores = []
+        for each in own:
+            if isinstance(each, (Load, Store)) and each.array in self.follow:
+                place = self.place(each.array, ["first_" if place == index else place for place in each.index])
+                pack = self.fresh("pack")
+                self.say(f"{stored_type(self.arrays[each.array].dtype)} {pack}[{self.program.vector}];")
+                if isinstance(each, Load):
+                    self.say(self.moved("load", each.array, pack, place))
+                else:
+                    stores.append(self.moved("store", each.array, pack, place))
+                packs[each.array] = pack
+        self.packs = packs
+        self.say("#pragma unroll")
+        with self.braces(f"for (int at_ = 0; at_ < {self.program.vector}; ++at_)"):
+            if self.points is None or index in self.points.indices:
+                self.declared(index, ScalarType.INT64, "first_ + at_")
+            self.block(own)
+        self.packs = {}
+        for line in stores:
+            self.say(line)
+
+    def parted(self, index: str, body: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:
+        """The statements that give the same for all neighbours, and the others."""
+        parts: tuple[list[Statement], list[Statement]] = ([], [])
+        depending: set[object] = {index}
+        for each in body:
+            moves = isinstance(each, Store) or (isinstance(each, Load) and each.array in self.follow)
+            depends = moves or not depending.isdisjoint(used_by(each, self.arrays))
+            parts[depends].append(each)
+            depending |= names_of(each) if depends else set()
+        return parts
+
+    def moved(self, verb: str, array: str, pack: str, place: str) -> str:
+        """The statement that loads or stores neighbours."""
+        if self.points is None:
+            return f"{verb}_pack({pack}, &{self.begun(array, place)});"
+        vector, step = self.program.vector, f"sizeof({stored_type(self.arrays[array].dtype)})"
+        return f"{verb}_neighbours<{vector}>({pack}, &{self.begun(array, place)}, {step}, 0, {vector});"
+
+    # ------------------------------------------------------------------------------------------------------- elements
+
+    def element(self, array: str, place: str) -> str:
+        """How an element is spelled."""
+        return f"{self.packs[array]}[at_]" if array in self.packs else self.begun(array, place)
+
+    def begun(self, array: str, place: str) -> str:
+        """An element in memory, found from where a point's elements begin."""
+        if array not in self.begins:
+            return f"{array}[{place}]"
+        return f"element({array}, offsets_[{self.begins.index(array)}], {place})"
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return f"convert<{VALUE_TYPES[kind]}>(load({array}[{place}]))"
+        return f"convert<{VALUE_TYPES[kind]}>(load({self.element(array, place)}))"
 
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return f"store({array}[{place}], convert<{loaded_type(dtype)}>({value}));"
+        return f"store({self.element(array, place)}, convert<{loaded_type(dtype)}>({value}));"
 
     def update(self, each: Update) -> None:
         """See ``LoopPrinter``: memory adds by itself where it can; elements are exchanged, or locked, elsewhere."""
         dtype = self.arrays[each.array].dtype
-        element = f"{each.array}[{self.place(each.array, each.index)}]"
+        element = self.begun(each.array, self.place(each.array, each.index))
         kinds = {kind for _, kind in each.graph.parameters}
         (result,) = each.graph.result_types
         if _is_sum(each) and kinds == {result} and result in _ADDED and dtype.name == result:

@@ -11,6 +11,31 @@ __device__ inline T& element(void* first, long long offset) {
     return *reinterpret_cast<T*>(static_cast<char*>(first) + offset);
 }
 
+// An element behind so many bytes, and so many elements.
+template <typename T>
+__device__ inline T& element(T* first, long long offset, long long index) {
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + offset)[index];
+}
+
+// Elements that begin at an even address.
+template <int count, typename Stored>
+__device__ inline void load_pack(Stored (&found)[count], const Stored* first) {
+    const auto loaded = *reinterpret_cast<const Pack<Stored, count>*>(first);
+#pragma unroll
+    for (int at = 0; at < count; ++at) {
+        found[at] = loaded.element[at];
+    }
+}
+template <int count, typename Stored>
+__device__ inline void store_pack(const Stored (&made)[count], Stored* first) {
+    Pack<Stored, count> stored;
+#pragma unroll
+    for (int at = 0; at < count; ++at) {
+        stored.element[at] = made[at];
+    }
+    *reinterpret_cast<Pack<Stored, count>*>(first) = stored;
+}
+
 // How many elements are moved at once, of so many.
 template <typename Stored, int items>
 constexpr int neighbours = 16 / sizeof(Stored) < items ? 16 / sizeof(Stored) : items;

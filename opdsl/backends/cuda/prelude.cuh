@@ -200,15 +200,20 @@ struct Narrow {
 
     __device__ void offsets(unsigned long long position, long long* found) const {
         unsigned rest = static_cast<unsigned>(position);
+        int sums[operands] = {};
 #pragma unroll
         for (int d = 0; d < dimensions; ++d) {
             const unsigned outer = d + 1 < dimensions ? sizes[d].quotient(rest) : 0;
             const int inner = static_cast<int>(rest - outer * sizes[d].divisor);
 #pragma unroll
             for (int k = 0; k < operands; ++k) {
-                found[k] += inner * strides[d][k];
+                sums[k] += inner * strides[d][k];
             }
             rest = outer;
+        }
+#pragma unroll
+        for (int k = 0; k < operands; ++k) {
+            found[k] += sums[k];
         }
     }
 };

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.monoid import monoid_members
-from opdsl.backends.cuda.pointwise import parameters
 from opdsl.backends.cuda.program import Launch, Program, Source, Variant, operand_arguments, packed
-from opdsl.backends.cuda.storage import VALUE_TYPES, loaded_type, stored_type
+from opdsl.backends.cuda.storage import VALUE_TYPES, loaded_type, number_type, stored_type
 from opdsl.kernels.loops.making import pairwise, used_parameters
 from opdsl.kernels.loops.rows import OPERATIONS, nothing
 
@@ -167,8 +166,14 @@ class _Kernel:
         self._rows()
         # Tiles leave registers for the threads of several blocks, whose loads hide each other's latency.
         bounds = f"{THREADS}, {_BLOCKS_OF_TILES}" if self.form.tiled else f"{THREADS}"
+        declared = [
+            f"{number_type(kind)} operand{k}"
+            if spec.strides is None
+            else f"{'const ' * (k < self.inputs)}{stored_type(spec.dtype)}* operand{k}"
+            for k, (spec, kind) in enumerate(self.operands)
+        ]
         head = f"""extern "C" __global__ void __launch_bounds__({bounds}) rows(
-    {parameters(self.operands, self.inputs)}, const {kept} kept, const Steps<{len(self.arrays)}> steps,
+    {", ".join(declared)}, const {kept} kept, const Steps<{len(self.arrays)}> steps,
     const Rows cut) {{
     const Team<{str(self.form.along).lower()}> team(static_cast<int>(cut.log));
     const long long row = team.row();

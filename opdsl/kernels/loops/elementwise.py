@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opdsl.kernels.loops.making import Given, Loops, Maker, around
+from opdsl.kernels.loops.making import Given, Loops, Maker, around, places
 from opdsl.kernels.loops.model import Bound, Compute, Load, Statement, Store, Update
 from opdsl.scalar.types import ScalarType
 
@@ -25,6 +25,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
     """
     maker = Maker(graph.name)
     ranges = maker.ranges("i", call.sizes)
+    own = places(ranges)
     body: list[Statement] = []
     names = []
     for k, (spec, (_, kind)) in enumerate(zip(call.inputs, graph.parameters, strict=True)):
@@ -35,12 +36,12 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Loops:
                 names[-1] = maker.linear(f"at{k}", ranges, steps, names[-1], kind, body)
             continue
         place = maker.array(f"a{k}", spec, ranges)
-        body.append(Load(f"x{k}", place, tuple(index for index, _ in ranges), kind))
+        body.append(Load(f"x{k}", place, own, kind))
         names.append(f"x{k}")
     results = tuple(f"y{k}" for k in range(len(call.outputs)))
     body.append(Compute(results, graph, tuple(names)))
     for k, (spec, name) in enumerate(zip(call.outputs, results, strict=True)):
-        body.append(Store(maker.array(f"out{k}", spec, ranges), tuple(index for index, _ in ranges), name))
+        body.append(Store(maker.array(f"out{k}", spec, ranges), own, name))
     return maker.finish(around(ranges, body))
 
 
@@ -53,12 +54,12 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
     """
     maker = Maker(graph.name)
     ranges = maker.ranges("i", call.sizes)
-    own = tuple(index for index, _ in ranges)
+    own = places(ranges)
     count, first = len(call.positions), len(call.inputs)
     moved = call.output if call.reads is None else call.inputs[call.reads]
     steps = [maker.given(f"step{k}", Given(first + count + k, moved.dtype.itemsize)) for k in range(count)]
     sizes = [maker.given(f"size{k}", Given(first + 2 * count + k, 1)) for k in range(count)]
-    places = tuple(f"p{k}" for k in range(count))
+    found = tuple(f"p{k}" for k in range(count))
     extent = list(zip(sizes, steps, strict=True))
     updates = call.writes and call.reads is not None
     body: list[Statement] = []
@@ -73,16 +74,16 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Loops:
         if is_moved and updates:
             names.append(None)
             continue
-        loads.append(Load(f"x{k}", place, own + places if is_moved else own, kind))
+        loads.append(Load(f"x{k}", place, own + found if is_moved else own, kind))
         names.append(f"x{k}")
     for k, spec in enumerate(call.positions):
         body.append(Load(f"q{k}", maker.array(f"b{k}", spec, ranges), own, ScalarType.INT64))
-        body.append(Bound(places[k], f"q{k}", sizes[k], "wrap"))
+        body.append(Bound(found[k], f"q{k}", sizes[k], "wrap"))
     for _ in range(2 * count):
         maker.skip()
     body += loads
     target = maker.array("out", call.output, ranges, extent if call.writes else ())
-    index = own + places if call.writes else own
+    index = own + found if call.writes else own
     if updates:
         body.append(Update(target, index, graph, tuple(names)))
     else:

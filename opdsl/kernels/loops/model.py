@@ -125,11 +125,15 @@ class When:
 
 @attrs.frozen
 class For:
-    """A body for every value of an index, in any order, or all at once; what it names is not known outside."""
+    """A body for every value of an index, in any order, or all at once; what it names is not known outside.
+
+    vector: how many neighbours are best taken together (``schedules.vectorised``).
+    """
 
     index: str
     size: Size
     body: tuple[Statement, ...]
+    vector: int = 1
 
 
 @attrs.frozen
@@ -214,6 +218,15 @@ class Program:
             body = body[0].body
         return tuple(ranges), body
 
+    @property
+    def vector(self) -> int:
+        """How many neighbours along the last of these loops are taken together."""
+        vector, body = 1, self.body
+        for _ in self.points[0]:
+            assert isinstance(body[0], For), "what is shared out are loops"
+            vector, body = body[0].vector, body[0].body
+        return vector
+
 
 def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
     """The scalar graphs of statements, each once, in the order in which they are met."""
@@ -228,6 +241,13 @@ def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
         for block in blocks_of(each):
             found |= dict.fromkeys(graphs_of(block))
     return tuple(found)
+
+
+def names_of(statement: Statement) -> set[str]:
+    """The values that a statement gives."""
+    if isinstance(statement, (Load, Inside, Bound)):
+        return {statement.name}
+    return set(statement.names) if isinstance(statement, (Compute, Fold, Scan)) else set()
 
 
 def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:

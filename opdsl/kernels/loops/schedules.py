@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from opdsl.kernels.loops.model import Fold, Program, Scan, Statement, Update, blocks_of
+from opdsl.kernels.loops.model import Fold, For, Program, Scan, Statement, Update, blocks_of
 
-__all__ = ["serial", "shared", "threaded", "updates"]
+__all__ = ["serial", "shared", "threaded", "updates", "vectorised"]
 
 
 def shared(program: Program, lanes: int) -> Program:
@@ -28,6 +28,20 @@ def threaded(program: Program, count: int) -> Program:
 def serial(program: Program) -> Program:
     """One thread for everything, so that what is updated needs no atomics."""
     return attrs.evolve(program, is_serial=True, lanes=1)
+
+
+def vectorised(program: Program, count: int) -> Program:
+    """A thread for so many neighbours along the last of the outermost loops: it loads and stores them together."""
+    depth = len(program.points[0])
+
+    def within(body: tuple[Statement, ...], left: int) -> tuple[Statement, ...]:
+        (loop,) = body
+        assert isinstance(loop, For), "what is shared out are loops"
+        if left > 1:
+            return (attrs.evolve(loop, body=within(loop.body, left - 1)),)
+        return (attrs.evolve(loop, vector=count),)
+
+    return attrs.evolve(program, body=within(program.body, depth)) if depth and count > 1 else program
 
 
 def updates(statements: tuple[Statement, ...]) -> tuple[Update, ...]:

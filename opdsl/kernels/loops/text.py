@@ -76,7 +76,8 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
     if isinstance(each, When):
         yield f"when {each.condition}:"
     elif isinstance(each, For):
-        yield f"for {each.index} < {each.size}:"
+        together = f" by {each.vector}" if each.vector > 1 else ""
+        yield f"for {each.index} < {each.size}{together}:"
     elif isinstance(each, Fold):
         ranges = ", ".join(f"{index} < {size}" for index, size in each.ranges)
         order = " in order" if each.in_order else ""

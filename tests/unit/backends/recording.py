@@ -16,9 +16,7 @@ import pytest
 import opdsl
 import opdsl.kernels
 from opdsl.backends.cpu import compiler
-from opdsl.backends.cuda.indirect import indirect
-from opdsl.backends.cuda.loops import indexed, recurrence
-from opdsl.backends.cuda.pointwise import pointwise
+from opdsl.backends.cuda.loops import indexed, indirect, pointwise, recurrence
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl.backends.cuda.indirect import indirect
+from opdsl.backends.cuda.loops import indirect
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
 from opdsl.backends.cuda.scan import scan

@@ -16,7 +16,7 @@ from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import around, pairwise
 from opdsl.kernels.loops.model import Array, Bound, Compute, Fold, For, Inside, Load, Program, Store, Update, When
-from opdsl.kernels.loops.schedules import serial, shared
+from opdsl.kernels.loops.schedules import serial, shared, vectorised
 from opdsl.kernels.loops.text import program_text
 from opdsl.runtime import Device
 from opdsl.runtime.dtype import float64, int64
@@ -40,7 +40,7 @@ def test_a_program_gives_what_loops_in_python_give(drawn: Drawn) -> None:
 @settings(max_examples=30)
 @given(drawn_programs(), st.sampled_from((2, 4, 8)))
 def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
-    for program in (shared(drawn.program, lanes), serial(drawn.program)):
+    for program in (shared(drawn.program, lanes), serial(drawn.program), vectorised(drawn.program, lanes)):
         check_program(program)
         found = [each.copy() for each in drawn.arrays]
         interpret(program, [*found, *drawn.numbers], drawn.words)

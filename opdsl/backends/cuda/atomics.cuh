@@ -1,9 +1,4 @@
-// Loops in which positions lead to elements.
-
-// How far a position moves a place; a negative one counts from the end.
-__device__ inline long long moved(long long position, long long step, long long size) {
-    return (position < 0 ? position + size : position) * step;
-}
+// Elements that several threads may change at the same time.
 
 // Locks for elements that are too large for an atomic exchange; every lock serves many places.
 constexpr unsigned LOCKS = 1024;

@@ -1,4 +1,4 @@
-// Where margins lead that repeat what is inside.
+// Places that are led inside: where margins lead that repeat what is there, and places that count from the end.
 
 __device__ inline long long replicate(long long place, long long size) {
     return place < 0 ? 0 : place < size ? place : size - 1;
@@ -15,3 +15,5 @@ __device__ inline long long circular(long long place, long long size) {
     const long long found = place % size;
     return found < 0 ? found + size : found;
 }
+
+__device__ inline long long wrap(long long place, long long size) { return place < 0 ? place + size : place; }
