@@ -9,6 +9,7 @@ from typing import Any
 
 from opdsl.dispatch import DispatchKey, Operator, Registry
 from opdsl.errors import ScalarFunctionError
+from opdsl.kernels.definitions.cases import CasesDefinition
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
@@ -18,6 +19,8 @@ from opdsl.schema.kinds import KINDS
 __all__ = ["defined", "derivative_of_definition", "free_name", "known_operator", "shown"]
 
 _lock = held_across_fork(threading.RLock())
+
+_BY_CASES = "opdsl.autograd.cases:CasesDerivative"
 
 # They are nobody's to call by name, so they stand in a registry of their own.
 _registry = Registry()
@@ -30,7 +33,8 @@ def derivative_of_definition(definition: Definition) -> Any:
         return None
     with _lock:
         if definition.derivative is None:
-            module, _, name = kind.derivative.partition(":")
+            is_chosen = isinstance(definition, CasesDefinition)
+            module, _, name = (_BY_CASES if is_chosen else kind.derivative).partition(":")
             definition.derivative = getattr(import_module(module), name)(definition)
         return definition.derivative
 

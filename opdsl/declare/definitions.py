@@ -13,6 +13,7 @@ from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
+from opdsl.schema.implementation import takes_texts
 from opdsl.schema.kinds import Kind, Meta
 
 if TYPE_CHECKING:
@@ -85,8 +86,10 @@ def _shape_function(given: Attachment) -> FunctionType:
 
 def _made(given: Attachment) -> Any:
     declaration, kind = given.declaration, given.kind
-    path = kind.stepping if kind.stepping and _is_step(given) else kind.definition
-    return _class_of(path)(declaration.main.schema, declaration.name)
+    made = _class_of(kind.stepping if kind.stepping and _is_step(given) else kind.definition)
+    if kind.by_texts and takes_texts((given.function, *given.options.values()), declaration.main.schema):
+        return _class_of(kind.by_texts)(declaration.main.schema, declaration.name, made)
+    return made(declaration.main.schema, declaration.name)
 
 
 def _is_step(given: Attachment) -> bool:

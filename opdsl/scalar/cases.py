@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from opdsl.scalar.calls import parameter_names
 from opdsl.scalar.function import ScalarFunction
 from opdsl.scalar.reader import read
+from opdsl.scalar.source import function_source
 from opdsl.scalar.symbols import Choice
 
-__all__ = ["read_cases"]
+__all__ = ["known_texts", "read_cases"]
+
+
+def known_texts(
+    functions: Iterable[Callable[..., Any]], texts: Collection[str], *, rows: bool = False
+) -> Iterator[tuple[dict[str, object], dict[str, object]]]:
+    """The texts that functions tell apart, to read all of them by.
+
+    Args:
+        functions: Python functions.
+        texts: names of parameters that are no numbers, of which a function takes some.
+        rows: whether the functions may fold rows.
+
+    Returns:
+        For each case the texts that it is for, as ``read_cases`` gives them, and constants to read the functions with.
+
+    Raises:
+        ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
+    """
+    compared: dict[str, list[object]] = {}
+    for function in functions:
+        own = [each for each in parameter_names(function_source(function)) if each in texts]
+        compared |= {name: compared.get(name, []) for name in own}
+        for values, _ in read_cases(function, own, (), {}, rows=rows):
+            for name, value in values.items():
+                compared[name] += [] if value in compared[name] else [value]
+    for chosen in itertools.product(*([*values, Choice(name, values)] for name, values in compared.items())):
+        known = dict(zip(compared, chosen, strict=True))
+        yield {name: value for name, value in known.items() if not isinstance(value, Choice)}, known
 
 
 def read_cases(
-    function: Callable[..., Any], texts: Iterable[str], optional: Iterable[str], known: Mapping[str, object]
+    function: Callable[..., Any],
+    texts: Iterable[str],
+    optional: Iterable[str],
+    known: Mapping[str, object],
+    *,
+    rows: bool = False,
 ) -> Iterator[tuple[dict[str, object], ScalarFunction]]:
     """Read a function once for each of the values that it compares parameters with, and once for what is none of them.
 
@@ -22,6 +58,7 @@ def read_cases(
         texts: its parameters that are no numbers; each comparison with one is decided while it is read.
         optional: those that are numbers or tensors, or None; ``is None`` is decided likewise.
         known: the values of others.
+        rows: whether it may fold rows.
 
     Returns:
         For each case the values that it is for, and the function. The first one is meant whose values are those of a
@@ -37,7 +74,7 @@ def read_cases(
     {'mode': 'double'} <ScalarFunction scaled(x): 3 nodes>
     {} <ScalarFunction scaled(x): 1 nodes>
     """
-    yield from _read(function, tuple(texts), tuple(optional), dict(known), {})
+    yield from _read(function, tuple(texts), tuple(optional), dict(known), {}, rows)
 
 
 def _read(
@@ -46,17 +83,18 @@ def _read(
     optional: tuple[str, ...],
     known: dict[str, object],
     excluded: dict[str, tuple[object, ...]],
+    rows: bool,
 ) -> Iterator[tuple[dict[str, object], ScalarFunction]]:
     choices = {name: Choice(name, excluded.get(name, ())) for name in (*texts, *optional) if name not in known}
     decided = {name: choices[name] for name in texts if name in choices}
     options = {name: choices[name] for name in optional if name in choices}
-    found = read(function, constants={**known, **decided}, optional=options)
+    found = read(function, constants={**known, **decided}, optional=options, rows=rows)
     met = next(((each, each.met[0]) for each in choices.values() if each.met), None)
     if met is None:
         yield {}, found
         return
     choice, value = met
-    for values, case in _read(function, texts, optional, {**known, choice.name: value}, excluded):
+    for values, case in _read(function, texts, optional, {**known, choice.name: value}, excluded, rows):
         yield {choice.name: value, **values}, case
     without = {**excluded, choice.name: (*excluded.get(choice.name, ()), value)}
-    yield from _read(function, texts, optional, known, without)
+    yield from _read(function, texts, optional, known, without, rows)

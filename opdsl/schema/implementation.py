@@ -149,6 +149,13 @@ def text_names(schema: FunctionSchema) -> frozenset[str]:
     return frozenset(each.python_name for each in schema.arguments if _of(each) is BaseType.str)
 
 
+def takes_texts(functions: Iterable[object], schema: FunctionSchema) -> bool:
+    """Whether one of an author's functions takes a text of the operator."""
+    codes = [each.__code__ for each in functions if isinstance(each, FunctionType)]
+    taken = {name for code in codes for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    return not taken.isdisjoint(text_names(schema))
+
+
 def optional_names(schema: FunctionSchema) -> frozenset[str]:
     """The arguments that may be None."""
     return frozenset(each.python_name for each in schema.arguments if isinstance(each.type, OptionalType))
@@ -197,9 +204,9 @@ def scalar_fault(
 
 
 def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
-    """What is wrong with the parameters of a row function, which takes tensors and numbers by name."""
+    """What is wrong with the parameters of a row function, which takes tensors, numbers and texts by name."""
     roles = {each.name: each.role for each in parameters_of(schema)}
-    for name in names:
+    for name in (each for each in names if each not in text_names(schema)):
         if roles.get(name) is not Role.TENSOR and roles.get(name) not in NUMBERS:
             fault = "is no tensor or number" if name in roles else "is no argument"
             return Fault(f"{name!r} {fault} of {schema}", "Take tensors and numbers, by name")

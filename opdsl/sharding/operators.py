@@ -8,6 +8,7 @@ from typing import Any
 from opdsl.dispatch.binding.boxed import box
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.model.operator import Operator
+from opdsl.kernels.definitions.cases import CasesDefinition
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.kernels.definitions.view_kernel import ViewKernel
@@ -57,7 +58,8 @@ def rule_of_results(operator: Operator) -> Rule:
 
 
 def _defined(kernel: StructuredKernel) -> Rule:
-    made = _BY_KIND.get(kernel.definition.kind)
+    definition = kernel.definition
+    made = AllButRows if isinstance(definition, CasesDefinition) else _BY_KIND.get(definition.kind)
     return _UNKNOWN if made is None else made(kernel.definition)
 
 

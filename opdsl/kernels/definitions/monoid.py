@@ -21,11 +21,21 @@ _SAY_WHAT_IS_MEANT = (
 )
 
 
-def read_function(function: FunctionType | ScalarFunction) -> ScalarFunction:
-    """A scalar function, read if it is not yet."""
-    from opdsl.scalar import ScalarFunction, read
+def read_function(function: FunctionType | ScalarFunction, known: Mapping[str, object] | None = None) -> ScalarFunction:
+    """A scalar function, read if it is not yet.
 
-    return function if isinstance(function, ScalarFunction) else read(function)
+    Args:
+        function: the function.
+        known: values of some of its parameters, and of those of others.
+    """
+    from opdsl.scalar import ScalarFunction, read
+    from opdsl.scalar.calls import parameter_names
+    from opdsl.scalar.source import function_source
+
+    if isinstance(function, ScalarFunction):
+        return function
+    names = parameter_names(function_source(function)) if known else ()
+    return read(function, constants={name: value for name, value in (known or {}).items() if name in names})
 
 
 def fits(function: ScalarFunction, parameters: int, results: int) -> bool:

@@ -6,7 +6,7 @@ name. Where a scan's ``combine`` puts accumulators together, and so may be compu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -68,6 +68,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         promote: str = "default",
         accumulators: Iterable[str] | None = None,
         results: Iterable[str] | None = None,
+        known: Mapping[str, object] | None = None,
     ) -> None:
         """Take the scalar functions.
 
@@ -78,14 +79,15 @@ class RecurrenceDefinition(RowwiseDefinition):
             promote: ``default``, ``int_to_float`` or ``floating``, as of rows.
             accumulators: for each that is carried a key of ``ACCUMULATORS``; by default values.
             results: for each ``value``, ``index`` or ``truth``; by default values.
+            known: the texts for which the functions are read.
 
         Raises:
             ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
                 integers that would be rounded.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
-        stepping = read_function(step)
-        finishing = None if finish is None else read_function(finish)
+        stepping = read_function(step, known)
+        finishing = None if finish is None else read_function(finish, known)
         first = init if isinstance(init, tuple) else (init,)
         kinds = ("value",) * len(first) if accumulators is None else tuple(accumulators)
         wanted = ("value",) * self.results if results is None else tuple(results)
@@ -187,7 +189,9 @@ class RecurrenceDefinition(RowwiseDefinition):
             for each in self.steps.results
         )
         order = (*arrays, *(index for index in places if index not in arrays))
-        return PreparedCall(specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value), cast, value))
+        return PreparedCall(
+            specs, Rowwise(shape, (dim,) if shape else (), order, precision_of(value), cast, value, self)
+        )
 
     def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""

@@ -8,6 +8,7 @@ pair of the larger value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError
 from opdsl.kernels.calls import Folding
 from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.cases import cases_of
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import refuse_rounding
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES, RESULT_RULES
@@ -111,7 +113,8 @@ class ReductionDefinition(Definition):
             accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the folded dtype, float32 for 16-bit
                 ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.
             results: for each a key of ``RESULT_RULES``; by default as the accumulators.
-            when: values of other arguments for which the functions are meant; they take no part in them.
+            when: values of other arguments for which the functions are meant; they take no part in them. Texts that
+                functions take by name and compare need none: there is a fold for each case.
             in_order: whether ``combine`` is not commutative, so that it gets neighbours, the earlier ones first. By
                 default it is so if ``lift`` takes the index.
             needs_elements: whether folding no elements is an error.
@@ -126,9 +129,13 @@ class ReductionDefinition(Definition):
         def refuse(problem: str) -> KernelSignatureError:
             return KernelSignatureError(f"{self.name}: the reduction does not fit {self.schema}: {problem}.")
 
-        fold = make_fold(combine, self.others, self.results, refuse, **options)
-        refuse_rounding(lambda: self._of_integers(fold))
-        self.folds.append(fold)
+        functions = (combine, options.get("lift"), options.get("finish"))
+        condition = options.pop("when", None) or {}
+        for texts, known in cases_of(functions, self.schema):
+            when = {**condition, **texts}
+            fold = make_fold(combine, self.others, self.results, refuse, when=when, known=known, **options)
+            refuse_rounding(partial(self._of_integers, fold))
+            self.folds.append(fold)
 
     def _of_integers(self, fold: Fold) -> None:
         """Type the functions for integers, if there is a call that folds them."""

@@ -107,6 +107,7 @@ def make_fold(
     in_order: bool | None = None,
     needs_elements: bool = False,
     empty_is_all: bool = True,
+    known: Mapping[str, object] | None = None,
 ) -> Fold:
     """Read the scalar functions and hold them against the operator.
 
@@ -115,19 +116,20 @@ def make_fold(
         parameters: the operator's arguments beside the input, ``dim``, ``keepdim`` and ``dtype``.
         returns: how many results the operator has.
         refuse: makes an error from what does not fit.
+        known: the texts for which the functions are read.
     """
     kinds = tuple(accumulators)
     condition = dict(when or {})
-    numbers = tuple(each for each in parameters if each.name not in condition)
+    numbers = tuple(each for each in parameters if each.name not in condition and each.name not in (known or ()))
     names_of_numbers = [each.name for each in numbers]
-    lifting = None if lift is None else read_function(lift)
+    lifting = None if lift is None else read_function(lift, known)
     further = () if lifting is None else lifting.parameters[1:]
     indices = [each for each in further if each not in names_of_numbers]
     fold = Fold(
         init if isinstance(init, tuple) else (init,),
         lifting,
-        read_function(combine),
-        None if finish is None else read_function(finish),
+        read_function(combine, known),
+        None if finish is None else read_function(finish, known),
         kinds,
         kinds if results is None else tuple(results),
         promote,

@@ -7,7 +7,7 @@ and may fold the row: ``row_sum(x)``, ``row_mean(x)``, ``row_max(x)``, ``row_min
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, reduce
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -53,10 +53,15 @@ class RowDefinition(RowwiseDefinition):
         name: its name, for messages.
     """
 
-    __slots__ = ("function", "meta", "places", "promote")
+    __slots__ = ("function", "known", "meta", "places", "promote")
 
     def add(
-        self, function: FunctionType | ScalarFunction, *, meta: Callable[..., object], promote: str = "default"
+        self,
+        function: FunctionType | ScalarFunction,
+        *,
+        meta: Callable[..., object],
+        promote: str = "default",
+        known: Mapping[str, object] | None = None,
     ) -> None:
         """Take the row function.
 
@@ -69,6 +74,7 @@ class RowDefinition(RowwiseDefinition):
                 outputs have, too; outputs for the row as a whole have size 1 along it.
             promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
                 outputs of integers that get floating-point results then have. ``floating``: integers are refused.
+            known: the texts for which the function is read.
 
         Raises:
             ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of
@@ -78,7 +84,8 @@ class RowDefinition(RowwiseDefinition):
         self.meta = meta
         self.function = function
         self.promote = promote
-        read = _read(function)
+        self.known = tuple((known or {}).items())
+        read = self.scalar_function()
         self.places = places_in(read)
         self._check(read)
 
@@ -126,7 +133,7 @@ class RowDefinition(RowwiseDefinition):
 
     def scalar_function(self, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
         """The row function, of some of its parameters; defaults stand for the others."""
-        return _read(self.function, parameters)
+        return _read(self.function, parameters, self.known)
 
     def latest(self) -> Sequence[ScalarFunction]:
         """See ``Definition.latest``."""
@@ -143,7 +150,7 @@ class RowDefinition(RowwiseDefinition):
         context = MetaContext(self.name, self.results, given, tensors[0].device)
         returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
         names = {each.name: index for index, each in enumerate(self.parameters)}
-        wanted = [names[name] for name in _read(self.function).parameters if arguments[names[name]] is not None]
+        wanted = [names[name] for name in self.scalar_function().parameters if arguments[names[name]] is not None]
         arrays = [index for index in wanted if isinstance(arguments[index], Tensor)]
         shape = broadcast_all(arguments[index].shape for index in arrays)
         dims = self._dims(returned, shape)
@@ -151,12 +158,12 @@ class RowDefinition(RowwiseDefinition):
         self._check_shapes(specs, shape, dims)
         if self.places:
             values = {self.parameters[index].name: arguments[index] for index in wanted}
-            require_in_row(_read(self.function), self.places, values, shape, dims)
+            require_in_row(self.scalar_function(), self.places, values, shape, dims)
         places = (*arrays, *(index for index in wanted if index not in arrays))
         value, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
         if cast is not None:
             specs = self._of_floats(specs, [self.parameters[index].name for index in places], precision_of(value))
-        return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs))
+        return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs, self))
 
     def _value(self, common: DType) -> tuple[DType, DType | None]:
         """The dtype that rows are computed in, and what tensors are cast to before, if they are."""
@@ -167,7 +174,7 @@ class RowDefinition(RowwiseDefinition):
 
     def _of_floats(self, specs: Sequence[OutputSpec], names: Sequence[str], value: DType) -> tuple[OutputSpec, ...]:
         """The outputs of a call of which integers are computed as floating-point numbers."""
-        graph = _read(self.function, tuple(names)).specialise(dict.fromkeys(names, value.name))
+        graph = self.scalar_function(tuple(names)).specialise(dict.fromkeys(names, value.name))
         return tuple(
             each._replace(dtype=value) if kind.value == value.name and each.dtype.category < Category.FLOAT else each
             for each, kind in zip(specs, graph.result_types, strict=True)
@@ -216,11 +223,13 @@ _PROMOTIONS = ("default", "int_to_float", "floating")
 
 
 @lru_cache(maxsize=512)
-def _read(function: FunctionType | ScalarFunction, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
+def _read(
+    function: FunctionType | ScalarFunction, parameters: tuple[str, ...] | None, known: tuple[tuple[str, object], ...]
+) -> ScalarFunction:
     """A row function of some of its parameters; defaults stand for the others."""
     from opdsl.scalar import ScalarFunction, read
 
     if isinstance(function, ScalarFunction):
         return function
-    found: ScalarFunction = cast(Any, read)(function, parameters=parameters, rows=True)
+    found: ScalarFunction = cast(Any, read)(function, parameters=parameters, constants=dict(known), rows=True)
     return found

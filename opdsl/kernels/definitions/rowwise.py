@@ -28,6 +28,7 @@ class Rowwise(NamedTuple):
     precision: the dtype of the numbers.
     cast: the dtype that tensors are cast to before, None for their own.
     details: what the definition wants to see again.
+    owner: the definition that computes the call.
     """
 
     shape: tuple[int, ...]
@@ -36,6 +37,7 @@ class Rowwise(NamedTuple):
     precision: DType
     cast: DType | None
     details: Any
+    owner: RowwiseDefinition
 
 
 class RowwiseDefinition(Definition):

@@ -6,7 +6,7 @@ some; ``finish`` makes results of the accumulators at each element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,7 @@ from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.strides import contiguous_strides, wrap_dimension
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import text_names
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -120,6 +121,7 @@ class ScanDefinition(RowwiseDefinition):
         promote: str = "default",
         accumulators: Iterable[str] = ("value",),
         results: Iterable[str] = ("value",),
+        known: Mapping[str, object] | None = None,
     ) -> None:
         """Take the scalar functions.
 
@@ -131,6 +133,7 @@ class ScanDefinition(RowwiseDefinition):
             promote: a key of ``PROMOTIONS``.
             accumulators: for each a key of ``ACCUMULATORS``.
             results: for each ``value``, ``index`` or ``truth``.
+            known: the texts for which the functions are read.
 
         Raises:
             ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
@@ -139,9 +142,9 @@ class ScanDefinition(RowwiseDefinition):
         """
         functions = _Functions(
             init if isinstance(init, tuple) else (init,),
-            None if lift is None else read_function(lift),
-            read_function(combine),
-            None if finish is None else read_function(finish),
+            None if lift is None else read_function(lift, known),
+            read_function(combine, known),
+            None if finish is None else read_function(finish, known),
             tuple(accumulators),
             tuple(results),
         )
@@ -157,7 +160,7 @@ class ScanDefinition(RowwiseDefinition):
         demands = (
             ("dim" in names, "a scan has an argument dim: int"),
             (
-                names <= {self.parameters[0].name, "dim", "dtype"},
+                names <= {self.parameters[0].name, "dim", "dtype", *text_names(self.schema)},
                 "a scan that combines has no arguments beside dim and dtype. One that takes others goes step by step: "
                 f"def step(carried, {', '.join(each.name for each in self.parameters if each.name != 'dim')})",
             ),
@@ -207,7 +210,7 @@ class ScanDefinition(RowwiseDefinition):
         )
         dims = (dim,) if source.ndim else ()
         cast = value if value in PRECISION else None
-        return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value))
+        return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value, self))
 
     def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""

@@ -1,0 +1,55 @@
+"""Derivatives of definitions that stand for several: that of the case which is the call's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derived_operators import derivative_of_definition
+from opdsl.kernels.definitions.cases import CasesDefinition
+from opdsl.schema import FunctionSchema
+
+__all__ = ["CasesDerivative"]
+
+
+class CasesDerivative:
+    """The derivative of an operator of several cases.
+
+    Args:
+        definition: the operator's.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, definition: CasesDefinition) -> None:
+        self.definition = definition
+        self.derivatives = [derivative_of_definition(each) for _, each in definition.cases]
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all of them."""
+        return (True,) * len(schema.returns)
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
+        """See ``Derivative``: None where one of the cases has none.
+
+        Raises:
+            ScalarFunctionError: an operation of a scalar function has no derivative.
+        """
+        found = [each.formulas(required, is_complex=is_complex) for each in self.derivatives]
+        if None in found:
+            return None
+        formulas: list[Formula] = [each for (each,) in found]
+
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            return formulas[self.definition.case(values)].run(gradients, values, asked)
+
+        first = formulas[0]
+        forms = frozenset.intersection(*(each.forms for each in formulas))
+        return (first._replace(run=run, forms=forms),)
+
+    def source(self, required: Sequence[str] | None = None) -> str:
+        """The derivatives of all cases, to read."""
+        names = [", ".join(f"{name}={value!r}" for name, value in texts.items()) for texts, _ in self.definition.cases]
+        sources = [each.source(required) for each in self.derivatives]
+        return "\n\n".join(f"# {name or 'else'}\n{source}" for name, source in zip(names, sources, strict=True))

@@ -1,0 +1,120 @@
+"""Rows and scans that look at texts: a definition for each of the texts that their functions compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
+from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
+from opdsl.kernels.outputs import OutputSpec
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import takes_texts, text_names
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+
+Case = tuple[Mapping[str, object], Mapping[str, object]]
+
+
+def cases_of(functions: Sequence[object], schema: FunctionSchema, *, rows: bool = False) -> Iterator[Case]:
+    """What the texts of a call may be, for functions that compare them.
+
+    Args:
+        functions: those of an author; others look at no texts.
+        schema: of the operator.
+        rows: whether they may fold rows.
+
+    Returns:
+        For each case the texts that it is for, and what is known of all texts while the functions are read. The first
+        one is meant that has the texts of a call; there is one case where no function takes a text.
+
+    Raises:
+        ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
+    """
+    if not takes_texts(functions, schema):
+        yield {}, {}
+        return
+    from opdsl.scalar.cases import known_texts
+
+    written = [each for each in functions if isinstance(each, FunctionType)]
+    yield from known_texts(written, text_names(schema), rows=rows)
+
+
+class CasesDefinition(Definition):
+    """An operator of rows, or a scan, whose function depends on texts.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+        made: the class of the definition of each case.
+    """
+
+    __slots__ = ("cases", "made")
+
+    def __init__(self, schema: FunctionSchema, name: str, made: type[RowwiseDefinition]) -> None:
+        super().__init__(schema, name)
+        self.made = made
+        self.cases: list[tuple[Mapping[str, object], Any]] = []
+
+    def add(self, function: FunctionType, **options: Any) -> None:
+        """Take the functions; see ``add`` of the definition of each case."""
+        functions = (function, *(each for name, each in options.items() if name != "meta"))
+        for texts, known in cases_of(functions, self.schema, rows="meta" in options):
+            definition: Any = self.made(self.schema, self.name)
+            definition.add(function, known=known, **options)
+            self.cases.append((texts, definition))
+
+    def case(self, arguments: Mapping[str, object]) -> int:
+        """Which case is that of a call, by its arguments."""
+        is_meant = (all(arguments[name] == text for name, text in texts.items()) for texts, _ in self.cases)
+        return list(is_meant).index(True)
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        kind: str = self.cases[0][1].kind
+        return kind
+
+    @property
+    def decorator(self) -> str:
+        """See ``Definition.decorator``."""
+        decorator: str = self.cases[0][1].decorator
+        return decorator
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``."""
+        return [function for _, each in self.cases for function in each.latest()]
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        functions: tuple[FunctionType, ...] = self.cases[0][1].functions(key)
+        return functions
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        prepared: PreparedCall = self.cases[self.case(named)][1].prepare(arguments, given)
+        return prepared
+
+    def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
+        """See ``Definition.check_given``."""
+        _owner(prepared).check_given(prepared, spec, output, inplace=inplace)
+
+    def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
+        """See ``Definition.needs_proxy``."""
+        return _owner(prepared).needs_proxy(prepared, spec, output, aliased=aliased)
+
+    def compile_call(
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
+        return _owner(prepared).compile_call(prepared, arguments, outputs, key, allocate=allocate)
+
+
+def _owner(prepared: PreparedCall) -> RowwiseDefinition:
+    state: Rowwise = prepared.state
+    return state.owner

@@ -1,0 +1,169 @@
+"""Texts of an operator choose branches of rows, scans and reductions; each case is a kernel without the question."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl import Ints, Library, Tensor, errors
+from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
+from opdsl.testing import Sample, check_op
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+lib = Library("test_texts")
+
+
+@lib.op(out=True)
+def scaled(self: Tensor, kind: str = "mean", eps: float = 0.0) -> Tensor:
+    """Rows by one of their norms."""
+    ...
+
+
+@scaled.meta
+def scaled_meta(ctx, self):
+    ctx.set_output(0, self.shape, like=self)
+    return (self.ndim - 1,)
+
+
+@scaled.row(promote="floating")
+def scaled_row(self, kind, eps):
+    if kind == "max":
+        return self / (row_max(abs(self)) + eps)
+    total = row_sum(self * self) if kind == "sum" else row_mean(self * self)
+    return self / math.sqrt(total + eps)
+
+
+BY_HAND = {
+    "max": lambda x: x / abs(x).max(-1, keepdims=True),
+    "sum": lambda x: x / np.sqrt((x * x).sum(-1, keepdims=True)),
+    "mean": lambda x: x / np.sqrt((x * x).mean(-1, keepdims=True)),
+    "anything": lambda x: x / np.sqrt((x * x).mean(-1, keepdims=True)),
+}
+
+
+@lib.op(out=True)
+def folded(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, norm: str, over: str = "n") -> Tensor:
+    """A norm, or its square, of the sum of elements or of their mean."""
+    ...
+
+
+def lift(x, norm):
+    return abs(x) if norm == "one" else x * x
+
+
+def finish(total, count, norm, over):
+    found = total / count if over == "n" else total
+    return math.sqrt(found) if norm == "two" else found
+
+
+@folded.reduction(init=0, lift=lift, finish=finish, promote="int_to_float")
+def folded_combine(a, b):
+    return a + b
+
+
+@lib.op(out=True)
+def carried(self: Tensor, decay: float, dim: int, mode: str) -> Tensor:
+    """A running mean, or a running maximum that fades."""
+    ...
+
+
+@carried.scan(init=0.0, promote="int_to_float")
+def carried_step(h, self, decay, mode):
+    if mode == "max":
+        return max(h * decay, self)
+    return h * decay + self * (1 - decay)
+
+
+@lib.op(out=True)
+def so_far(self: Tensor, dim: int, *, which: str) -> Tensor:
+    """The largest or the smallest element so far."""
+    ...
+
+
+@so_far.scan(init=0)
+def so_far_combine(a, b, which):
+    return max(a, b) if which == "most" else a + b
+
+
+def array(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape)
+
+
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_rows(kind: str) -> None:
+    x = array(3, 7)
+    for _ in range(3):
+        np.testing.assert_allclose(scaled(opdsl.tensor(x), kind).numpy(), BY_HAND[kind](x), rtol=1e-12)
+
+
+def test_reductions() -> None:
+    x = array(3, 7)
+    for norm, expected in {"one": abs(x).mean(1), "two": np.sqrt((x * x).mean(1)), "": (x * x).mean(1)}.items():
+        np.testing.assert_allclose(folded(opdsl.tensor(x), 1, norm=norm).numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(folded(opdsl.tensor(x), norm="two", over="").item(), np.linalg.norm(x), rtol=1e-12)
+
+
+def test_scans() -> None:
+    x = array(4, 9)
+    largest, mean = np.zeros((4, 9)), np.zeros((4, 9))
+    for k in range(9):
+        before = (largest[:, k - 1], mean[:, k - 1]) if k else (0.0, 0.0)
+        largest[:, k], mean[:, k] = np.maximum(before[0] * 0.5, x[:, k]), before[1] * 0.5 + x[:, k] * 0.5
+    for mode, expected in {"max": largest, "mean": mean, "max ": mean}.items():
+        np.testing.assert_allclose(carried(opdsl.tensor(x), 0.5, 1, mode).numpy(), expected, rtol=1e-12)
+    ours = opdsl.tensor(x)
+    np.testing.assert_allclose(so_far(ours, 1, which="most").numpy(), np.maximum.accumulate(np.maximum(x, 0), 1))
+    np.testing.assert_allclose(so_far(ours, 1, which="sum").numpy(), x.cumsum(1), rtol=1e-12)
+
+
+def test_laws_and_gradients() -> None:
+    x = opdsl.tensor(array(3, 4))
+    check_op(scaled, [Sample(x, kind, 0.1) for kind in ("max", "sum", "mean")])
+    check_op(folded, [Sample(x, 1, norm=norm) for norm in ("one", "two", "")])
+    check_op(carried, [Sample(x, 0.5, 1, mode) for mode in ("max", "mean")])
+    check_op(so_far, [Sample(x, 1, which=which) for which in ("most", "sum")])
+
+
+def test_second_gradients_agree_with_pytorch() -> None:
+    x = array(2, 5)
+    ours, theirs = opdsl.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    (first,) = opdsl.autograd.grad([(scaled(ours, "sum") ** 3).sum()], [ours], create_graph=True)
+    normed = theirs / (theirs * theirs).sum(-1, keepdim=True).sqrt()
+    (expected,) = torch.autograd.grad((normed**3).sum(), theirs, create_graph=True)
+    np.testing.assert_allclose(first.detach().numpy(), expected.detach().numpy(), rtol=1e-9)
+    (first**2).sum().backward()
+    (expected**2).sum().backward()
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-9)
+
+
+def test_the_derivative_of_each_case_can_be_read() -> None:
+    source = str(scaled.derivative_source)
+    assert "# kind='max'" in source
+    assert "# else" in source
+
+
+def test_other_texts_may_be_cut_into_pieces_alike() -> None:
+    assert "row" in str(scaled.sharding())
+
+
+@pytest.mark.parametrize("decorator", ["row", "reduction", "scan"])
+def test_what_no_case_can_hold_is_refused_where_it_is_declared(decorator: str) -> None:
+    with Library("wrong_texts") as own:
+
+        @own.op
+        def wrong(self: Tensor, dim: int, mode: str) -> Tensor: ...
+
+        options = {"row": {}, "reduction": {"init": 0, "lift": lambda x, mode: x + mode}, "scan": {"init": 0.0}}
+        function = {
+            "row": lambda self, mode: self + mode if mode == "a" else self,
+            "reduction": lambda a, b: a + b,
+            "scan": lambda h, self, mode: h + self + mode,
+        }[decorator]
+        if decorator == "row":
+            wrong.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
+        with pytest.raises(errors.ScalarFunctionError):
+            getattr(wrong, decorator)(**options[decorator])(function)
