@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from opdsl.cli import missing
+from opdsl.cli import constructs, missing
 from opdsl.cli.kernels import own_keys
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import close_names, load, namespace_of, require_namespaces
@@ -33,8 +33,11 @@ _NOTHING = "-"
     metavar="FILE",
     help="What this native_functions.yaml has and is not here.",
 )
+@click.option("--constructs", "counts", is_flag=True, help="What operators are declared with, counted.")
 @module_option
-def list_operators(pattern: str, namespaces: tuple[str, ...], file: Path | None, modules: tuple[str, ...]) -> None:
+def list_operators(
+    pattern: str, namespaces: tuple[str, ...], file: Path | None, counts: bool, modules: tuple[str, ...]
+) -> None:
     """List operators: name, kind, dispatch keys that have kernels, tags.
 
     PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
@@ -42,6 +45,9 @@ def list_operators(pattern: str, namespaces: tuple[str, ...], file: Path | None,
 
     With --missing: name, category, what stands for it, and why it is missing. `wrap` means that
     opdsl.interop.torch.wrap("aten::name") calls PyTorch's, `-` that tensors of ours cannot be given.
+
+    With --constructs: how many declarations use each construct. `pure` are those that say what is computed and nothing
+    of how; derived variants and list forms count with what they are derived of.
     """
     loaded = load(modules)
     declare_generated(registry, "aten")
@@ -54,6 +60,9 @@ def list_operators(pattern: str, namespaces: tuple[str, ...], file: Path | None,
     found = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]
     if not found:
         raise UnknownOperatorError(_nothing_found(pattern, wanted))
+    if counts:
+        print_rows(constructs.constructs(found), header=constructs.HEADER, styles=constructs.STYLES)
+        return
     found.sort(key=lambda operator: (operator.packet_name, operator.name))
     print_rows([row(each) for each in found], header=_HEADER, styles=_STYLES)
 

@@ -134,3 +134,47 @@ def test_what_is_missing_is_told_with_the_reason(run: Run, tmp_path: Path) -> No
 def test_what_is_empty_is_a_dash(run: Run, my_ops: Path) -> None:
     line = run("list", "affine", "--module", "my_ops.py").stdout
     assert line.split() == ["my_ops::affine", "functional", "CompositeImplicitAutograd", "-"]
+
+
+MIXED = """
+import opdsl
+from opdsl import Library, Tensor
+
+lib = Library("mixed")
+
+
+@lib.op(out=True, inplace=True, foreach=True)
+def halved(self: Tensor) -> Tensor: ...
+
+
+@halved.pointwise(promote="int_to_float")
+def halved_scalar(x):
+    return x / 2
+
+
+@lib.op
+def half(self: Tensor) -> Tensor: ...
+
+
+half.forward(halved)
+
+
+@lib.op
+def quarter(self: Tensor) -> Tensor:
+    return halved(halved(self))
+
+
+@lib.op(kernel="CPU")
+def doubled(self: Tensor) -> Tensor:
+    return self + self
+"""
+
+
+def test_constructs_are_counted_once_for_a_declaration(run: Run, tmp_path: Path) -> None:
+    module = tmp_path / "mixed_ops.py"
+    module.write_text(MIXED)
+    lines = [line.split() for line in run("list", "--constructs", "--module", str(module)).stdout.splitlines()]
+    found = {name: (int(count), share) for name, count, share in lines}
+    assert found["pointwise"] == (1, "25.0%")
+    assert found["forward"] == found["body"] == found["kernel"] == (1, "25.0%")
+    assert (found["pure"], found["all"]) == ((2, "50.0%"), (4, "100.0%"))

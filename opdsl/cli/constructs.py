@@ -1,0 +1,56 @@
+"""``opdsl list --constructs``: what operators are declared with, counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from opdsl.cli.output import Row
+from opdsl.declare import forwarding
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import Operator
+from opdsl.kernels.definitions.view_kernel import ViewKernel
+
+PURE = ("pointwise", "reduction", "scan", "row", "indexed", "view", "forward", "table")
+"""Constructs that say what is computed and nothing of how."""
+
+HEADER = ("construct", "declarations", "share")
+STYLES = ("bold", "cyan", "")
+
+
+def constructs(operators: Iterable[Operator]) -> list[Row]:
+    """How many declarations use each construct; variants and list forms that are derived count with what they are of.
+
+    Args:
+        operators: some of one registry.
+    """
+    declared = {each.declaration: None for each in operators if isinstance(each.declaration, Declaration)}
+    tabled = {each for declaration in declared for each in declaration.overloads}
+    counted = [each for each in declared if not is_derived(each)]
+    found = Counter("table" if each in tabled else construct(each) for each in counted)
+    rows = [(name, found[name]) for name in (*PURE, *sorted(found.keys() - set(PURE)))]
+    rows += [("pure", sum(found[name] for name in PURE)), ("all", len(counted))]
+    return [(name, str(count), f"{count / max(1, len(counted)):.1%}") for name, count in rows]
+
+
+def is_derived(declaration: Declaration) -> bool:
+    """Whether a declaration is of what `autogen` stands for, or a list form: what computes it is ours."""
+    bodies = [each.__globals__.get("body") for each in declaration.attached.values()]
+    return any(getattr(each, "__module__", "").startswith("opdsl.declare.") for each in bodies)
+
+
+def construct(declaration: Declaration) -> str:
+    """What an operator is declared with: the name of a decorator, ``view``, ``forward`` or ``body``."""
+    if declaration.definition is not None and declaration.kind is not None:
+        return declaration.kind.name
+    if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):
+        return "view"
+    ways = {what.partition(" ")[0] for what in declaration.attached}
+    if any(each.__globals__.get("__name__") == forwarding.__name__ for each in declaration.attached.values()):
+        return "forward"
+    return next((each for each in ("out_kernel", "kernel", "body") if each in ways), "kernels elsewhere")
+
+
+def _kernels(declaration: Declaration) -> Iterator[object]:
+    for kernels in declaration.main.registrations.values():
+        yield from kernels
