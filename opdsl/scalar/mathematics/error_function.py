@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from opdsl.scalar.mathematics.coefficients import TABLES
-from opdsl.scalar.mathematics.exponential import exp_product, simple_exp, table
+from opdsl.scalar.mathematics.exponential import exp_product, simple_exp2, table
 from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
 
 __all__ = ["FLOATING"]
@@ -18,12 +18,13 @@ def _near_zero(x: Expression) -> Expression:
 
 
 def erf(x: Expression) -> Expression:
-    """An odd polynomial near 0; beyond, one less the exponential of a polynomial."""
+    """An odd polynomial near 0; beyond, one less two to the power of a polynomial."""
     a = abs(x)
     end, name = (5.95, "erf_tail_double") if x.is_double else (3.95, "erf_tail")
     bounded = select(a < end, a, end)
     p = polynomial(bounded, next(iter(TABLES[name].values())))
-    large = 1.0 - simple_exp(fma(p, bounded, -bounded))
+    factor, power = simple_exp2(fma(p, bounded, -bounded))
+    large = fma(-factor, power, 1.0)
     return select(a >= 0.93, large, _near_zero(x)).copysign(x)
 
 

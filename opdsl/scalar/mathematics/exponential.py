@@ -103,14 +103,13 @@ def _less_one(r: Expression) -> Expression:
     return fma(polynomial(r, table("exp", r)), r * r, r)
 
 
-def simple_exp(x: Expression) -> Expression:
-    """e**x where neither denormals nor infinities can come, and NaN does not matter."""
+def simple_exp2(x: Expression) -> tuple[Expression, Expression]:
+    """Two factors of 2**x, where neither denormals nor infinities can come, and NaN does not matter."""
     form = layout(x)
     magic = form.magic + form.bias
-    t = fma(x, LOG2_E, magic)
-    n = t - magic
-    r = fma(n, -form.log2_low, fma(n, -form.log2_high, x))
-    return (_less_one(r) + 1.0) * shifted_power(t)
+    t = x + magic
+    r = x - (t - magic)
+    return fma(polynomial(r, table("exp2", x)), r, 1.0), shifted_power(t)
 
 
 def exp2(x: Expression) -> Expression:

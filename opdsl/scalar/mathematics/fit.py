@@ -138,10 +138,10 @@ TARGETS: dict[str, Target] = {
     "erf": Target(taylor_safe(lambda u: erf(sqrt(u)) / sqrt(u) - 1, 2 / sqrt(pi) - 1, 2),
                   lambda u: 1 / (erf(sqrt(u)) / sqrt(u)) if u > mpf("1e-12") else mpf(1),
                   mpf(0), mpf("0.9301") ** 2, 6, 13),
-    # log(1 - erf(a)) = a*P(a) - a beyond
-    "erf_tail": Target(lambda a: log(erfc(a)) / a + 1, lambda a: a * erfc(a) / erf(a),
+    # log2(1 - erf(a)) = a*P(a) - a beyond
+    "erf_tail": Target(lambda a: log(erfc(a)) / log(2) / a + 1, lambda a: a * log(2) * erfc(a) / erf(a),
                        mpf("0.9299"), mpf("3.95"), 6, 0),
-    "erf_tail_double": Target(lambda a: log(erfc(a)) / a + 1, lambda a: a * erfc(a) / erf(a),
+    "erf_tail_double": Target(lambda a: log(erfc(a)) / log(2) / a + 1, lambda a: a * log(2) * erfc(a) / erf(a),
                               mpf("0.9299"), mpf("5.95"), 0, 19),
     # erfc(a) * e**(a*a) * (1 + 2*a) = 1 + P((a - c) / (a + c)), c is 2 or 4
     "erfc": Target(scaled_erfc(2), lambda t: 1 / (1 + scaled_erfc(2)(t)),
