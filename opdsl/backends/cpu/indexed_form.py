@@ -12,6 +12,9 @@ SYMBOL = "indexed"
 TILE = 256
 """Lanes of a tile."""
 
+KEPT = 512
+"""Lanes that something is kept for: no fewer than a tile has, and no more than fit beside what is read."""
+
 
 class IndexedForm(NamedTuple):
     """What a kernel is compiled for.

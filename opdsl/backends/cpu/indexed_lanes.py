@@ -39,7 +39,12 @@ class Row(NamedTuple):
 
 
 class Lanes(Places):
-    """A kernel that goes along lanes."""
+    """A kernel that goes along lanes.
+
+    row_kept: where what is kept for the row at hand begins.
+    """
+
+    row_kept = "0"
 
     def row(self) -> Row:
         """Between which lanes of a tile everything that steps evenly lies inside."""
@@ -143,11 +148,11 @@ class Lanes(Places):
 
     def _take_kept(self) -> None:
         if self.stages is not None:
-            here = self.text.sub(self.places[self.form.lane], self.begin)
+            here = self.text.add(self.text.sub(self.places[self.form.lane], self.begin), self.row_kept)
             self.kept = [load_lane(self.text, *each, here) for each in zip(self.stages.kinds, self.early, strict=True)]
 
-    def repeat(self, compute: Callable[[], None]) -> None:
-        """Compute a tile for all places of the dimension that something is kept for."""
+    def keep(self, first: str = "0") -> None:
+        """Compute what is kept for the lanes of a tile, from a place on."""
         text, stages = self.text, self.stages
         assert stages is not None, "there is such a dimension"
         self.stem, self.places[self.form.repeated] = "early_", "poison"
@@ -162,11 +167,14 @@ class Lanes(Places):
                 is_tested = access.margin is not None
                 read.append(self._tested(k, positions, read, ExitStack()) if is_tested else self._load(k, positions))
             values = call(text, "kept_", self.arguments(read), stages.kinds)
-            here = text.sub(lane.counter, self.begin)
+            here = text.add(text.sub(lane.counter, self.begin), first)
             for kind, array, value in zip(stages.kinds, self.early, values, strict=True):
                 store_lane(text, kind, array, here, value)
         self.stem = ""
-        with Loop(text, self.name("repeated"), "0", self.sizes[self.form.repeated]) as loop:
+
+    def repeat(self, compute: Callable[[], None]) -> None:
+        """Compute something for all places of the dimension that something is kept for."""
+        with Loop(self.text, self.name("repeated"), "0", self.sizes[self.form.repeated]) as loop:
             self.places[self.form.repeated] = loop.counter
             compute()
 

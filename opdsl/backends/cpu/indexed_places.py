@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from opdsl.backends.cpu import builtin
-from opdsl.backends.cpu.indexed_form import SYMBOL, TILE, IndexedForm
+from opdsl.backends.cpu.indexed_form import KEPT, SYMBOL, TILE, IndexedForm
 from opdsl.backends.cpu.indexed_stages import Stages, staged
 from opdsl.backends.cpu.indexed_steps import Step, clipped, is_even, specialised, steps_of
 from opdsl.backends.cpu.indexed_values import constant
@@ -108,7 +107,7 @@ class Places:
         self.bases += [self._slot(count + len(self.numbers) + k) for k in range(len(form.outputs))]
         self.outside = {k: self._outside(each) for k, each in enumerate(self.loop.reads)}
         if self.stages is not None:
-            self.early = [text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in self.stages.kinds]
+            self.early = [text.value(f"alloca {REGISTER[kind]}, i64 {KEPT}, align 64") for kind in self.stages.kinds]
         self.prepare()
         self._units()
         return text.end()
@@ -174,12 +173,12 @@ class Places:
             left = text.sub("%end", outer.counter)
             outer.step = text.smaller(text.sub(sizes[0], counters[0]), left) if inner else "1"
             self._located(counters[len(inner) :])
-            with ExitStack() as stack:
-                if inner:
-                    begin, end = counters[0], text.add(counters[0], outer.step)
-                    self.places[inner[0]] = stack.enter_context(Loop(text, "unit", begin, end)).counter
+            if inner:
+                self.neighbours(inner[0], counters[0], text.add(counters[0], outer.step))
+                outer.hand_on(["0", *self._stepped(counters[1:], sizes[1:])])
+            else:
                 self.body()
-            outer.hand_on(["0", *self._stepped(counters[1:], sizes[1:])] if inner else self._stepped(counters, sizes))
+                outer.hand_on(self._stepped(counters, sizes))
 
     def _stepped(self, counters: Sequence[str], sizes: Sequence[str]) -> list[str]:
         """What is counted, one farther."""
@@ -200,6 +199,12 @@ class Places:
             self.end = text.smaller(text.add(self.begin, TILE), self.lane_size)
         for dimension, index in zip(reversed(self.form.units[:-1]), indices, strict=True):
             self.places[dimension] = index
+
+    def neighbours(self, dimension: int, begin: str, end: str) -> None:
+        """Units side by side along a dimension."""
+        with Loop(self.text, "unit", begin, end) as unit:
+            self.places[dimension] = unit.counter
+            self.body()
 
     def body(self) -> None:
         """What is done in a unit."""

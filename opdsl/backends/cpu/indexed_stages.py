@@ -20,7 +20,7 @@ class Stages(NamedTuple):
     """A graph in two parts, both with what is kept as parameters more, before those of what is read.
 
     early: what is kept is among its nodes. late: takes it as parameters.
-    kept: the nodes of the first part. kinds: their types.
+    kept: the nodes of the first part. kinds: their types. depends: the dimensions that these depend on.
     read_early, read_late: the reads that each part takes.
     """
 
@@ -28,6 +28,7 @@ class Stages(NamedTuple):
     late: TypedGraph
     kept: tuple[int, ...]
     kinds: tuple[str, ...]
+    depends: frozenset[int]
     read_early: frozenset[int]
     read_late: frozenset[int]
 
@@ -65,10 +66,10 @@ def staged(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, repeat
     kept = [
         at for at in range(len(graph.nodes)) if is_early[at] and (at in used or at in graph.results) and at not in even
     ]
-    return _parts(loop, graph, kept)
+    return _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in kept)))
 
 
-def _parts(loop: IndexedLoop, graph: TypedGraph, kept: Sequence[int]) -> Stages:
+def _parts(loop: IndexedLoop, graph: TypedGraph, kept: Sequence[int], depends: frozenset[int]) -> Stages:
     first_read = len(graph.parameters) - len(loop.reads)
     early, places = _part(graph, first_read, kept, is_late=False)
     late, _ = _part(graph, first_read, kept, is_late=True)
@@ -78,6 +79,7 @@ def _parts(loop: IndexedLoop, graph: TypedGraph, kept: Sequence[int]) -> Stages:
         late,
         places,
         tuple(str(graph.nodes[at].type) for at in kept),
+        depends,
         _reads_in(loop, early, places, first),
         _reads_in(loop, late, late.results[sum(each.dims for each in loop.reads) :], first),
     )

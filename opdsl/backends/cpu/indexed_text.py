@@ -14,9 +14,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from opdsl.backends.cpu.indexed_form import TILE, IndexedForm
+from opdsl.backends.cpu.indexed_form import KEPT, TILE, IndexedForm
 from opdsl.backends.cpu.indexed_lanes import HINTS, SELDOM, Lanes, Row
-from opdsl.backends.cpu.indexed_steps import NONE, is_even, steps_of
+from opdsl.backends.cpu.indexed_steps import NONE, Step, is_even, steps_of
 from opdsl.backends.cpu.indexed_values import added, initial, is_better
 from opdsl.backends.cpu.loops import ACCESS, METADATA, load_operand, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, load_lane, store_lane
@@ -45,14 +45,60 @@ class _Storing(Lanes):
     def body(self) -> None:
         """See ``Lanes.body``."""
 
+        if self.stages is None:
+            self._row()
+        else:
+            self.keep()
+            self.repeat(self._row)
+
+    def _row(self) -> None:
         def compute() -> None:
             with ExitStack() as stack:
                 self.store_results(self.value(self.read_all(stack)))
 
-        if self.stages is None:
-            self.lanes(compute)
-        else:
-            self.repeat(lambda: self.lanes(compute))
+        self.lanes(compute)
+
+    def neighbours(self, dimension: int, begin: str, end: str) -> None:
+        """See ``Places.neighbours``. What is kept is computed once where it is the same for neighbours; else for as many
+        as there is room for, so that what they read at one place of the repeated dimension is still in the cache.
+        """
+        text, stages = self.text, self.stages
+        if stages is None or (dimension in stages.depends and self._is_side_by_side(self.form.repeated)):
+            super().neighbours(dimension, begin, end)
+            return
+
+        def rows(begin: str, end: str, body: Callable[[], None]) -> None:
+            with Loop(text, self.name("row"), begin, end) as row:
+                self.places[dimension] = row.counter
+                body()
+
+        if dimension not in stages.depends:
+            self.places[dimension] = begin
+            self.keep()
+            rows(begin, end, lambda: self.repeat(self._row))
+            return
+        width = text.larger(text.sub(self.end, self.begin), 1)
+        with Loop(text, "block", begin, end, text.divide(KEPT, width)) as block:
+            last = text.smaller(text.add(block.counter, block.step), end)
+
+            def found() -> str:
+                return text.mul(text.sub(self.places[dimension], block.counter), width)
+
+            def row() -> None:
+                self.row_kept = found()
+                self._row()
+
+            rows(block.counter, last, lambda: self.keep(found()))
+            self.repeat(lambda: rows(block.counter, last, row))
+
+    def _is_side_by_side(self, dimension: int) -> bool:
+        """Whether what is read at uneven steps lies side by side along a dimension."""
+        steps = steps_of(self.loop, self.graph, dimension - self.form.leading)
+        for k, access in enumerate(self.loop.reads):
+            side = self.form.dense[access.array] - self.form.leading
+            if self.even[k] is None and 0 <= side < access.dims and steps[k][side] == Step(1, None):
+                return True
+        return False
 
 
 class _Folding(Lanes):
@@ -260,6 +306,7 @@ class _Adding(Lanes):
             tile = stack.enter_context(Loop(self.text, self.name("tile"), "0", self.lane_size, TILE))
             self.begin = tile.counter
             self.end = self.text.smaller(self.text.add(self.begin, TILE), self.lane_size)
+            self.keep()
             self.repeat(lambda: self.lanes(self.add, is_independent=self._is_independent()))
 
     def _is_independent(self) -> bool:
