@@ -38,7 +38,8 @@ def inside(place: Any, size: Any, outside: Any, aligned: Any) -> Any:
         distance = abs(place - low)
         turns = math.floor(distance / span) if span > 0 else 0.0
         rest = distance - turns * span
-        place = (rest if turns % 2 == 0 else span - rest) + low if span > 0 else 0.0
+        is_even = turns == 2 * math.floor(turns / 2)
+        place = (rest if is_even else span - rest) + low if span > 0 else 0.0
     return min(max(place, 0.0), size - 1)
 
 

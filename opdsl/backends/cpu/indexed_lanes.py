@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from opdsl.backends.cpu.indexed_places import Places
 from opdsl.backends.cpu.indexed_steps import NONE, Step
-from opdsl.backends.cpu.indexed_values import REPEATED
+from opdsl.backends.cpu.indexed_values import REPEATED, constant
 from opdsl.backends.cpu.loops import ACCESS, load_operand, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, call, load_lane, store_lane
-from opdsl.backends.cpu.storage import MEMORY
+from opdsl.backends.cpu.storage import MEMORY, REGISTER
 from opdsl.backends.cpu.vector_text import When
 from opdsl.kernels.calls import IndexedAccess
 from opdsl.scalar.indexed import SKIP
@@ -19,8 +19,12 @@ from opdsl.scalar.indexed import SKIP
 # !4 forbids vectors, see ``loops.METADATA``.
 ONE_BY_ONE = ", !llvm.loop !6"
 SELDOM = ", !prof !7"
+# One vector at once, for loops of so many instructions that several gain nothing, and leave most of a row over.
+IN_ORDER = ", !llvm.loop !8"
 HINTS = """!6 = distinct !{!6, !4}
-!7 = !{!"branch_weights", i32 1, i32 1000}"""
+!7 = !{!"branch_weights", i32 1, i32 1000}
+!8 = distinct !{!8, !2, !9}
+!9 = !{!"llvm.loop.interleave.count", i32 1}"""
 
 
 def is_repeated(access: IndexedAccess) -> bool:
@@ -119,7 +123,9 @@ class Lanes(Places):
         written = [each for access in self.even[len(self.loop.reads) :] for each in access or ()]
         is_apart = any(each.factor is not None for each in steps) or any(abs(each.places) > 1 for each in written)
         is_untested = self.stages is not None and all(each.margin is None for each in self.loop.reads)
-        return ONE_BY_ONE if is_apart or is_untested else kind
+        if is_apart or is_untested:
+            return ONE_BY_ONE
+        return IN_ORDER if self.stages is not None and kind else kind
 
     def run(
         self,
@@ -150,13 +156,14 @@ class Lanes(Places):
         if self.stages is not None:
             here = self.text.add(self.text.sub(self.places[self.form.lane], self.begin), self.row_kept)
             self.kept = [load_lane(self.text, *each, here) for each in zip(self.stages.kinds, self.early, strict=True)]
+            self.offset = {k: load_lane(self.text, "int64", array, here) for k, array in self.offsets.items()}
 
     def keep(self, first: str = "0") -> None:
         """Compute what is kept for the lanes of a tile, from a place on."""
         text, stages = self.text, self.stages
         assert stages is not None, "there is such a dimension"
         self.stem, self.places[self.form.repeated] = "early_", "poison"
-        with Loop(text, self.name("keep"), self.begin, self.end, kind=PARALLEL) as lane:
+        with Loop(text, self.name("keep"), self.begin, self.end, kind=IN_ORDER) as lane:
             self.places[self.form.lane] = lane.counter
             read: list[str] = []
             for k, access in enumerate(self.loop.reads):
@@ -166,10 +173,12 @@ class Lanes(Places):
                 positions = self.positions(k, read)
                 is_tested = access.margin is not None
                 read.append(self._tested(k, positions, read, ExitStack()) if is_tested else self._load(k, positions))
-            values = call(text, "kept_", self.arguments(read), stages.kinds)
+            values = call(text, "kept_", self.arguments(read), stages.kinds) if stages.kinds else []
             here = text.add(text.sub(lane.counter, self.begin), first)
             for kind, array, value in zip(stages.kinds, self.early, values, strict=True):
                 store_lane(text, kind, array, here, value)
+            for k, dims in stages.located.items():
+                store_lane(text, "int64", self.offsets[k], here, self._offset(k, dims, self.positions(k, read)))
         self.stem = ""
 
     def repeat(self, compute: Callable[[], None]) -> None:
@@ -233,10 +242,47 @@ class Lanes(Places):
             if self.is_inside and self.even[k] is not None:
                 read.append(load_operand(self.text, operand, self._anchored(k), ACCESS))
                 continue
+            if self.stages is not None and k in self.stages.located:
+                read.append(self._at_offset(k, self.stages.located[k]))
+                continue
             positions = self.positions(k, read)
             is_tested = access.margin is not None
             read.append(self._tested(k, positions, read, stack) if is_tested else self._load(k, positions))
         return read
+
+    def _offset(self, k: int, dims: frozenset[int], positions: Sequence[str]) -> str:
+        """How far from the beginning an element is by some of its positions; -1 where it lies outside."""
+        text, access = self.text, self.loop.reads[k]
+        strides = self.strides[access.array][self.form.leading :]
+        chosen, sizes = ([values[d] for d in sorted(dims)] for values in (positions, self.sizes_of(k)))
+        if is_repeated(access):
+            chosen = self.repeated(str(access.margin), chosen, sizes)
+        pairs = zip(chosen, (strides[d] for d in sorted(dims)), strict=True)
+        found = text.add("0", *(text.mul(*pair) for pair in pairs))
+        return found if isinstance(access.margin, str | None) else text.choose(self.inside(chosen, sizes), found, -1)
+
+    def _at_offset(self, k: int, dims: frozenset[int]) -> str:
+        """What is read where an offset is kept."""
+        text, access, offset = self.text, self.loop.reads[k], self.offset[k]
+        operand = self.form.arrays[access.array]
+        positions, sizes, strides = self.positions(k, []), self.sizes_of(k), self.strides[access.array]
+        rest = [d for d in range(access.dims) if d not in dims]
+        same, limits = ([values[d] for d in rest] for values in (positions, sizes))
+        if is_repeated(access):
+            same = self.repeated(str(access.margin), same, limits)
+        address = self.led(access.array, access.leads)
+        for d, position in zip(rest, same, strict=True):
+            address = self.moved(address, position, strides[self.form.leading + d])
+        if isinstance(access.margin, str | None):
+            return load_operand(text, operand, text.value(f"getelementptr i8, ptr {address}, i64 {offset}"), ACCESS)
+        # Vectors are loaded from one address and many offsets: where nothing lies inside, that is the margin's.
+        is_outside = text.is_("slt", offset, 0)
+        is_any = self.inside([*same, *("0" for _ in dims)], [*limits, *(sizes[d] for d in sorted(dims))])
+        begin = text.value(f"select i1 {is_any}, ptr {address}, ptr {self.outside[k]}")
+        inner = text.choose(is_any, text.larger(offset, 0), 0)
+        value = load_operand(text, operand, text.value(f"getelementptr i8, ptr {begin}, i64 {inner}"), ACCESS)
+        register, margin = REGISTER[operand.value], constant(access.margin, operand.value)
+        return text.value(f"select i1 {is_outside}, {register} {margin}, {register} {value}")
 
     def _load(self, k: int, positions: Sequence[str]) -> str:
         operand = self.form.arrays[self.loop.reads[k].array]

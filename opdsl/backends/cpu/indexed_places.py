@@ -60,7 +60,7 @@ class Places:
         found = staged(self.loop, self.graph, self.form.leading, self.form.lane, self.form.repeated)
         assert found is not None, "the form says so"
         self.graph = found.early
-        for k in found.read_early:
+        for k in (*found.read_early, *found.located):
             access = self.loop.reads[k]
             self._part(f"early_place{k}_", self.graph.results[access.first : access.first + access.dims])
         self._part("kept_", found.kept)
@@ -108,6 +108,7 @@ class Places:
         self.outside = {k: self._outside(each) for k, each in enumerate(self.loop.reads)}
         if self.stages is not None:
             self.early = [text.value(f"alloca {REGISTER[kind]}, i64 {KEPT}, align 64") for kind in self.stages.kinds]
+            self.offsets = {k: text.value(f"alloca i64, i64 {KEPT}, align 64") for k in self.stages.located}
         self.prepare()
         self._units()
         return text.end()

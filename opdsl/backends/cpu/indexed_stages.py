@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cpu.indexed_steps import steps_of
+from opdsl.backends.cpu.indexed_steps import NONE, Step, steps_of
 from opdsl.kernels.calls import IndexedAccess, IndexedLoop
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
@@ -22,6 +22,7 @@ class Stages(NamedTuple):
     early: what is kept is among its nodes. late: takes it as parameters.
     kept: the nodes of the first part. kinds: their types. depends: the dimensions that these depend on.
     read_early, read_late: the reads that each part takes.
+    located: by read, its dimensions of which one offset in memory is kept instead of positions.
     """
 
     early: TypedGraph
@@ -31,6 +32,7 @@ class Stages(NamedTuple):
     depends: frozenset[int]
     read_early: frozenset[int]
     read_late: frozenset[int]
+    located: dict[int, frozenset[int]]
 
 
 def repeated_dimension(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, sizes: Sequence[int]) -> int:
@@ -63,25 +65,53 @@ def staged(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, repeat
     for k in range(len(loop.reads)):  # what is read early, and used late, is kept too
         found = depends[first_read + k]
         is_early[first_read + k] = lane in found and repeated not in found
-    kept = [
-        at for at in range(len(graph.nodes)) if is_early[at] and (at in used or at in graph.results) and at not in even
-    ]
-    return _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in kept)))
+    located = _located(loop, is_early, positions, steps)
+    offset = {loop.reads[k].first + d for k, dims in located.items() for d in dims}
+    results = {at for place, at in enumerate(graph.results) if place not in offset}
+    kept = [at for at in range(len(graph.nodes)) if is_early[at] and (at in used or at in results) and at not in even]
+    early = [*kept, *(graph.results[place] for place in sorted(offset))]
+    return _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in early)), located)
 
 
-def _parts(loop: IndexedLoop, graph: TypedGraph, kept: Sequence[int], depends: frozenset[int]) -> Stages:
+def _located(
+    loop: IndexedLoop, is_early: Sequence[bool], positions: Sequence[int], steps: Sequence[Step | None]
+) -> dict[int, frozenset[int]]:
+    """The reads whose positions are kept, but for those that are the same for all lanes; and which are."""
+    found = {}
+    for k, access in enumerate(loop.reads):
+        places = range(access.first, access.first + access.dims)
+        uneven = [place for place in places if steps[place] is None]
+        is_rest_same = all(steps[place] in (None, NONE) for place in places)
+        if uneven and is_rest_same and all(is_early[positions[place]] for place in uneven):
+            found[k] = frozenset(place - access.first for place in uneven)
+    # Many elements at few rows and columns: these take less room than the offsets.
+    nodes = {positions[loop.reads[k].first + d] for k, dims in found.items() for d in dims}
+    return found if len(found) < 2 * len(nodes) else {}
+
+
+def _parts(
+    loop: IndexedLoop,
+    graph: TypedGraph,
+    kept: Sequence[int],
+    depends: frozenset[int],
+    located: dict[int, frozenset[int]],
+) -> Stages:
     first_read = len(graph.parameters) - len(loop.reads)
     early, places = _part(graph, first_read, kept, is_late=False)
     late, _ = _part(graph, first_read, kept, is_late=True)
     first = first_read + len(kept)
+    needed = _reads_in(loop, late, late.results[sum(each.dims for each in loop.reads) :], first, located)
+    located = {k: dims for k, dims in located.items() if k in needed}
+    offsets = [early.results[loop.reads[k].first + d] for k, dims in located.items() for d in dims]
     return Stages(
         early,
         late,
         places,
         tuple(str(graph.nodes[at].type) for at in kept),
         depends,
-        _reads_in(loop, early, places, first),
-        _reads_in(loop, late, late.results[sum(each.dims for each in loop.reads) :], first),
+        _reads_in(loop, early, (*places, *offsets), first, {}),
+        needed,
+        located,
     )
 
 
@@ -106,8 +136,14 @@ def _part(
     return TypedGraph(made.name, made.nodes, made.results[:count]), made.results[count:]
 
 
-def _reads_in(loop: IndexedLoop, graph: TypedGraph, results: Sequence[int], first_read: int) -> frozenset[int]:
-    """The reads that some results need, and those that their positions need."""
+def _reads_in(
+    loop: IndexedLoop,
+    graph: TypedGraph,
+    results: Sequence[int],
+    first_read: int,
+    located: dict[int, frozenset[int]],
+) -> frozenset[int]:
+    """The reads that some results need, and those that their positions need where no offset stands for these."""
     needed: set[int] = set()
     waiting = list(results)
     while waiting:
@@ -117,8 +153,8 @@ def _reads_in(loop: IndexedLoop, graph: TypedGraph, results: Sequence[int], firs
         needed.add(at)
         waiting.extend(graph.nodes[at].arguments)
         if graph.nodes[at].op == "parameter" and at >= first_read:
-            access = loop.reads[at - first_read]
-            waiting.extend(graph.results[access.first : access.first + access.dims])
+            access, offset = loop.reads[at - first_read], located.get(at - first_read, ())
+            waiting.extend(graph.results[access.first + d] for d in range(access.dims) if d not in offset)
     return frozenset(at - first_read for at in needed if at >= first_read and graph.nodes[at].op == "parameter")
 
 

@@ -59,7 +59,7 @@ class _Storing(Lanes):
         self.lanes(compute)
 
     def neighbours(self, dimension: int, begin: str, end: str) -> None:
-        """See ``Places.neighbours``. What is kept is computed once where it is the same for neighbours; else for as many
+        """See ``Places.neighbours``. What is kept is computed once where it is the same for all; else for as many
         as there is room for, so that what they read at one place of the repeated dimension is still in the cache.
         """
         text, stages = self.text, self.stages
