@@ -23,10 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from opdsl.backends import cache
-from opdsl.backends.cpu import builtin, engine, native
+from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.builtin import Input, Kernel, Table
 from opdsl.backends.cpu.fingerprint import fingerprint
+from opdsl.backends.cpu.machine.author import AuthorPlan
+from opdsl.backends.cpu.machine.call import NOTHING
+from opdsl.backends.cpu.machine.language import words
 from opdsl.dispatch.state import current
 from opdsl.errors import BoundsError, KernelError, MissingDependencyError, NumberError
 from opdsl.kernels.calls import ArraySpec
@@ -36,7 +39,7 @@ from opdsl.runtime.scopes import Setting
 if TYPE_CHECKING:
     from opdsl.kernels.calls import AuthorCall
 
-_NOTHING = Input(native.CONSTANTS["NOTHING"])
+_NOTHING = Input(NOTHING)
 _NUMBERS: dict[Any, Input] = {
     bool: builtin.TRUTH,
     int: builtin.integer(),
@@ -177,7 +180,9 @@ def _builtin(function: FunctionType, loaded: Loaded, inputs: Sequence[Input]) ->
     name = f"{function.__module__}.{function.__qualname__}"
     report = functools.partial(_raise, name, loaded.environments)
     table = Table([word for each in inputs for word in each])
-    header: list[int | Table] = [loaded.entry, len(inputs), table, id(report)]
+    header: list[int | Table] = words(
+        AuthorPlan, kernel=loaded.entry, arguments=len(inputs), inputs=table, reporter=id(report)
+    )
     return builtin.builtin_over(function.__qualname__, "author_call", header, [loaded.code, report])
 
 

@@ -1,7 +1,7 @@
 """The part of ``author`` that needs numba: compiling a kernel, and reading what went wrong in one.
 
 numba compiles an entry of one integer, the address of a frame. The entry builds the kernel's arguments from the frame
-and calls the kernel; the frame holds what ``author.ll`` stores: addresses of ndarray objects, and numbers.
+and calls the kernel; the frame holds what ``machine/author.py`` stores: addresses of ndarray objects, and numbers.
 """
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
 # numba's extension interface has no types.
@@ -28,7 +28,8 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from opdsl.backends.cpu.author_code import Compiled, signature_text
-from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.backends.cpu.machine.language import fields
+from opdsl.backends.cpu.machine.objects import Array
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec
 
@@ -251,11 +252,11 @@ def _load(builder: Any, address: Any, kind: ir.Type) -> Any:
 def _array(context: Any, builder: Any, kind: Any, item: Any) -> Any:
     """An array over the memory of an ndarray object, whose fields are part of NumPy's stable binary interface."""
 
-    def field(offset: str, llvm_type: ir.Type) -> Any:
-        return _load(builder, cgutils.pointer_add(builder, item, CONSTANTS[offset]), llvm_type)
+    def field(name: str, llvm_type: ir.Type) -> Any:
+        return _load(builder, cgutils.pointer_add(builder, item, fields(Array)[name].offset), llvm_type)
 
-    shape = field("SHAPE_OFFSET", _INT64.as_pointer())
-    strides = field("STRIDES_OFFSET", _INT64.as_pointer())
+    shape = field("shape", _INT64.as_pointer())
+    strides = field("strides", _INT64.as_pointer())
 
     def dimension(k: int, of: Any) -> Any:
         return builder.load(builder.gep(of, [_INT64(k)]))
@@ -264,7 +265,7 @@ def _array(context: Any, builder: Any, kind: Any, item: Any) -> Any:
     element = context.get_data_type(kind.dtype)
     arrayobj.populate_array(
         array,
-        data=field("DATA_OFFSET", element.as_pointer()),
+        data=field("data", element.as_pointer()),
         shape=[dimension(k, shape) for k in range(kind.ndim)],
         strides=[dimension(k, strides) for k in range(kind.ndim)],
         itemsize=context.get_constant(types.intp, context.get_abi_sizeof(element)),

@@ -1,7 +1,7 @@
 """A plan as a Python built-in function: the fastest thing that Python can call.
 
-The function's ``self`` is an ndarray whose data ``call.ll`` reads. It also owns what the call uses (machine code,
-dtypes, allocators), so a plan that is dropped while it runs in another thread stays whole until it returns.
+The function's ``self`` is an ndarray whose data machine code reads (``machine/call.py``). It also owns what the call
+uses (code, dtypes, allocators), so a plan that is dropped while it runs in another thread stays whole until it returns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 
 from opdsl.backends.cpu import native
-from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.backends.cpu.machine import call
+from opdsl.backends.cpu.machine.language import words
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering, sizes_are_symbols
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
@@ -25,11 +26,9 @@ _METH_FASTCALL = 0x80
 _METH_KEYWORDS = 0x02
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
-# Which word of a plan of call.ll leads to its inputs.
-_INPUTS_FIELD = 6
-
-# Words that call.ll reads; those of a plan's loop follow.
-HEADER = 11
+# Which word of a plan leads to its inputs, and how many there are before those of its loop.
+_INPUTS_FIELD = list(call.Plan.__annotations__).index("input_list")
+HEADER = len(call.Plan.__annotations__)
 
 
 class Table(NamedTuple):
@@ -39,7 +38,7 @@ class Table(NamedTuple):
 
 
 class Input(NamedTuple):
-    """How call.ll takes an argument in."""
+    """How a call takes an argument in."""
 
     kind: int
     lowest: int = 0
@@ -82,16 +81,16 @@ class Sized(NamedTuple):
 
 Output: TypeAlias = Given | New | Made | Sized
 
-ARRAY = Input(CONSTANTS["ARRAY"])
-FLOAT = Input(CONSTANTS["FLOAT"])
-TRUTH = Input(CONSTANTS["TRUTH"])
-COMPLEX = Input(CONSTANTS["COMPLEX"])
-WORD = Input(CONSTANTS["WORD"])
+ARRAY = Input(call.ARRAY)
+FLOAT = Input(call.FLOAT)
+TRUTH = Input(call.TRUTH)
+COMPLEX = Input(call.COMPLEX)
+WORD = Input(call.WORD)
 
 
 def integer(lowest: int = _INT64[0], highest: int = _INT64[1]) -> Input:
     """An argument that is a Python integer between bounds; others raise OverflowError."""
-    return Input(CONSTANTS["INTEGER"], lowest, highest)
+    return Input(call.INTEGER, lowest, highest)
 
 
 class Work(NamedTuple):
@@ -117,7 +116,7 @@ class Work(NamedTuple):
 
 
 class Plan(numpy.ndarray[Any, Any]):
-    """The memory that call.ll reads, and the owner of everything a call uses.
+    """The memory that a call reads, and the owner of everything a call uses.
 
     address: of the memory.
     owned: what is used.
@@ -175,10 +174,21 @@ def builtin(
     """
     if sizes_are_symbols() or work.grain:
         native.share_threads()
-    arguments = len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs)
-    header: list[int | Table] = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
-    tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
-    header += [*tables, work.unit, work.scratch, work.after, *work.details]
+    header: list[int | Table] = words(
+        call.Plan,
+        loop=work.loop,
+        elements=work.elements,
+        grain=work.grain,
+        inputs=len(inputs),
+        outputs=len(outputs),
+        arguments=len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs),
+        input_list=Table([word for each in inputs for word in each]),
+        output_list=Table([word for each in outputs for word in _words(each)]),
+        unit=work.unit,
+        scratch=work.scratch,
+        after=work.after,
+    )
+    header += work.details
     if sizes_are_symbols():
         return Template(name, header, outputs, owned)
     plan = plan_of(header, [*outputs, *owned])
@@ -261,11 +271,18 @@ def _bits(value: float) -> int:
 
 def _words(output: Output) -> list[int | Table]:
     if isinstance(output, Given | Sized):
-        return [CONSTANTS["GIVEN"], 0, 0, 0, 0]
+        return [call.GIVEN, 0, 0, 0, 0]
     if isinstance(output, Made):
-        return [CONSTANTS["CALL"], id(output.allocate), 0, 0, 0]
+        return [call.CALL, id(output.allocate), 0, 0, 0]
     strides = 0 if output.strides is None else Table(output.strides)
-    return [CONSTANTS["NEW"], id(output.dtype), len(output.shape), Table(output.shape), strides]
+    return words(
+        call.Output,
+        kind=call.NEW,
+        maker=id(output.dtype),
+        dimensions=len(output.shape),
+        shape=Table(output.shape),
+        strides=strides,
+    )
 
 
 class Template:
@@ -281,25 +298,26 @@ class Template:
     def __init__(
         self, name: str, header: Sequence[int | Table], outputs: Sequence[Output], owned: Sequence[object]
     ) -> None:
-        words, pointers = _placed(header)
+        template, pointers = _placed(header)
         values: dict[str, Any] = {}
         patches: list[int] = []
-        numbers: Sequence[Any] = words
+        numbers: Sequence[Any] = template
         for index, word in enumerate(numbers):
             if is_symbol(word):
                 values.setdefault(word.text, word)
                 patches += [index, list(values).index(word.text)]
         self.values = tuple(values.values())
         self.outputs = outputs
-        form: list[int | Table] = [
-            len(words),
-            Table([0 if is_symbol(word) else word for word in words]),
-            len(values),
-            len(patches) // 2,
-            Table(patches),
-            len(pointers),
-            Table([word for pointer in pointers for word in pointer]),
-        ]
+        form: list[int | Table] = words(
+            call.Form,
+            count=len(template),
+            words=Table([0 if is_symbol(word) else word for word in template]),
+            values=len(values),
+            patches=len(patches) // 2,
+            patch_list=Table(patches),
+            pointers=len(pointers),
+            pointer_list=Table([word for pointer in pointers for word in pointer]),
+        )
         self.function = function_of(name, native.code().address("form_call"), plan_of(form, [*outputs, *owned]))
 
     def __call__(self, *arguments: Any) -> Any:

@@ -24,7 +24,7 @@ from opdsl.runtime.forking import held_across_fork
 
 _NO_IMPORTS: Mapping[str, int] = {}
 
-# What LLVM calls of a runtime library, which no process need have, and what half.ll has for it.
+# What LLVM calls of a runtime library, which no process need have, and what machine/halves.py has for it.
 _OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
 
 
@@ -142,8 +142,11 @@ def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, in
 
 @functools.cache
 def _halves() -> Code:
-    path = Path(__file__).with_name("half.ll")
-    return compile_ir("conversions of halves", path.read_text, tuple(_OF_HALVES.values()), has_long_loops=False)
+    from opdsl.backends.cpu.machine import halves
+    from opdsl.backends.cpu.machine.text import module_text
+
+    symbols = tuple(_OF_HALVES.values())
+    return compile_ir("conversions of halves", lambda: module_text([halves]), symbols, has_long_loops=False)
 
 
 @functools.cache
@@ -168,9 +171,8 @@ def has_feature(name: str) -> bool:
 def _source_digest() -> str:
     """A digest of this package's source: an edited printer never meets code of the former one."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.iterdir()):
-        if path.suffix in (".py", ".ll"):
-            digest.update(path.read_bytes())
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""LLVM text of what ``reduce.ll`` calls: folding elements into sets of accumulators, combining and finishing them.
+"""LLVM text of what the driver of reductions calls: folds into sets of accumulators, their combination, results.
 
 A set holds for each accumulator an array over ``lanes`` lanes, 8 bytes a lane at most, one array behind the other.
 Accumulators are kept in registers' types (a bool as one byte).

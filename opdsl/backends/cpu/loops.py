@@ -1,6 +1,6 @@
 """LLVM text of row kernels: a loop over the innermost dimension around a printed scalar function.
 
-A row kernel is ``void (operands, count, strides)`` with a count of at least 1 (``walk.ll`` calls it). It is printed for
+A row kernel is ``void (operands, count, strides)`` with a count of at least 1 (``walk`` calls it). It is printed for
 a layout: for each operand whether it is contiguous in a row, a single element, or strided.
 """
 

@@ -193,18 +193,23 @@ def _recorded(
 def array_maker(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
     """A built-in function: sizes -> a new array of them."""
     from opdsl.backends.cpu.builtin import builtin_over
+    from opdsl.backends.cpu.machine.language import words
+    from opdsl.backends.cpu.machine.tensor import ArrayPlan
 
     def slow(*shape: int) -> NDArray:
         return allocated(shape, dtype)
 
-    return builtin_over("array_new", "array_new", [id(dtype), ndim, dtype.itemsize, id(slow)], [dtype, slow])
+    header = words(ArrayPlan, dtype=id(dtype), dimensions=ndim, itemsize=dtype.itemsize, slow=id(slow))
+    return builtin_over("array_new", "array_new", header, [dtype, slow])
 
 
 def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
     """A built-in function: an array, bytes from its first element, sizes and strides in bytes -> a view of it."""
     from opdsl.backends.cpu.builtin import builtin_over
+    from opdsl.backends.cpu.machine.language import words
+    from opdsl.backends.cpu.machine.tensor import ArrayPlan
 
-    return builtin_over("array_view", "array_view", [id(dtype), ndim], [dtype])
+    return builtin_over("array_view", "array_view", words(ArrayPlan, dtype=id(dtype), dimensions=ndim), [dtype])
 
 
 def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | None) -> int:

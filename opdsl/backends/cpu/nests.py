@@ -1,6 +1,6 @@
 """Loops within loops as LLVM text, for kernels that go along a dimension: rows and scans.
 
-Such a kernel is ``void (operands, count, strides)``, which ``walk.ll`` calls for ``count`` kept elements in a row.
+Such a kernel is ``void (operands, count, strides)``, which ``walk`` calls for ``count`` kept elements in a row.
 Behind the strides of that dimension lie the length of the other one and the operands' strides along it.
 """
 
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu.builtin import Table
 from opdsl.backends.cpu.loops import ACCESS, CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, load_operand, number
+from opdsl.backends.cpu.machine.language import words
+from opdsl.backends.cpu.machine.walk import WalkPlan
 from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, load_pair, store_pair
 
 if TYPE_CHECKING:
@@ -204,13 +206,20 @@ def _letter(spec: OperandSpec, dimension: int) -> str:
 
 
 def nest_details(kernel: int, call: RowCall, *more: int) -> list[int | Table]:
-    """The words of a plan that walk.ll reads, and behind its strides those that the kernel reads, ``more`` last."""
+    """The words of a plan that the walk reads, and behind its strides those that the kernel reads, ``more`` last."""
     operands = (*call.inputs, *call.outputs)
     sizes = call.kept or (1,)
     strides = [spec.strides or (0,) * (len(call.kept) + 1) for spec in operands]
     steps = [each[d] if call.kept else 0 for d in range(len(sizes)) for each in strides]
     along = [each[-1] for each in strides]
-    return [kernel, len(operands), len(sizes), Table(sizes), Table([*steps, call.length, *along, *more])]
+    return words(
+        WalkPlan,
+        row=kernel,
+        operands=len(operands),
+        dimensions=len(sizes),
+        sizes=Table(sizes),
+        strides=Table([*steps, call.length, *along, *more]),
+    )
 
 
 def kept_elements(call: RowCall) -> int:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
-from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.backends.cpu.machine.language import words
+from opdsl.backends.cpu.machine.walk import TILE_COLUMNS, TILE_ROWS, WalkPlan
 from opdsl.backends.cpu.storage import PART
 from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
 from opdsl.kernels.iteration.numbers import ACCEPTED
@@ -92,7 +93,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         # Bands of tiles are what is counted.
         sizes, operands = _moved_inside(across, sizes, operands)
         loop, unit = "walk_tiles", 1
-        elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / CONSTANTS["TILE_ROWS"])
+        elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / TILE_ROWS)
         turns = is_turned(graph, operands)
         if turns:
             code, name = turning_code(operands[0].dtype.itemsize), TURNING
@@ -101,7 +102,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         elements=elements,
         grain=largest(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
         unit=unit,
-        details=[*walk_details(code.address(name), sizes, operands), int(turns)],
+        details=walk_details(code.address(name), sizes, operands, turns),
     )
     inputs = [
         builtin.ARRAY if spec.strides is not None else number_input(parameter.value)
@@ -138,7 +139,7 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
     """The dimension along which an operand lies that steps over lines of memory along the last one, if it is long."""
-    if len(sizes) < 2 or math.prod(sizes) < _TILES_FROM or sizes[-1] < CONSTANTS["TILE_COLUMNS"]:
+    if len(sizes) < 2 or math.prod(sizes) < _TILES_FROM or sizes[-1] < TILE_COLUMNS:
         return None
     for each in operands:
         steps = each.strides or ()
@@ -202,12 +203,22 @@ def lies_over(call: PointwiseCall | RowCall) -> list[list[int]]:
     ]
 
 
-def walk_details(row: int, sizes: Sequence[int], operands: Sequence[OperandSpec]) -> list[int | Table]:
-    """The words of a plan that walk.ll reads."""
+def walk_details(
+    row: int, sizes: Sequence[int], operands: Sequence[OperandSpec], turns: bool = False
+) -> list[int | Table]:
+    """The words of a plan that the walk reads."""
     none = (0,) * len(sizes)
     strides = [(spec.strides or none) if len(sizes) == len(spec.strides or none) else none for spec in operands]
     by_dimension = [each[d] for d in range(len(sizes)) for each in strides]
-    return [row, len(operands), len(sizes), Table(sizes), Table(by_dimension)]
+    return words(
+        WalkPlan,
+        row=row,
+        operands=len(operands),
+        dimensions=len(sizes),
+        sizes=Table(sizes),
+        strides=Table(by_dimension),
+        turns=int(turns),
+    )
 
 
 def _output(dtype: DType, new: NewArray | None) -> Output:

@@ -1,4 +1,4 @@
-"""The worker pool (``pool.ll``) as Python sees it: how many threads, and running a loop on them.
+"""The worker pool (``machine/pool.py``) as Python sees it: how many threads, and running a loop on them.
 
 Helpers are threads without a Python thread state: they never need the GIL, are not there for ``threading``, and neither
 delay nor survive the interpreter's exit. A forked child starts its own when it first needs them. When two callers meet,
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opdsl.backends.cpu import native
+from opdsl.backends.cpu.machine.pool import LARGEST_POOL
 from opdsl.errors import ArgumentError
 
 
@@ -37,7 +38,7 @@ def set_num_threads(count: int) -> None:
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError(f"set_num_threads: expected a positive integer, got {count!r}.")
-    _sharing.change(count=min(count, native.LARGEST_POOL))
+    _sharing.change(count=min(count, LARGEST_POOL))
 
 
 def get_num_threads() -> int:

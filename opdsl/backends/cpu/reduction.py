@@ -14,7 +14,8 @@ from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
 from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, constants, module_ir
 from opdsl.backends.cpu.loops import Operand
-from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.backends.cpu.machine.language import words
+from opdsl.backends.cpu.machine.reduce import ACROSS, ALONG, FULL_SET, ORDERED, ROWS, ReducePlan
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
 from opdsl.runtime.symbol import largest, smallest
 
@@ -39,7 +40,7 @@ _FEWEST_ACROSS = 8
 _FEWEST_ALONG = 32
 
 # Steps of a block, elements of a block of ordered lanes.
-_STEPS_OF_A_BLOCK = CONSTANTS["FULL_SET"]
+_STEPS_OF_A_BLOCK = FULL_SET
 _ORDERED_BLOCK = 4096
 
 # Elements that are worth a chunk of their own, and the tasks that are enough without chunks.
@@ -62,7 +63,7 @@ class Rows(NamedTuple):
 class Shape(NamedTuple):
     """How a reduction is cut.
 
-    kind: ACROSS, ALONG or ORDERED (see reduce.ll). lanes: of a set. block: elements of a row in a block.
+    kind: ACROSS, ALONG or ORDERED (see machine/reduce.py). lanes: of a set. block: elements of a row in a block.
     row_blocks: blocks of a row. blocks: of a tile. chunks: of a tile. chunk_blocks: blocks of a chunk.
     tiles: all. row_tiles: tiles of a kept row.
     """
@@ -92,7 +93,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
     kept = _rows(call.kept, [call.input.strides, *(each.strides for each in call.outputs)])
     folded = _rows(call.reduced, [(call.input.strides or ())[len(call.kept) :]])
     shape = _cut(kept, folded, call.input.dtype.itemsize, folding.in_order)
-    signature = _signature(folding, call, shape, (kept if shape.kind == CONSTANTS["ACROSS"] else folded).strides[0])
+    signature = _signature(folding, call, shape, (kept if shape.kind == ACROSS else folded).strides[0])
     code = fold_code(folding.lift, folding.combine, folding.finish, signature)
     count = math.prod(folded.sizes) * folded.length
     work = _work(shape, kept, folded, count, signature, code, _cost(folding))
@@ -110,12 +111,12 @@ def _rows(sizes: Sequence[int], strides: Sequence[tuple[int, ...] | None]) -> Ro
 
 def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
     kind = _kind(kept, folded, itemsize, in_order)
-    if kind == CONSTANTS["ACROSS"]:
+    if kind == ACROSS:
         lanes, tile, block = _LANES_ACROSS, _LANES_ACROSS, _STEPS_OF_A_BLOCK
-    elif kind == CONSTANTS["ALONG"]:
+    elif kind == ALONG:
         lanes = next((each for each in _POWERS if folded.length >= each), 1)
         tile, block = 1, lanes * _STEPS_OF_A_BLOCK
-    elif kind == CONSTANTS["ROWS"]:
+    elif kind == ROWS:
         tile = largest(1, smallest(_LANES_ALONG, _TILE_OF_ROWS // largest(1, folded.length)))
         lanes, block = tile, _LONGEST_SHORT_ROW
     else:
@@ -132,14 +133,14 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
 
 
 def _kind(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> int:
-    along = CONSTANTS["ORDERED" if in_order else "ALONG"]
+    along = ORDERED if in_order else ALONG
     if not (in_order or folded.sizes) and folded.strides[0] == itemsize and folded.length <= _LONGEST_SHORT_ROW:
-        along = CONSTANTS["ROWS"]
+        along = ROWS
     if kept.length < _FEWEST_ACROSS:
         return along
     if kept.strides[0] == itemsize or folded.length < _FEWEST_ALONG:
-        return CONSTANTS["ACROSS"]
-    return along if folded.strides[0] <= kept.strides[0] else CONSTANTS["ACROSS"]
+        return ACROSS
+    return along if folded.strides[0] <= kept.strides[0] else ACROSS
 
 
 def _chunks(tiles: int, blocks: int, elements: int) -> int:
@@ -153,7 +154,7 @@ def _chunks(tiles: int, blocks: int, elements: int) -> int:
 def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride: int) -> FoldSignature:
     results = zip(call.outputs, folding.finish.result_types, strict=True)
     accumulators = tuple(str(kind) for kind in folding.combine.result_types)
-    ordered, across = (shape.kind == CONSTANTS[kind] for kind in ("ORDERED", "ACROSS"))
+    ordered, across = shape.kind == ORDERED, shape.kind == ACROSS
     contiguous = not ordered and lane_stride == call.input.dtype.itemsize
     return FoldSignature(
         Operand(call.input.dtype.name, str(folding.lift.parameters[0][1])),
@@ -167,7 +168,7 @@ def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride:
         ordered,
         contiguous,
         contiguous and not across,
-        shape.kind == CONSTANTS["ROWS"],
+        shape.kind == ROWS,
     )
 
 
@@ -183,43 +184,52 @@ def _work(
     total = math.prod(kept.sizes) * kept.length * count * cost
     share = largest(1, -(-SHARE_OF_A_THREAD * tasks // largest(1, total)))
     shared = native.code()
-    *functions, rows = [code.address(each) for each in SYMBOLS]
     return Work(
         loop=shared.address("reduce"),
         elements=tasks,
         grain=share if total >= PARALLEL_FROM and tasks > 1 else 0,
         scratch=tasks * signature.set_size if shape.chunks > 1 else 0,
         after=shared.address("reduce_complete") if shape.chunks > 1 else 0,
-        details=[*functions, signature.set_size, *_geometry(shape, kept, folded, count, signature), rows],
+        details=_details(shape, kept, folded, count, signature, code),
     )
 
 
-def _geometry(shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature) -> list[int | Table]:
-    """The words of %reduce_plan from the kind on."""
-    return [
-        shape.kind,
-        shape.lanes,
-        shape.chunks,
-        shape.blocks,
-        shape.chunk_blocks,
-        largest(1, shape.row_blocks),
-        shape.block,
-        folded.length,
-        folded.strides[0],
-        len(folded.sizes),
-        Table(folded.sizes),
-        Table([each[0] for each in folded.outer]),
-        count,
-        shape.tiles,
-        largest(1, shape.row_tiles),
-        kept.length,
-        Table(kept.strides),
-        len(kept.sizes),
-        Table(kept.sizes),
-        Table([stride for each in kept.outer for stride in each]),
-        len(signature.outputs),
-        len(signature.numbers),
-    ]
+def _details(
+    shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature, code: engine.Code
+) -> list[int | Table]:
+    """The words of a plan that the driver reads."""
+    return words(
+        ReducePlan,
+        fold=code.address("fold"),
+        combine=code.address("combine_sets"),
+        reset=code.address("reset"),
+        collapse=code.address("collapse"),
+        finish=code.address("finish_set"),
+        bytes=signature.set_size,
+        kind=shape.kind,
+        lanes=shape.lanes,
+        chunks=shape.chunks,
+        blocks=shape.blocks,
+        chunk_blocks=shape.chunk_blocks,
+        row_blocks=largest(1, shape.row_blocks),
+        block=shape.block,
+        row_length=folded.length,
+        row_stride=folded.strides[0],
+        around=len(folded.sizes),
+        around_sizes=Table(folded.sizes),
+        around_strides=Table([each[0] for each in folded.outer]),
+        count=count,
+        tiles=shape.tiles,
+        row_tiles=largest(1, shape.row_tiles),
+        kept_length=kept.length,
+        kept_strides=Table(kept.strides),
+        outer=len(kept.sizes),
+        outer_sizes=Table(kept.sizes),
+        outer_strides=Table([stride for each in kept.outer for stride in each]),
+        results=len(signature.outputs),
+        numbers=len(signature.numbers),
+        rows=code.address("fold_rows"),
+    )
 
 
 @functools.lru_cache(maxsize=4096)

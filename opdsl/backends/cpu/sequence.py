@@ -1,7 +1,7 @@
 """Kernels that follow one another as one built-in function, without Python or new arrays between them.
 
 What they make for one another lies in one block of memory, in which arrays that do not live at once share a place. The
-function fills the frame of each kernel with addresses and runs its loop (call.ll).
+function fills the frame of each kernel with addresses and runs its loop (machine/call.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy
 
 from opdsl.backends.cpu import builtin
 from opdsl.backends.cpu.builtin import Given, Kernel, Made, New, Output, Plan, Table, builtin_over, number_words
+from opdsl.backends.cpu.machine import call as machine
+from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.memory import allocator, made_by
 from opdsl.backends.cpu.reuse import LARGE, is_view, plan_of_step, with_results_over_operands
 from opdsl.runtime.arena import Block, placed
@@ -242,7 +244,16 @@ def _function(
             else:
                 frame[slot : slot + 2] = number_words(plan, place, each)
         longest = max(longest, len(frame))
-        steps += [plan.address, len(frame), Table(frame), len(patches) // 3, Table(patches)]
+        steps += words(
+            machine.Step,
+            plan=plan.address,
+            words=len(frame),
+            frame=Table(frame),
+            spots=len(patches) // 3,
+            spot_list=Table(patches),
+        )
     arrays = len(set(index.values()))
-    header: list[int | Table] = [arrays, len(calls), Table(steps), longest]
+    header: list[int | Table] = words(
+        machine.Sequence, arrays=arrays, steps=len(calls), step_list=Table(steps), longest=longest
+    )
     return builtin_over("kernels_cpu", "sequence_call", header, [plan for plan, _ in calls])

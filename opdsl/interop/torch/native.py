@@ -22,6 +22,8 @@ import torch
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu import native as shared
 from opdsl.backends.cpu.builtin import Table, function_of, plan_of
+from opdsl.backends.cpu.machine.language import fields
+from opdsl.backends.cpu.machine.objects import WRITEABLE, Array
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED
 from opdsl.runtime.dtype import ALL_DTYPES
 
@@ -155,9 +157,9 @@ def _text(lying: Places) -> str:
         "CDATA_OFFSET": lying.handle,
         "KEYS_OFFSET": lying.keys,
         "AUTOGRAD_OFFSET": lying.autograd,
-        "TYPE_OFFSET": shared.CONSTANTS["TYPE_OFFSET"],
-        "DATA_OFFSET": shared.CONSTANTS["DATA_OFFSET"],
-        "ARRAY_WRITEABLE": shared.CONSTANTS["ARRAY_WRITEABLE"],
+        "TYPE_OFFSET": fields(Array)["type"].offset,
+        "DATA_OFFSET": fields(Array)["data"].offset,
+        "ARRAY_WRITEABLE": WRITEABLE,
         "DTYPES": _MOST_DTYPES,
         "NOTHING": NOTHING,
         "RECORDED": RECORDED,

@@ -88,4 +88,4 @@ def test_kernels_are_compiled_for_arm(
 
 def test_the_shared_code_is_compiled_for_arm(machine: llvm.TargetMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert is_compiled(machine, native._text())
+    assert is_compiled(machine, native.text())

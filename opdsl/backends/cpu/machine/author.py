@@ -1,0 +1,70 @@
+"""The entry of author kernels: a METH_FASTCALL function that takes its arguments into a frame, 16 bytes each, and calls
+what numba compiled. An array's slot holds the address of the ndarray object itself, whose shape and strides the
+compiled code reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from opdsl.backends.cpu.machine.call import ARRAY, NOTHING, Input, take_array, take_number, wrong_count
+from opdsl.backends.cpu.machine.language import Address, Int32, Pointer, Records, Struct, Words, exported, local
+from opdsl.backends.cpu.machine.objects import Array, Object, python
+from opdsl.backends.cpu.machine.tensor import elements_of
+
+# Elements of all arrays from which on other threads run meanwhile.
+AUTHOR_LEAVES_GIL_FROM = 16_384
+
+
+class AuthorPlan(Struct):
+    """A kernel that numba compiled.
+
+    kernel: of places for a result and an error, and the frame, as numba calls functions; anything but 0 is an error.
+    arguments, inputs: how many there are, and of each what it is.
+    reporter: Python function of the address of an error's description; it raises.
+    """
+
+    kernel: Callable[[Words, Pointer[Address], Words], Int32]
+    arguments: int
+    inputs: Records[Input]
+    reporter: Object
+
+
+@exported
+def author_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """Run a kernel that numba compiled."""
+    plan = cast(AuthorPlan, self.data)
+    if given != plan.arguments:
+        return wrong_count()
+    frame = local(int, 2 * given)
+    result = local(int, 2)
+    error = local(Address, 1)
+    cast(Words, error)[0] = 0
+    elements = 0
+    for i in range(given):
+        expected = plan.inputs[i]
+        slot = frame + 2 * i
+        if expected.kind == ARRAY:
+            if not take_array(arguments[i], slot):
+                return None
+            cast(Pointer[Object], slot)[0] = arguments[i]
+            elements += elements_of(cast(Array, arguments[i]))
+        elif expected.kind != NOTHING and not take_number(arguments[i], expected, expected.kind, slot):
+            return None
+    status = 0
+    if elements >= AUTHOR_LEAVES_GIL_FROM:
+        state = python.PyEval_SaveThread()
+        status = plan.kernel(result, error, frame)
+        python.PyEval_RestoreThread(state)
+    else:
+        status = plan.kernel(result, error, frame)
+    if status == 0:
+        python.Py_IncRef(python._Py_NoneStruct)
+        return python._Py_NoneStruct
+    address = python.PyLong_FromVoidPtr(error[0])
+    if address is None:
+        return None
+    raised = python.PyObject_CallOneArg(plan.reporter, address)
+    python.Py_DecRef(address)
+    return raised

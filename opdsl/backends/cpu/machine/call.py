@@ -1,0 +1,391 @@
+"""The entry of every kernel call: a METH_FASTCALL function whose ``self`` is the plan.
+
+It takes the operands' addresses and numbers into a frame, makes the outputs, and runs the plan's loop over the frame.
+The plan is the data of an ndarray (``opdsl.backends.cpu.builtin`` writes it), so that ``self`` owns everything that the
+call uses. A frame is the plan's address, then 16 bytes for each operand: an address, or a number as double, i64, or two
+doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from opdsl.backends.cpu.machine.language import (
+    Address,
+    Pointer,
+    Records,
+    Struct,
+    Words,
+    copy_bytes,
+    exported,
+    internal,
+    local,
+)
+from opdsl.backends.cpu.machine.objects import Array, Object, memory, numpy, python
+from opdsl.backends.cpu.machine.pool import pool_get_threads, pool_run
+
+# Kinds of inputs.
+ARRAY, FLOAT, INTEGER, TRUTH, COMPLEX, NOTHING, WORD = range(7)
+
+# Kinds of outputs: given as an argument, made by NumPy, made by a function of Python.
+GIVEN, NEW, CALL = range(3)
+
+PIECES_FOR_EACH_THREAD = 4
+
+_WRONG_COUNT = b"kernel: the number of arguments is not what its plan says"
+_WRONG_TYPE = b"kernel: an operand is not a numpy.ndarray here"
+_TOO_LARGE = b"kernel: a number does not fit the loop's dtype"
+
+
+class Input(Struct):
+    """An argument: its kind, and the integers that are allowed."""
+
+    kind: int
+    lowest: int
+    highest: int
+
+
+class Output(Struct):
+    """A result.
+
+    kind: GIVEN, NEW or CALL.
+    maker: its dtype, or the function.
+    dimensions, shape: of the array.
+    strides: in bytes; None for contiguous ones.
+    """
+
+    kind: int
+    maker: Object
+    dimensions: int
+    shape: Words
+    strides: Words | None
+
+
+class Plan(Struct):
+    """What a call reads.
+
+    loop: of a frame, the first element and the one after the last.
+    elements: how many there are.
+    grain: elements of the smallest piece that is worth a thread; 0 keeps the call on this thread, under the GIL.
+    inputs, outputs: how many there are.
+    arguments: the inputs, then the outputs that are given.
+    input_list, output_list: of each what it is.
+    unit: every piece but the last is a multiple of so many elements.
+    scratch: bytes of memory for the loop, its address behind the operands in the frame; 0 for none.
+    after: what runs after the loop, of a frame.
+    """
+
+    loop: Callable[[Words, int, int], None]
+    elements: int
+    grain: int
+    inputs: int
+    outputs: int
+    arguments: int
+    input_list: Records[Input]
+    output_list: Records[Output]
+    unit: int
+    scratch: int
+    after: Callable[[Words], None] | None
+
+
+class Patch(Struct):
+    """Which word of a plan, and which integer it gets, or the address of which word."""
+
+    where: int
+    which: int
+
+
+class Form(Struct):
+    """A plan whose sizes come with the call.
+
+    count, words: of the plan.
+    values: how many integers come with a call.
+    patches, patch_list: where they go.
+    pointers, pointer_list: words that are addresses of others.
+    """
+
+    count: int
+    words: Words
+    values: int
+    patches: int
+    patch_list: Records[Patch]
+    pointers: int
+    pointer_list: Records[Patch]
+
+
+class Spot(Struct):
+    """A word of a frame that is an address: which array's, and how many bytes from its first element."""
+
+    where: int
+    which: int
+    offset: int
+
+
+class Step(Struct):
+    """A kernel of several: its plan, the words of its frame but for addresses, and these."""
+
+    plan: Plan
+    words: int
+    frame: Words
+    spots: int
+    spot_list: Records[Spot]
+
+
+class Sequence(Struct):
+    """Several kernels: how many arrays they read and write, the steps, the words of the longest frame."""
+
+    arrays: int
+    steps: int
+    step_list: Records[Step]
+    longest: int
+
+
+@internal("noinline cold")
+def refuse(kind: Pointer[Object], text: bytes) -> None:
+    """Raise an error."""
+    python.PyErr_SetString(kind[0], text)
+
+
+@internal("noinline cold")
+def wrong_count() -> Object | None:
+    """Say that a call has too many arguments, or too few; None."""
+    refuse(python.PyExc_TypeError, _WRONG_COUNT)
+    return None
+
+
+@internal("alwaysinline")
+def take_array(given: Object, slot: Words) -> bool:
+    """The data address of an ndarray into a frame's slot; false with an exception for anything else."""
+    if given.type is numpy.PyArray_Type or python.PyType_IsSubtype(given.type, numpy.PyArray_Type) != 0:
+        cast(Pointer[Address], slot)[0] = cast(Array, given).data
+        return True
+    refuse(python.PyExc_TypeError, _WRONG_TYPE)
+    return False
+
+
+@internal("noinline")
+def take_number(given: Object, expected: Input, kind: int, slot: Words) -> bool:
+    """A Python number into a frame's slot; false with an exception when it does not fit."""
+    numbers = cast(Pointer[float], slot)
+    suspect = True
+    if kind in (FLOAT, COMPLEX):
+        if kind == COMPLEX:
+            numbers[1] = python.PyComplex_ImagAsDouble(given)
+            numbers[0] = python.PyComplex_RealAsDouble(given)
+        else:
+            numbers[0] = python.PyFloat_AsDouble(given)
+        suspect = kind == COMPLEX or numbers[0] == -1.0
+        # An int has to fit 64 bits, whatever becomes of it.
+        large = numbers[0] >= 9223372036854775808.0 or numbers[0] <= -9223372036854775808.0
+        if large and given.type is python.PyLong_Type:
+            python.PyLong_AsLongLong(given)
+            suspect = True
+    elif kind == INTEGER:
+        slot[0] = python.PyLong_AsLongLong(given)
+        if slot[0] < expected.lowest or slot[0] > expected.highest:
+            return overflow()
+        suspect = slot[0] == -1
+    elif kind == WORD:  # 64 bits, with a sign or without
+        slot[0] = python.PyLong_AsLongLong(given)
+        if slot[0] == -1 and python.PyErr_Occurred() is not None:
+            python.PyErr_Clear()
+            slot[0] = python.PyLong_AsUnsignedLongLong(given)
+        suspect = slot[0] == -1
+    else:
+        slot[0] = python.PyObject_IsTrue(given)
+        suspect = slot[0] == -1
+    return not suspect or python.PyErr_Occurred() is None
+
+
+@internal("noinline cold")
+def overflow() -> bool:
+    """Say that a number does not fit, unless that has been said; false."""
+    if python.PyErr_Occurred() is None:
+        refuse(python.PyExc_OverflowError, _TOO_LARGE)
+    return False
+
+
+@internal("alwaysinline")
+def take_integers(arguments: Pointer[Object], numbers: Words, count: int) -> bool:
+    """Integers of Python into memory; false with an exception when one is none, or does not fit."""
+    for i in range(count):
+        number = python.PyLong_AsLongLong(arguments[i])
+        numbers[i] = number
+        if number == -1 and python.PyErr_Occurred() is not None:
+            return False
+    return True
+
+
+@internal("alwaysinline")
+def new_array(output: Output) -> Array | None:
+    """A new array; None with an exception."""
+    if output.kind == CALL:
+        return cast(Array, python.PyObject_CallNoArgs(output.maker))
+    python.Py_IncRef(output.maker)  # NumPy takes a reference, also when it fails
+    return numpy.PyArray_NewFromDescr(
+        numpy.PyArray_Type, output.maker, output.dimensions, output.shape, output.strides, None, 0, None
+    )
+
+
+@internal("alwaysinline")
+def scratch_slot(frame: Words, plan: Plan) -> Pointer[Address]:
+    """Where the frame has the address of the scratch memory."""
+    return cast(Pointer[Address], frame + 2 * (plan.inputs + plan.outputs + 1))
+
+
+@internal("alwaysinline")
+def run(plan: Plan, frame: Words) -> bool:
+    """Run the plan's loop over a filled frame; false with an exception when there is no memory for it."""
+    if plan.scratch == 0:
+        run_loop(plan, frame)
+        return True
+    scratch = memory.malloc(plan.scratch)
+    if scratch is None:
+        python.PyErr_NoMemory()
+        return False
+    scratch_slot(frame, plan)[0] = scratch
+    run_loop(plan, frame)
+    memory.free(scratch)
+    return True
+
+
+@exported
+def run_frame(plan: Plan, frame: Words) -> bool:
+    """The same for other entries than ``kernel_call``, which fill frames themselves."""
+    return run(plan, frame)
+
+
+@internal("alwaysinline")
+def run_loop(plan: Plan, frame: Words) -> None:
+    """Run the plan's loop, on the pool where it is worth it."""
+    if plan.grain == 0:
+        plan.loop(frame, 0, plan.elements)
+        run_after(plan, frame)
+        return
+    state = python.PyEval_SaveThread()
+    pieces = pool_get_threads() * PIECES_FOR_EACH_THREAD
+    piece = max((plan.elements + pieces - 1) // pieces, plan.grain)
+    piece = (piece + plan.unit - 1) // plan.unit * plan.unit
+    pool_run(plan.loop, frame, plan.elements, piece)
+    run_after(plan, frame)
+    python.PyEval_RestoreThread(state)
+
+
+@internal("alwaysinline")
+def run_after(plan: Plan, frame: Words) -> None:
+    """Run what comes after the loop."""
+    after = plan.after
+    if after is not None:
+        after(frame)
+
+
+@internal("alwaysinline")
+def hand_out(results: Pointer[Object], count: int) -> Object | None:
+    """One result as it is, several as a tuple. Takes over the references."""
+    if count == 1:
+        return results[0]
+    whole = python.PyTuple_New(count)
+    if whole is None:
+        drop_results(results, count)
+        return None
+    for i in range(count):
+        python.PyTuple_SetItem(whole, i, results[i])
+    return whole
+
+
+@internal("noinline cold")
+def drop_results(results: Pointer[Object], count: int) -> None:
+    """Let go of results that nobody gets."""
+    for i in range(count):
+        python.Py_DecRef(results[i])
+
+
+@exported
+def kernel_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """Run a plan."""
+    return call_plan(cast(Plan, plan.data), arguments, given)
+
+
+@exported
+def form_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """Run a plan whose sizes come with the call: its first arguments are integers, put into a copy of its words."""
+    form = cast(Form, plan.data)
+    if given < form.values:
+        return wrong_count()
+    words = local(int, form.count)
+    numbers = local(int, form.values)
+    copy_bytes(words, form.words, form.count * 8)
+    if not take_integers(arguments, numbers, form.values):
+        return None
+    for i in range(form.patches):
+        patch = form.patch_list[i]
+        words[patch.where] = numbers[patch.which]
+    for i in range(form.pointers):
+        pointer = form.pointer_list[i]
+        cast(Pointer[Words], words)[pointer.where] = words + pointer.which
+    return call_plan(cast(Plan, words), arguments + form.values, given - form.values)
+
+
+@internal("alwaysinline")
+def call_plan(plan: Plan, arguments: Pointer[Object], given: int) -> Object | None:
+    """Take the arguments in, make the results, run the loop."""
+    if given != plan.arguments:
+        return wrong_count()
+    inputs = plan.inputs
+    outputs = plan.outputs
+    frame = local(int, 2 * (inputs + outputs + 2))
+    results = local(Object, outputs)
+    cast(Pointer[Plan], frame)[0] = plan
+    for i in range(inputs):
+        expected = plan.input_list[i]
+        slot = frame + 2 * (i + 1)
+        if expected.kind == ARRAY:
+            if not take_array(arguments[i], slot):
+                return None
+        elif not take_number(arguments[i], expected, expected.kind, slot):
+            return None
+    following = inputs
+    for o in range(outputs):
+        output = plan.output_list[o]
+        result: Object | None = None
+        if output.kind == GIVEN:
+            result = arguments[following]
+            following += 1
+            python.Py_IncRef(result)
+        else:
+            result = new_array(output)
+            if result is None:
+                drop_results(results, o)
+                return None
+        results[o] = result
+        if not take_array(result, frame + 2 * (inputs + o + 1)):
+            drop_results(results, o + 1)
+            return None
+    if not run(plan, frame):
+        drop_results(results, outputs)
+        return None
+    return hand_out(results, outputs)
+
+
+@exported
+def sequence_call(plan: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """Several kernels one after another, none of which makes an array: the arrays that they use -> the first one."""
+    sequence = cast(Sequence, plan.data)
+    if given != sequence.arrays:
+        return wrong_count()
+    addresses = local(Address, given)
+    frame = local(int, sequence.longest)
+    for i in range(given):
+        if not take_array(arguments[i], cast(Words, addresses + i)):
+            return None
+    for s in range(sequence.steps):
+        step = sequence.step_list[s]
+        copy_bytes(frame, step.frame, step.words * 8)
+        for p in range(step.spots):
+            spot = step.spot_list[p]
+            cast(Pointer[Address], frame)[spot.where] = addresses[spot.which] + spot.offset
+        if not run_frame(step.plan, frame):
+            return None
+    python.Py_IncRef(arguments[0])
+    return arguments[0]

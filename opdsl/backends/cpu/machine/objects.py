@@ -1,0 +1,89 @@
+"""Objects of Python and NumPy as machine code sees them, and the functions of both that it calls."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Annotated
+
+from opdsl.backends.cpu.machine.language import Address, Int32, Library, Padding, Pointer, Struct, Words
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+class Object(Struct):
+    """The head of every object; what comes before the type depends on how Python is built."""
+
+    count: Annotated[None, Padding(object.__basicsize__ - _WORD)]
+    type: Object
+
+
+class Array(Object):
+    """An ndarray, as NumPy's stable binary interface has it; a plan is one, whose data the code reads."""
+
+    data: Address
+    dimensions: Int32
+    shape: Words
+    strides: Words
+    base: Object
+    descriptor: Object
+    flags: Int32
+
+
+WRITEABLE = 0x400
+
+
+class Python(Library):
+    """CPython."""
+
+    Py_IncRef: Callable[[Object], None]
+    Py_DecRef: Callable[[Object], None]
+    PyType_IsSubtype: Callable[[Object, Object], Int32]
+    PyType_GenericAlloc: Callable[[Object, int], Object | None]
+    PyFloat_AsDouble: Callable[[Object], float]
+    PyComplex_RealAsDouble: Callable[[Object], float]
+    PyComplex_ImagAsDouble: Callable[[Object], float]
+    PyLong_AsLongLong: Callable[[Object], int]
+    PyLong_AsUnsignedLongLong: Callable[[Object], int]
+    PyLong_FromVoidPtr: Callable[[Address | None], Object | None]
+    PyObject_IsTrue: Callable[[Object], Int32]
+    PyObject_CallNoArgs: Callable[[Object], Object | None]
+    PyObject_CallOneArg: Callable[[Object, Object], Object | None]
+    PyObject_Vectorcall: Callable[[Object, Pointer[Object], int, Object | None], Object | None]
+    PyTuple_New: Callable[[int], Object | None]
+    PyTuple_SetItem: Callable[[Object, int, Object], Int32]
+    PyErr_Occurred: Callable[[], Object | None]
+    PyErr_NoMemory: Callable[[], Object]
+    PyErr_SetString: Callable[[Object, bytes], None]
+    PyErr_ExceptionMatches: Callable[[Object], Int32]
+    PyErr_Clear: Callable[[], None]
+    PyEval_SaveThread: Callable[[], Address]
+    PyEval_RestoreThread: Callable[[Address], None]
+    PyThread_allocate_lock: Callable[[], Address | None]
+    PyThread_acquire_lock: Callable[[Address, Int32], Int32]
+    PyThread_release_lock: Callable[[Address], None]
+    PyThread_start_new_thread: Callable[[Callable[..., None], object], int]
+    PyExc_TypeError: Pointer[Object]
+    PyExc_OverflowError: Pointer[Object]
+    PyLong_Type: Object
+    _Py_NoneStruct: Object
+
+
+class NumPy(Library):
+    """NumPy's table of functions."""
+
+    PyArray_Type: Object
+    PyArray_NewFromDescr: Callable[
+        [Object, Object, Int32, Words, Words | None, Address | None, Int32, Object | None], Array | None
+    ]
+    PyArray_SetBaseObject: Callable[[Array, Object], Int32]
+
+
+class Memory(Library):
+    """The C library."""
+
+    malloc: Callable[[int], Address | None]
+    free: Callable[[Address], None]
+
+
+python, numpy, memory = Python(), NumPy(), Memory()

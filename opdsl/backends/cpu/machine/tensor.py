@@ -1,0 +1,251 @@
+"""Plans that take tensors and give a tensor, each one METH_FASTCALL function: what a plan in Python would do around its
+kernel, without a frame of Python; and arrays and views of them. ``opdsl.backends.cpu.tensors`` writes the plans and
+says where the slots of Tensor lie.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from opdsl.backends.cpu.machine.call import refuse, take_array, take_integers, wrong_count
+from opdsl.backends.cpu.machine.language import Address, Pointer, Records, Struct, Words, exported, internal, local
+from opdsl.backends.cpu.machine.objects import WRITEABLE, Array, Object, numpy, python
+
+# Where a kernel's argument comes from: the array of a tensor, an argument, an object that is known.
+ARRAY_OF, ARGUMENT, OBJECT = range(3)
+
+# Bytes of an array that a function in Python makes.
+NEW_UP_TO = 1 << 20
+
+_WRONG_TENSOR = b"kernel: an operand is not a Tensor on CPU"
+
+
+class Result(Struct):
+    """A tensor that is made: the class Tensor, its geometry, its version (Python's 0); where its slots lie."""
+
+    type: Object
+    geometry: Object
+    version: Object
+    array_slot: int
+    geometry_slot: int
+    version_slot: int
+    base_slot: int
+
+
+class Source(Struct):
+    """Where a kernel's argument comes from: ARRAY_OF, ARGUMENT or OBJECT; the argument's place, or the object."""
+
+    kind: int
+    place: int
+
+
+class KernelPlan(Struct):
+    """A kernel on tensors.
+
+    arguments: how many there are.
+    operands, sources: how many the kernel takes, and where each comes from.
+    kernel: arrays and numbers -> an array.
+    slow: takes the arguments when a number does not fit, or when they are not what they were planned for.
+    converts: whether an OverflowError of the kernel says that a number does not fit.
+    result: the tensor.
+    """
+
+    arguments: int
+    operands: int
+    sources: Records[Source]
+    kernel: Object
+    slow: Object
+    converts: int
+    result: Result
+
+
+class ViewPlan(Struct):
+    """A view of a tensor.
+
+    dtype, dimensions, shape: of its array.
+    strides: in bytes.
+    offset: bytes from the tensor's first element to the view's.
+    of_view: whether the tensor is a view, whose base becomes that of the result.
+    result: the tensor.
+    """
+
+    dtype: Object
+    dimensions: int
+    shape: Words
+    strides: Words
+    offset: int
+    of_view: int
+    result: Result
+
+
+class ArrayPlan(Struct):
+    """An array or a view.
+
+    dtype, dimensions: of it.
+    itemsize: bytes of an element of a new array.
+    slow: makes one of NEW_UP_TO bytes and more, and says what is wrong with sizes.
+    """
+
+    dtype: Object
+    dimensions: int
+    itemsize: int
+    slow: Object
+
+
+@internal("alwaysinline")
+def slot(of: Object, offset: int) -> Pointer[Object]:
+    """A slot of an object."""
+    return cast(Pointer[Object], cast(Address, of) + offset)
+
+
+@internal("alwaysinline")
+def array_of(given: Object, result: Result) -> Object | None:
+    """The array of a tensor, borrowed; None without an exception for anything that is no plain Tensor with an array."""
+    return slot(given, result.array_slot)[0] if given.type is result.type else None
+
+
+@internal("alwaysinline")
+def new_tensor(result: Result, array: Object, base: Object) -> Object | None:
+    """A Tensor over an array, whose reference it takes over; None with an exception where there is no memory."""
+    made = python.PyType_GenericAlloc(result.type, 0)
+    if made is None:
+        python.Py_DecRef(array)
+        return None
+    python.Py_IncRef(result.geometry)
+    python.Py_IncRef(result.version)
+    python.Py_IncRef(base)
+    slot(made, result.array_slot)[0] = array
+    slot(made, result.geometry_slot)[0] = result.geometry
+    slot(made, result.version_slot)[0] = result.version
+    slot(made, result.base_slot)[0] = base
+    return made
+
+
+@internal("alwaysinline")
+def take_values(plan: KernelPlan, arguments: Pointer[Object], frame: Pointer[Object]) -> bool:
+    """What the kernel takes, borrowed, into a frame; false where an argument is not what it was planned for."""
+    for i in range(plan.operands):
+        source = plan.sources[i]
+        if source.kind == OBJECT:
+            frame[i] = cast(Object, source.place)
+        elif source.kind == ARGUMENT:
+            frame[i] = arguments[source.place]
+        else:
+            array = array_of(arguments[source.place], plan.result)
+            if array is None:
+                return False
+            frame[i] = array
+    return True
+
+
+@exported
+def tensor_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """Run a kernel on tensors."""
+    plan = cast(KernelPlan, self.data)
+    if given != plan.arguments:
+        return wrong_count()
+    count = plan.operands
+    frame = local(Object, count)
+    if take_values(plan, arguments, frame):
+        # A thread that changes a tensor meanwhile must not take its array away.
+        for i in range(count):
+            python.Py_IncRef(frame[i])
+        array = python.PyObject_Vectorcall(plan.kernel, frame, count, None)
+        for i in range(count):
+            python.Py_DecRef(frame[i])
+        if array is not None:
+            return new_tensor(plan.result, array, python._Py_NoneStruct)
+        if plan.converts == 0 or python.PyErr_ExceptionMatches(python.PyExc_OverflowError[0]) == 0:
+            return None
+        python.PyErr_Clear()
+    return python.PyObject_Vectorcall(plan.slow, arguments, given, None)
+
+
+@internal("alwaysinline")
+def view_of(array: Array, dtype: Object, dimensions: int, shape: Words, strides: Words, offset: int) -> Object | None:
+    """A view of an array; None with an exception."""
+    writeable = array.flags & WRITEABLE
+    python.Py_IncRef(array)  # NumPy takes both references, also when it fails
+    python.Py_IncRef(dtype)
+    made = numpy.PyArray_NewFromDescr(
+        numpy.PyArray_Type, dtype, dimensions, shape, strides, array.data + offset, writeable, None
+    )
+    if made is None:
+        python.Py_DecRef(array)
+        return None
+    if numpy.PyArray_SetBaseObject(made, array) < 0:
+        python.Py_DecRef(made)
+        return None
+    return made
+
+
+@exported
+def view_call(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """A view of a tensor."""
+    plan = cast(ViewPlan, self.data)
+    if given != 1:
+        return wrong_count()
+    source = arguments[0]
+    array = cast(Array | None, array_of(source, plan.result))
+    if array is None:
+        refuse(python.PyExc_TypeError, _WRONG_TENSOR)
+        return None
+    made = view_of(array, plan.dtype, plan.dimensions, plan.shape, plan.strides, plan.offset)
+    if made is None:
+        return None
+    return new_tensor(plan.result, made, slot(source, plan.result.base_slot)[0] if plan.of_view != 0 else source)
+
+
+@exported
+def array_view(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """A view of an array: the array, the bytes from its first element, the sizes, the strides in bytes -> an array."""
+    plan = cast(ArrayPlan, self.data)
+    dimensions = plan.dimensions
+    if given != 2 * dimensions + 2:
+        return wrong_count()
+    numbers = local(int, given)
+    if not take_integers(arguments + 1, numbers, given - 1) or not take_array(arguments[0], numbers + (given - 1)):
+        return None
+    shape = numbers + 1
+    return view_of(cast(Array, arguments[0]), plan.dtype, dimensions, shape, shape + dimensions, numbers[0])
+
+
+@exported
+def array_new(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """A new array without gaps: its sizes -> the array."""
+    plan = cast(ArrayPlan, self.data)
+    shape = local(int, given)
+    size = plan.itemsize
+    fits = given == plan.dimensions
+    for i in range(given):
+        number = python.PyLong_AsLongLong(arguments[i])
+        shape[i] = number
+        size *= number
+        fits = fits and number >= 0 and number < NEW_UP_TO and size < NEW_UP_TO
+        if not fits:
+            break
+    if not fits:
+        python.PyErr_Clear()  # of an integer beyond 64 bits
+        return python.PyObject_Vectorcall(plan.slow, arguments, given, None)
+    python.Py_IncRef(plan.dtype)  # NumPy takes a reference, also when it fails
+    return numpy.PyArray_NewFromDescr(numpy.PyArray_Type, plan.dtype, given, shape, None, None, 0, None)
+
+
+@internal()
+def elements_of(array: Array) -> int:
+    """How many elements an ndarray has."""
+    count = 1
+    for i in range(array.dimensions):
+        count *= array.shape[i]
+    return count
+
+
+@exported
+def array_address(self: Array, arguments: Pointer[Object], given: int) -> Object | None:
+    """The address of an array's first element as an integer, 0 where it has none."""
+    data = local(int, 1)
+    if given != 1:
+        return wrong_count()
+    if not take_array(arguments[0], data):
+        return None
+    return python.PyLong_FromVoidPtr(cast(Address, data[0]) if elements_of(cast(Array, arguments[0])) > 0 else None)
