@@ -50,6 +50,26 @@ from opdsl.nn.functional.attention import (
     multi_head_attention_forward,
     scaled_dot_product_attention,
 )
+from opdsl.nn.functional.average_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+)
+from opdsl.nn.functional.classification_losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    ctc_loss,
+    kl_div,
+    linear_cross_entropy,
+    nll_loss,
+)
 from opdsl.nn.functional.dropout import (
     alpha_dropout,
     dropout,
@@ -81,56 +101,26 @@ from opdsl.nn.functional.linear import (
     pdist,
     unfold,
 )
-from opdsl.nn.functional.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
+from opdsl.nn.functional.margin_losses import (
     cosine_embedding_loss,
-    cross_entropy,
-    ctc_loss,
-    gaussian_nll_loss,
     hinge_embedding_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    linear_cross_entropy,
     margin_ranking_loss,
-    mse_loss,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
-    nll_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
     soft_margin_loss,
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from opdsl.nn.functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    rms_norm,
-)
-from opdsl.nn.functional.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
+from opdsl.nn.functional.max_pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d,
     adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d,
     adaptive_max_pool3d_with_indices,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
     fractional_max_pool2d,
     fractional_max_pool3d,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
     max_pool1d,
     max_pool1d_with_indices,
     max_pool2d,
@@ -140,6 +130,22 @@ from opdsl.nn.functional.pooling import (
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,
+)
+from opdsl.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
+from opdsl.nn.functional.regression_losses import (
+    gaussian_nll_loss,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
 )
 from opdsl.nn.functional.vision import (
     affine_grid,

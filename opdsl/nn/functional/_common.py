@@ -68,6 +68,26 @@ def check_images(name: str, input: Tensor, count: int) -> None:
     )
 
 
+def stride_of(stride: Size | None) -> Size:
+    """What operators take for a stride; none for that of the window."""
+    return [] if stride is None else stride
+
+
+def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:
+    """The size of an adaptive pool for each dimension; None stands for the size of the input.
+
+    Raises:
+        OptionError: the input has too few dimensions; it is a ValueError.
+    """
+    given = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
+    if not isinstance(output_size, int) and input.ndim <= len(given):
+        raise OptionError(
+            f"adaptive pooling to {output_size}: Input dimension should be at least {len(given) + 1}, but got an input "
+            f"of shape {input.shape}"
+        )
+    return [input.shape[place - len(given)] if each is None else each for place, each in enumerate(given)]
+
+
 def in_place_or_not(name: str, inplace: bool, input: Tensor, *rest: object) -> Tensor:
     """An operator, or that of the same name that writes its input."""
     return aten[name + "_" if inplace else name](input, *rest)

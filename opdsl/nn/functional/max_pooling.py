@@ -1,163 +1,18 @@
-"""Pooling."""
+"""Pools of maxima, and what undoes them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from opdsl._attributes import aten
 from opdsl.errors import OptionError
-from opdsl.nn.functional._common import Size, check_images, sizes
+from opdsl.nn.functional._common import Size, adaptive_size, check_images, sizes, stride_of
 from opdsl.runtime import Tensor
 
 Pair = tuple[Tensor, Tensor]
 # Without and with the positions: Python's types do not tell them apart by a bool that is not known.
 Pooled = Any
-
-
-def _stride(stride: Size | None) -> Size:
-    return [] if stride is None else stride
-
-
-# ------------------------------------------------------------------------------------------------------------- average
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The means of windows along one dimension.
-
-    Args:
-        input: of shape (N, C, L) or (C, L).
-        kernel_size: of a window.
-        stride: how far one window lies from the next; ``kernel_size`` for None.
-        padding: how many zeros stand before and behind.
-        ceil_mode: whether a last window that is cut off counts.
-        count_include_pad: whether those zeros count in means.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.avg_pool1d(opdsl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
-    tensor([[2., 7.]])
-    """
-    return aten.avg_pool1d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad)
-
-
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The means of windows in a plane.
-
-    Args:
-        input: of shape (N, C, H, W) or (C, H, W).
-        kernel_size, stride, padding, ceil_mode, count_include_pad: as of ``avg_pool1d``; numbers for both
-            dimensions, or one for each.
-        divisor_override: what sums are divided by instead of their number of elements.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.avg_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), 2)
-    tensor([[[2.5000, 4.5000]]])
-    """
-    return aten.avg_pool2d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Size,
-    stride: Size | None = None,
-    padding: Size = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The means of windows in space.
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: as of ``avg_pool2d``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.avg_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[3.5000]]]])
-    """
-    return aten.avg_pool3d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
-    """The means of as many windows as are asked for.
-
-    Args:
-        input: of shape (N, C, L) or (C, L).
-        output_size: how many windows.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.adaptive_avg_pool1d(opdsl.tensor([[1.0, 3.0, 5.0]]), 2)
-    tensor([[2., 4.]])
-    """
-    return aten.adaptive_avg_pool1d(input, output_size)
-
-
-def _adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:
-    """None stands for the size of the input.
-
-    Raises:
-        OptionError: the input has too few dimensions; it is a ValueError.
-    """
-    given = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
-    if not isinstance(output_size, int) and input.ndim <= len(given):
-        raise OptionError(
-            f"adaptive pooling to {output_size}: Input dimension should be at least {len(given) + 1}, but got an input "
-            f"of shape {input.shape}"
-        )
-    return [input.shape[place - len(given)] if each is None else each for place, each in enumerate(given)]
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows in a plane as are asked for.
-
-    Args:
-        input: of shape (N, C, H, W) or (C, H, W).
-        output_size: how many windows, for both dimensions or for each; None stands for the size that is there.
-
-    Raises:
-        OptionError: the input has too few dimensions; it is a ValueError.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.adaptive_avg_pool2d(opdsl.arange(8.0).reshape(1, 2, 4), (1, 2))
-    tensor([[[2.5000, 4.5000]]])
-    """
-    return aten.adaptive_avg_pool2d(input, _adaptive_size(input, output_size, 2))
-
-
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
-    """The means of as many windows in space as are asked for.
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        output_size: as of ``adaptive_avg_pool2d``.
-
-    Raises:
-        OptionError: the input has too few dimensions; it is a ValueError.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.adaptive_avg_pool3d(opdsl.arange(8.0).reshape(1, 2, 2, 2), (1, 1, None)).flatten()
-    tensor([3., 4.])
-    """
-    return aten.adaptive_avg_pool3d(input, _adaptive_size(input, output_size, 3))
-
-
-# ------------------------------------------------------------------------------------------------------------- maximum
 
 
 def max_pool1d_with_indices(
@@ -180,7 +35,7 @@ def max_pool1d_with_indices(
     >>> F.max_pool1d_with_indices(opdsl.tensor([[1.0, 3.0, 9.0, 5.0]]), 2)
     (tensor([[3., 9.]]), tensor([[1, 2]]))
     """
-    made = aten.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    made = aten.max_pool1d_with_indices(input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
     return made[0], made[1]
 
 
@@ -205,7 +60,7 @@ def max_pool2d_with_indices(
     >>> F.max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 2)
     (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
     """
-    made = aten.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    made = aten.max_pool2d_with_indices(input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
     return made[0], made[1]
 
 
@@ -230,7 +85,7 @@ def max_pool3d_with_indices(
     >>> [each.flatten() for each in F.max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 2)]
     [tensor([7.]), tensor([7])]
     """
-    made = aten.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    made = aten.max_pool3d_with_indices(input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
     return made[0], made[1]
 
 
@@ -260,7 +115,7 @@ def max_pool1d(
     """
     if return_indices:
         return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return aten.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    return aten.max_pool1d(input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
 
 
 def max_pool2d(
@@ -285,7 +140,7 @@ def max_pool2d(
     """
     if return_indices:
         return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return aten.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    return aten.max_pool2d(input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
 
 
 def max_pool3d(
@@ -310,7 +165,7 @@ def max_pool3d(
     """
     if return_indices:
         return max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return aten.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    return aten.max_pool3d(input, kernel_size, stride_of(stride), padding, dilation, ceil_mode)
 
 
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_indices: bool = False) -> Pair:
@@ -346,7 +201,7 @@ def adaptive_max_pool2d_with_indices(
     >>> F.adaptive_max_pool2d_with_indices(opdsl.arange(8.0).reshape(1, 2, 4), 1)
     (tensor([[[7.]]]), tensor([[[7]]]))
     """
-    made = aten.adaptive_max_pool2d(input, _adaptive_size(input, output_size, 2))
+    made = aten.adaptive_max_pool2d(input, adaptive_size(input, output_size, 2))
     return made[0], made[1]
 
 
@@ -367,7 +222,7 @@ def adaptive_max_pool3d_with_indices(
     >>> [each.flatten() for each in F.adaptive_max_pool3d_with_indices(opdsl.arange(8.0).reshape(1, 2, 2, 2), 1)]
     [tensor([7.]), tensor([7])]
     """
-    made = aten.adaptive_max_pool3d(input, _adaptive_size(input, output_size, 3))
+    made = aten.adaptive_max_pool3d(input, adaptive_size(input, output_size, 3))
     return made[0], made[1]
 
 
@@ -429,7 +284,82 @@ def adaptive_max_pool3d(
     return made if return_indices else made[0]
 
 
-# ------------------------------------------------------------------------------------------------------ back to places
+def _fractional(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None,
+    output_ratio: float | Sequence[float] | None,
+    return_indices: bool,
+    samples: Tensor | None,
+    count: int,
+) -> Pooled:
+    check_images(f"fractional_max_pool{count}d", input, count)
+    if (output_size is None) == (output_ratio is None):
+        raise OptionError(f"fractional_max_pool{count}d requires specifying either an output_size or an output_ratio")
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, Sequence) else [output_ratio] * count
+        if any(ratio is None or not 0 < ratio < 1 for ratio in ratios):
+            raise OptionError(f"output_ratio must be between 0 and 1 (got {ratios})")
+        have = input.shape[-count:]
+        wanted = tuple(int(size * (ratio or 0)) for size, ratio in zip(have, ratios, strict=True))
+    else:
+        wanted = sizes(output_size, count)
+    if samples is None:
+        batch = 1 if input.ndim == count + 1 else input.shape[0]
+        samples = aten.rand((batch, input.shape[-count - 1], count), dtype=input.dtype, device=input.device)
+    made = aten[f"fractional_max_pool{count}d"](input, sizes(kernel_size, count), wanted, samples)
+    return made if return_indices else made[0]
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Pooled:
+    """The largest elements of windows of images at random places, and where if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        kernel_size: of the windows.
+        output_size: how many windows there are along each dimension; or
+        output_ratio: which part of the elements.
+        return_indices: whether a second result says where the elements stand.
+
+    Raises:
+        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.fractional_max_pool2d(opdsl.ones(1, 8, 8), 2, output_ratio=0.5).shape
+    (1, 4, 4)
+    """
+    return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Size | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Pooled:
+    """The largest elements of windows in space at random places, and where if ``return_indices``.
+
+    Args:
+        input: of shape (N, C, D, H, W) or (C, D, H, W).
+        kernel_size, output_size, output_ratio, return_indices: as of ``fractional_max_pool2d``.
+
+    Raises:
+        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
+
+    >>> import opdsl, opdsl.nn.functional as F
+    >>> F.fractional_max_pool3d(opdsl.ones(1, 4, 4, 4), 2, output_size=3).shape
+    (1, 3, 3, 3)
+    """
+    return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
 
 
 def _unpool(
@@ -540,150 +470,3 @@ def max_unpool3d(
     tensor([0., 0., 0., 0., 0., 0., 0., 7.])
     """
     return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)
-
-
-# ------------------------------------------------------------------------------------------------------ random windows
-
-
-def _fractional(
-    input: Tensor,
-    kernel_size: Size,
-    output_size: Size | None,
-    output_ratio: float | Sequence[float] | None,
-    return_indices: bool,
-    samples: Tensor | None,
-    count: int,
-) -> Pooled:
-    check_images(f"fractional_max_pool{count}d", input, count)
-    if (output_size is None) == (output_ratio is None):
-        raise OptionError(f"fractional_max_pool{count}d requires specifying either an output_size or an output_ratio")
-    if output_size is None:
-        ratios = output_ratio if isinstance(output_ratio, Sequence) else [output_ratio] * count
-        if any(ratio is None or not 0 < ratio < 1 for ratio in ratios):
-            raise OptionError(f"output_ratio must be between 0 and 1 (got {ratios})")
-        have = input.shape[-count:]
-        wanted = tuple(int(size * (ratio or 0)) for size, ratio in zip(have, ratios, strict=True))
-    else:
-        wanted = sizes(output_size, count)
-    if samples is None:
-        batch = 1 if input.ndim == count + 1 else input.shape[0]
-        samples = aten.rand((batch, input.shape[-count - 1], count), dtype=input.dtype, device=input.device)
-    made = aten[f"fractional_max_pool{count}d"](input, sizes(kernel_size, count), wanted, samples)
-    return made if return_indices else made[0]
-
-
-def fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: Size,
-    output_size: Size | None = None,
-    output_ratio: float | Sequence[float] | None = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Pooled:
-    """The largest elements of windows of images at random places, and where if ``return_indices``.
-
-    Args:
-        input: of shape (N, C, H, W) or (C, H, W).
-        kernel_size: of the windows.
-        output_size: how many windows there are along each dimension; or
-        output_ratio: which part of the elements.
-        return_indices: whether a second result says where the elements stand.
-
-    Raises:
-        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.fractional_max_pool2d(opdsl.ones(1, 8, 8), 2, output_ratio=0.5).shape
-    (1, 4, 4)
-    """
-    return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
-
-
-def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: Size,
-    output_size: Size | None = None,
-    output_ratio: float | Sequence[float] | None = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Pooled:
-    """The largest elements of windows in space at random places, and where if ``return_indices``.
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        kernel_size, output_size, output_ratio, return_indices: as of ``fractional_max_pool2d``.
-
-    Raises:
-        OptionError: not one of size and ratio is given, or a ratio outside of (0, 1); it is a ValueError.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.fractional_max_pool3d(opdsl.ones(1, 4, 4, 4), 2, output_size=3).shape
-    (1, 3, 3, 3)
-    """
-    return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
-
-
-# ----------------------------------------------------------------------------------------------------------- p-th mean
-
-
-def _lp_pool(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None, ceil_mode: bool, count: int
-) -> Tensor:
-    if abs(norm_type) == math.inf:
-        largest = aten[f"max_pool{count}d"]
-        sign = 1 if norm_type > 0 else -1
-        return sign * largest(sign * input.abs(), kernel_size, _stride(stride), 0, 1, ceil_mode)
-    means = aten[f"avg_pool{count}d"](input.pow(norm_type), kernel_size, _stride(stride), 0, ceil_mode)
-    sums = means.sign() * means.abs().relu() * math.prod(sizes(kernel_size, count))
-    return sums.pow(1.0 / norm_type)
-
-
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: Size | None = None, ceil_mode: bool = False
-) -> Tensor:
-    """The norms of windows along one dimension.
-
-    Args:
-        input: of shape (N, C, L) or (C, L).
-        norm_type: of the norm.
-        kernel_size, stride, ceil_mode: as of ``avg_pool1d``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.lp_pool1d(opdsl.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
-    tensor([[ 5., 10.]])
-    """
-    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
-
-
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
-) -> Tensor:
-    """The norms of windows in a plane.
-
-    Args:
-        input: of shape (N, C, H, W) or (C, H, W).
-        norm_type: of the norm.
-        kernel_size, stride, ceil_mode: as of ``avg_pool2d``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.lp_pool2d(opdsl.ones(1, 2, 4), 2, 2)
-    tensor([[[2., 2.]]])
-    """
-    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
-
-
-def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
-) -> Tensor:
-    """The norms of windows in space.
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        norm_type: of the norm.
-        kernel_size, stride, ceil_mode: as of ``avg_pool3d``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.lp_pool3d(opdsl.ones(1, 2, 2, 4), 3, 2).flatten()
-    tensor([2., 2.])
-    """
-    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
