@@ -41,7 +41,7 @@ def is_derived(declaration: Declaration) -> bool:
 
 def construct(declaration: Declaration) -> str:
     """What an operator is declared with: the name of a decorator, ``view``, ``forward`` or ``body``."""
-    if declaration.definition is not None and declaration.kind is not None:
+    if declaration.kind is not None:
         return declaration.kind.name
     if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):
         return "view"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
+from opdsl.declare.reading import attach_reading
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
 from opdsl.schema.implementation import takes_texts
@@ -44,6 +45,10 @@ def attach_definition(given: Attachment) -> None:
     definition.add(function, **shape, **options)
     declaration.claim(what, function)
     declaration.formulas.append((function, options))
+    if getattr(definition, "elsewhere", ()):
+        attach_reading(declaration, definition)
+        declaration.kind = kind
+        return
     if kind.derivative:
         _tell_underived(declaration, definition.latest())
     if is_further:

@@ -38,11 +38,11 @@ def attach_body(declaration: Declaration, keys: tuple[str, ...] | None) -> None:
     function = declaration.function
     if keys is None:
         declaration.claim("body", function)
-        _register_plain(declaration, function, COMPOSITE_KEY)
+        register_plain(declaration, function, COMPOSITE_KEY)
         return
     given = Attachment(declaration, KINDS["kernel"], function, keys, {})
     for key in _claimed(given, function, given.keys_or_all()):
-        _register_plain(declaration, function, key)
+        register_plain(declaration, function, key)
 
 
 def attach_forward(
@@ -87,7 +87,7 @@ def attach_kernel(given: Attachment) -> None:
     fills = fills_out(given.declaration, given.function)
     kernel = checked_kernel(given.function, keys, given.declaration.main, given.decorator, (OUT,) if fills else ())
     for key in _claimed(given, kernel, keys):
-        _register_plain(given.declaration, kernel, key)
+        register_plain(given.declaration, kernel, key)
 
 
 def fills_out(declaration: Declaration, function: FunctionType) -> bool:
@@ -122,7 +122,7 @@ def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -
     return keys
 
 
-def _register_plain(declaration: Declaration, function: FunctionType, key: DispatchKey) -> None:
+def register_plain(declaration: Declaration, function: FunctionType, key: DispatchKey) -> None:
     main, fills = declaration.main, fills_out(declaration, function)
     kernel = _python_kernel(for_variant(function, main.schema) if fills else function, main, key)
     declaration.library.register(main, key, kernel)

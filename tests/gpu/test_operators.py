@@ -14,6 +14,7 @@ import pytest
 import opdsl
 from opdsl import Tensor
 from opdsl.errors import DeviceError, MissingKernelError
+from tests.unit.kernels import turning
 
 Move = Callable[[Tensor], Tensor]
 
@@ -48,6 +49,10 @@ CASES: dict[str, Callable[[Tensor, Move], Tensor]] = {
     "copy_ of a tensor of the CPU": lambda x, to: x.clone().copy_(opdsl.ones(6)),
     "flip of columns": lambda x, to: x.t().flip([0]),
 }
+
+
+def test_rows_that_read_elsewhere() -> None:
+    assert turning.faults("cuda") == []
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -25,7 +25,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import require_exact
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
-from opdsl.kernels.definitions.row_places import parameters_of_places, places_in, require_in_row
+from opdsl.kernels.definitions.row_places import parameters_of_places, places_elsewhere, places_in, require_in_row
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -53,7 +53,7 @@ class RowDefinition(RowwiseDefinition):
         name: its name, for messages.
     """
 
-    __slots__ = ("function", "known", "meta", "places", "promote")
+    __slots__ = ("elsewhere", "function", "known", "meta", "places", "promote")
 
     def add(
         self,
@@ -86,7 +86,7 @@ class RowDefinition(RowwiseDefinition):
         self.promote = promote
         self.known = tuple((known or {}).items())
         read = self.scalar_function()
-        self.places = places_in(read)
+        self.places, self.elsewhere = places_in(read), places_elsewhere(read)
         self._check(read)
 
     def _check(self, function: ScalarFunction) -> None:
@@ -101,7 +101,7 @@ class RowDefinition(RowwiseDefinition):
                 f"{self.name}: the row function {function.name} does not fit: {fault.problem}. {fault.remedy}."
             )
         roles = {each.name: each.role for each in self.parameters}
-        for name in parameters_of_places(function, self.places):
+        for name in parameters_of_places(function, (*self.places, *self.elsewhere)):
             if roles[name] in (Role.FLOAT, Role.SCALAR):
                 raise KernelSignatureError(
                     f"{self.name}: the row function {function.name} reads its row at {name!r}, which need be no "

@@ -1,4 +1,7 @@
-"""That places at which a row function reads its row are in it, and the same for all of its elements."""
+"""The places at which a row function reads its row: those that are the same for all of its elements are looked at here.
+
+Others are known when elements are, and read by an operator of their own (``opdsl.declare.reading``).
+"""
 
 from __future__ import annotations
 
@@ -15,28 +18,38 @@ from opdsl.runtime.tensor import Tensor
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
 
-__all__ = ["parameters_of_places", "places_in", "require_in_row"]
+__all__ = ["parameters_of_places", "places_elsewhere", "places_in", "require_counted", "require_in_row"]
 
 # float32 holds all whole numbers up to here.
 _MOST_COUNTED = 1 << 24
 
 
 def places_in(function: ScalarFunction) -> tuple[int, ...]:
-    """The nodes that read a row at a place.
+    """The nodes that read a row at a place that is the same for all of its elements."""
+    elsewhere = places_elsewhere(function)
+    return tuple(at for at, node in enumerate(function.nodes) if node.op == "row_at" and at not in elsewhere)
+
+
+def places_elsewhere(function: ScalarFunction) -> tuple[int, ...]:
+    """The nodes that read a row at a place that is made of elements: it may differ within the row.
 
     Raises:
-        ScalarFunctionError: a place depends on what differs within a row, or on what is folded.
+        ScalarFunctionError: what is read is no tensor of the operator.
     """
     from opdsl.scalar.operations import OF_ROWS
 
-    found = tuple(at for at, node in enumerate(function.nodes) if node.op == "row_at")
-    for at in found:
-        place = function.nodes[at].arguments[1]
+    found = []
+    for at, node in enumerate(function.nodes):
+        if node.op != "row_at":
+            continue
+        row, place = node.arguments
         if any(function.nodes[each].op in OF_ROWS - {"row_count"} for each in _reached(function, place)):
-            source, node = function.places[at]
-            problem = "this place is made of elements of the row, and is known when it has been read only"
-            raise source.error(node, problem, "Read at numbers, or at a tensor that has one place for each row.")
-    return found
+            found.append(at)
+            if function.nodes[row].op != "parameter":
+                source, written = function.places[at]
+                problem = "what is read here is computed, at a place that differs within a row"
+                raise source.error(written, problem, "Read a tensor, and compute with what it has there.")
+    return tuple(found)
 
 
 def parameters_of_places(function: ScalarFunction, found: Sequence[int]) -> list[str]:
@@ -93,8 +106,7 @@ def require_in_row(
             array = str(function.nodes[row].value or "the row")
             require_positions(tensors[str(written.value)], count, array, dims[0] if dims else 0)
             continue
-        problem = f"this place is computed in the dtype of the row, of {count} elements, which holds no such numbers"
-        check(count <= _MOST_COUNTED, str(source.error(node, problem, "Read at a tensor of integers.")))
+        require_counted(function, at, count)
         known |= {name: Interval(*range_of_positions(tensor)) for name, tensor in tensors.items()}
         low, high = intervals(function, known, smallest, largest)[place]
         if low is not None and high is not None and low >= 0 and high < count:
@@ -102,6 +114,17 @@ def require_in_row(
         where = "nothing bounds it" if low is None or high is None else f"it is read from {low} to {high}"
         problem = f"this place lies outside of a row of {count}: {where}"
         check(False, str(source.error(node, problem, "Keep it inside, by min and max.")))
+
+
+def require_counted(function: ScalarFunction, at: int, count: int) -> None:
+    """Refuse rows of so many elements that their places cannot be computed in the dtype of the row, as numbers are.
+
+    Raises:
+        ShapeError: they cannot.
+    """
+    source, node = function.places[at]
+    problem = f"this place is computed in the dtype of the row, of {count} elements, which holds no such numbers"
+    check(count <= _MOST_COUNTED, str(source.error(node, problem, "Read at a tensor of integers.")))
 
 
 def _reached(function: ScalarFunction, node: int) -> set[int]:

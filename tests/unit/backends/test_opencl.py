@@ -26,6 +26,7 @@ from opdsl.runtime import Device
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.memory import device_memory
 from tests.pocl import INSTALLED, name_processor
+from tests.unit.kernels import turning
 from tests.unit.kernels.loop_programs import Drawn, drawn_programs
 from tests.unit.kernels.sibling_law import faults_there, problems
 
@@ -78,6 +79,11 @@ def test_an_operator_gives_what_the_cpu_gives(name: str, device: Device) -> None
 @pytest.mark.parametrize("name", ["mul.Tensor", "sum.dim_IntList", "tril", "copy_"])
 def test_laws_hold_there(name: str, device: Device) -> None:
     assert faults_there(name, device, most=2) == []
+
+
+@pytest.mark.usefixtures("guarded")
+def test_rows_that_read_elsewhere(device: Device) -> None:
+    assert turning.faults(device) == []
 
 
 def test_gradients(device: Device) -> None:
