@@ -332,6 +332,7 @@ TABLE: dict[str, Samples] = {
     "aten::col2im": _collected_columns,
     **{f"aten::max_pool{dims}d": _pooled(dims, 1, True) for dims in (1, 2, 3)},
     **{f"aten::max_pool{dims}d_with_indices": _pooled(dims, 1, True) for dims in (1, 2, 3)},
+    "opdsl::largest_of_windows": _pooled(1, 1, True),
     **{
         f"aten::max_pool{dims}d_with_indices_backward": _pooled_gradients(dims, (1,), False, numbered=True)
         for dims in (2, 3)

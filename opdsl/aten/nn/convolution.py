@@ -42,6 +42,9 @@ _ELEMENTS = 1 << 21
 _FAR = 1 << 12
 """Windows that reach further may have elements that lie in margins alone."""
 
+_FEW = 8
+"""Channels of groups that are read in rows of one channel."""
+
 COMMON = (float32, float16, bfloat16)
 """The dtypes for which PyTorch has a library of its own."""
 
@@ -121,6 +124,16 @@ class Operands(NamedTuple):
 
     def write(self, kind: str, bias: Tensor | None = None) -> None:
         """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
+        written = {"correlate": "results", "spread": "images"}.get(kind, "weight")
+        operands, target = self.in_planes(written), self.images if kind == "spread" else self.results
+        if kind == "weigh" or not self._lies_across(target):
+            operands._write(kind, bias)
+            return
+        made = empty_in(target, target.shape)
+        (operands._replace(images=made) if kind == "spread" else operands._replace(results=made))._write(kind, bias)
+        copy_(target, made)
+
+    def _write(self, kind: str, bias: Tensor | None) -> None:
         if any(each.dilation * (each.length - 1) > _FAR for each in self.windows):
             met = [_met(each) for each in self.windows]
             if any(count < each.length for (_, count), each in zip(met, self.windows, strict=True)):
@@ -133,6 +146,19 @@ class Operands(NamedTuple):
         made = _BY_COLUMNS[kind](self)
         if bias is not None:
             made.add_(bias.view((-1, *(1,) * len(self.windows))))
+
+    def _lies_across(self, tensor: Tensor) -> bool:
+        """Whether channels lie side by side that groups take few of, so that these find neighbours far apart."""
+        taken = max(self.weight.shape[1], self.weight.shape[0] // self.groups)
+        return self.groups > 1 and taken < _FEW and tensor.strides[1] == 1 and not tensor.is_contiguous()
+
+    def in_planes(self, written: str) -> Operands:
+        """The same with channel after channel where groups need them so, but for what is written."""
+
+        def rows(name: str, tensor: Tensor) -> Tensor:
+            return tensor.contiguous() if name != written and self._lies_across(tensor) else tensor
+
+        return self._replace(images=rows("images", self.images), results=rows("results", self.results))
 
     def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
         """``write`` by some elements of the windows alone: those in margins see zeros, and have no gradients.
@@ -544,7 +570,7 @@ def convolution_backward_kernel(
         return found[0], found[1], found[2]
     wide, layout = problem.dtype, problem.layout
     grad = widened(grad_output, wide)
-    operands = problem.operands(widened(input, wide), widened(weight, wide), grad)
+    operands = problem.operands(widened(input, wide), widened(weight, wide), grad).in_planes("weight")
     found = [None, None, None]
     if output_mask[0]:
         made = empty_in(input, input.shape, layout, wide)

@@ -25,7 +25,7 @@ from opdsl.aten.nn.pooling import (
     with_one,
 )
 from opdsl.aten.nn.sliding import added
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, Positions, fill_, scatter
 from opdsl.runtime import Category, Tensor, bool_, contiguous_strides, int64
@@ -34,6 +34,7 @@ from opdsl.schema.vocabulary import IntList, Ints, Size
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
 
+lib = Library("opdsl")
 
 # ------------------------------------------------------------------------------------------------- the largest element
 
@@ -271,6 +272,42 @@ def max_pool1d_with_indices(
     return values.squeeze(-2), indices.squeeze(-2)
 
 
+@lib.op("opdsl::largest_of_windows")
+def largest_of_windows(
+    self: Tensor,
+    kernel_size: Ints[1],
+    stride: Ints[1] = (),
+    padding: Ints[1] = 0,
+    dilation: Ints[1] = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """``max_pool1d``, without places: these are half again as much to write, and found again where gradients ask."""
+    ...
+
+
+@largest_of_windows.meta
+def largest_of_windows_meta(ctx, self, kernel_size, stride, padding, dilation, ceil_mode):
+    if self.dtype.category is Category.COMPLEX:
+        raise UnsupportedDTypeError(f"\"max_pool1d\" not implemented for '{self.dtype.scalar_type}'.")
+    windows = sliding(self.shape, parameters("max_pool1d", 1, kernel_size, stride, padding, dilation, ceil_mode))
+    ctx.set_output(0, (*self.shape[:-1], *windows.counts), like=self)
+    return windows.numbers
+
+
+@largest_of_windows.indexed(at=("...", "i"), over=("u",), fold="max", margin="skip")
+def largest_of_window(self: Any, windows: Any, parts: Any, i: int, u: int) -> Any:
+    return self[..., place(windows, parts, 0, i, u)]
+
+
+largest_of_windows.sharding(rows=1)
+
+
+@largest_of_windows.derivative("self")
+def largest_of_windows_derivative(grad, self, kernel_size, stride, padding, dilation, ceil_mode):
+    values = (with_one(kernel_size), with_one(stride), with_one(padding, 0), with_one(dilation), ceil_mode)
+    return max_pool2d_backward(grad.unsqueeze(-2), self.unsqueeze(-2), *values).squeeze(-2)
+
+
 @op("aten::max_pool1d")
 def max_pool1d(
     self: Tensor,
@@ -283,4 +320,5 @@ def max_pool1d(
     """The largest element of each window of signals; see ``max_pool2d``."""
     require_images("max_pool1d", self, 1)
     require_dtype("max_pool1d_impl", self)
-    return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
+    return largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)

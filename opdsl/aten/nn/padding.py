@@ -234,7 +234,8 @@ def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
         size, before, after = last - first, max(before, 0), max(after, 0)
         if before or after:
             self = cat((self.narrow(dim, size - before, before), self, self.narrow(dim, 0, after)), dim)
-    return self.clone(memory_format=MemoryFormat.contiguous_format)
+    is_view = all(before <= 0 and after <= 0 for before, after in margins.values())
+    return self.clone(memory_format=MemoryFormat.contiguous_format) if is_view else self.contiguous()
 
 
 @op("aten::_pad_enum", python_module="nn")

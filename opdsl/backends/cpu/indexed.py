@@ -10,7 +10,7 @@ from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
 from opdsl.backends.cpu.indexed_form import SYMBOL, TILE, IndexedForm, own_units
 from opdsl.backends.cpu.indexed_stages import repeated_dimension
-from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, specialised
+from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, skips_unevenly, specialised
 from opdsl.backends.cpu.indexed_text import module_ir
 from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
@@ -94,8 +94,10 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> IndexedForm:
         lane = next((d for d in reversed(range(dims)) if strides[0][d] == call.outputs[0].dtype.itemsize), dims - 1)
     steps = _known_steps(loop, call, lane - leading)
     sides = [each - leading if each >= leading else None for each in (*dense[: len(arrays)], dense[-1])]
+    graph = specialised(loop.graph, steps)
     is_long = bool(loop.over) and call.sizes[-1] >= _LONG
-    inwards = is_long and runs_along_turns(loop, specialised(loop.graph, steps), lane - leading, sides)
+    inwards = is_long or skips_unevenly(loop, graph, lane - leading)
+    inwards = inwards and runs_along_turns(loop, graph, lane - leading, sides)
     if inwards and loop.writes:
         lane = dims + loop.over - 1
     units = tuple(each for each in range(dims) if each != lane) if not loop.writes else own_units(loop, leading, lane)

@@ -125,7 +125,7 @@ class Lanes(Places):
         is_untested = self.stages is not None and all(each.margin is None for each in self.loop.reads)
         if is_apart or is_untested:
             return ONE_BY_ONE
-        return IN_ORDER if self.stages is not None and kind else kind
+        return IN_ORDER if kind else kind
 
     def run(
         self,

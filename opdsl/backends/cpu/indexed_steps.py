@@ -139,6 +139,13 @@ def runs_along_turns(loop: IndexedLoop, graph: TypedGraph, lane: int, dense: Seq
     return found
 
 
+def skips_unevenly(loop: IndexedLoop, graph: TypedGraph, lane: int) -> bool:
+    """Whether each lane has turns of its own that are skipped: windows that share a dimension are not equally long."""
+    made, limits = clipped(loop, graph)
+    reads = [k for k, each in enumerate(loop.reads) if each.margin == SKIP]
+    return bool(loop.fold) and any(not is_even(loop, made, limits, k, lane) for k in reads)
+
+
 def is_even(loop: IndexedLoop, graph: TypedGraph, limits: dict[int, int], k: int, index: int) -> bool:
     """Whether positions of an access step evenly along an index, within limits that are the same."""
     access = (*loop.reads, *loop.writes)[k]
