@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from opdsl.backends.cuda.points import Points, following, used_by
+from opdsl.backends.cuda.kernel import Kernel
+from opdsl.backends.cuda.points import following, used_by
 from opdsl.backends.cuda.printer import CUDA
 from opdsl.backends.cuda.storage import VALUE_TYPES, loaded_type, number_type, stored_type
 from opdsl.backends.loop_printer import LoopPrinter
-from opdsl.kernels.loops.model import Array, Load, Program, Range, Scalar, Statement, Store, Update, names_of
+from opdsl.kernels.loops.model import Array, Load, Range, Scalar, Statement, Store, Update, names_of
 from opdsl.runtime.dtype import DType
+from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
 
 __all__ = ["LoopKernel"]
@@ -19,50 +22,56 @@ _ADDED = (ScalarType.FLOAT32, ScalarType.FLOAT64, ScalarType.INT32, ScalarType.I
 
 
 class LoopKernel(LoopPrinter):
-    """The text of one program as a kernel.
+    """The text of one kernel.
 
-    Its parameters are the program's, then the words that are numbers of a call, the layout of its points, if ``points``
-    tells of any, a structure of the other words, if there are any, and how many points there are.
+    Its parameters are the program's, then the words that are numbers of a call, scratch memory, the layouts, if arrays
+    lie anywhere, a structure of the other words, if there are any, and how many points there are.
 
     Args:
-        program: the loops.
-        points: where arrays begin; None where the one loop that is shared out counts from 0.
+        kernel: what is printed. Without ``points`` the one loop that is shared out counts from 0.
         divisors: of the words that are numbers of a call.
+        functions: names of the scalar functions.
 
-    follow: the arrays of which neighbours are moved together. packs: while they are at hand, what holds them.
+    begins: for arrays that do not begin at their first element, how far from there, in bytes. follow: those of which
+    neighbours are moved together. packs: how elements that are at hand are spelled.
     """
 
     to = CUDA
     shared_memory = "__shared__"
 
-    def __init__(self, program: Program, points: Points | None, divisors: Mapping[str, int]) -> None:
-        super().__init__(program)
-        self.points, self.divisors = points, divisors
-        self.begins = [] if points is None else [name for name, _ in points.begins]
-        self.follow = following(program) if points is None else points.follow
+    def __init__(self, kernel: Kernel, divisors: Mapping[str, int], functions: dict[TypedGraph, str]) -> None:
+        super().__init__(kernel.program)
+        self.kernel, self.points, self.divisors, self.functions = kernel, kernel.points, divisors, functions
+        names = [] if self.points is None else [name for name, _ in self.points.begins]
+        self.begins = {name: f"offsets_[{place}]" for place, name in enumerate(names)}
+        self.follow = following(self.program) if self.points is None else self.points.follow
         self.packs: dict[str, str] = {}
 
-    def source(self, entry: str, threads: int, layout: str) -> str:
+    def source(self, threads: int, layouts: Sequence[str]) -> str:
         """The kernel and its words; the functions that it calls are those of ``text_of_functions``.
 
         Args:
-            entry: its name.
             threads: of a block.
-            layout: the type of the layout.
+            layouts: their types.
         """
-        words = [word for word in self.program.words if word not in self.divisors]
+        entry, words = self.kernel.entry, [word for word in self.program.words if word not in self.divisors]
         given = [self.parameter(each) for each in self.program.parameters]
         given += [f"const long long {word}_" for word in self.divisors]
-        given += [f"const {layout} layout_"] if layout else []
+        given += [self.parameter(each) for each in self.program.scratch]
+        named = [("points_", self.points), ("turns_", self.kernel.turns)]
+        names = [name for name, each in named if each and each.is_anywhere]
+        given += [f"const {kind} {name}" for kind, name in zip(layouts, names, strict=True)]
         given += [f"const {entry}_words words_"] if words else []
+        given += [f"const {kind} {name}" for kind, name in self.counts]
         self.lines += [f"    const long long {word} = words_.{word};" for word in words]
         shifts = {word: step.bit_length() - 1 for word, step in self.divisors.items()}
         self.lines += [f"    const long long {word} = {word}_ >> {shift};" for word, shift in shifts.items()]
         self.print_body()
         structure = [f"struct {entry}_words {{ long long {', '.join(words)}; }};"] if words else []
         head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}('
-        declared = ", ".join([*given, "const long long count_"])
-        return "\n".join([*structure, head, f"    {declared}) {{", *self.local, *self.lines, "}", ""])
+        return "\n".join([*structure, *self.local, head, f"    {', '.join(given)}) {{", *self.lines, "}", ""])
+
+    counts: ClassVar[tuple[tuple[str, str], ...]] = (("long long", "count_"),)
 
     def parameter(self, each: Array | Scalar) -> str:
         """The declaration of a parameter."""
@@ -99,10 +108,10 @@ class LoopKernel(LoopPrinter):
             return
         self.say("if (point_ >= count_) return;")
         indices = self.points.indices
-        if not (self.begins or indices):
+        if not self.points.is_anywhere:
             return
         self.say(f"long long offsets_[{len(self.begins) + len(indices)}] = {{}};")
-        self.say("layout_.offsets(point_, offsets_);")
+        self.say("points_.offsets(point_, offsets_);")
         for place, name in enumerate(indices, len(self.begins)):
             self.types[name] = ScalarType.INT64
             first = vector > 1 and name == ranges[-1][0]
@@ -141,7 +150,7 @@ class LoopKernel(LoopPrinter):
                     self.say(self.moved("load", each.array, pack, place))
                 else:
                     stores.append(self.moved("store", each.array, pack, place))
-                packs[each.array] = pack
+                packs[each.array] = f"{pack}[at_]"
         self.packs = packs
         self.say("#pragma unroll")
         with self.braces(f"for (int at_ = 0; at_ < {self.program.vector}; ++at_)"):
@@ -174,13 +183,13 @@ class LoopKernel(LoopPrinter):
 
     def element(self, array: str, place: str) -> str:
         """How an element is spelled."""
-        return f"{self.packs[array]}[at_]" if array in self.packs else self.begun(array, place)
+        return self.packs.get(array) or self.begun(array, place)
 
     def begun(self, array: str, place: str) -> str:
         """An element in memory, found from where a point's elements begin."""
         if array not in self.begins:
             return f"{array}[{place}]"
-        return f"element({array}, offsets_[{self.begins.index(array)}], {place})"
+        return f"behind({array}, {self.begins[array]}, {place})"
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-import attrs
-
+from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.layouts import layout
-from opdsl.backends.cuda.points import Points, points_of, statements_of
+from opdsl.backends.cuda.points import Points
 from opdsl.backends.cuda.program import (
     Address,
     Argument,
@@ -24,107 +22,95 @@ from opdsl.backends.cuda.program import (
     blocks_for,
     long_long,
 )
-from opdsl.kernels.loops import model
-from opdsl.kernels.loops.making import Given, Loops
-from opdsl.kernels.loops.model import Array, Bound, Size, Update, graphs_of
-from opdsl.kernels.loops.text import program_text
+from opdsl.kernels.loops.making import Given, Loops, number_of
+from opdsl.kernels.loops.model import Array, Size, graphs_of
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["THREADS", "Kernel", "kernel_of", "loop_program"]
+__all__ = ["THREADS", "arguments_of", "loop_program", "source_of"]
 
 THREADS = 256
 
 
-@attrs.frozen(eq=False, slots=False)
-class Kernel:
-    """A kernel of a source: its name, its loops, and where arrays begin, see ``LoopKernel``."""
-
-    entry: str
-    program: model.Program
-    points: Points | None
-
-    @functools.cached_property
-    def fingerprint(self) -> str:
-        """What determines its text, but for the types of its layout and of numbers of a call."""
-        points = self.points
-        places = points and ([name for name, _ in points.begins], sorted(points.follow), points.indices)
-        graphs = [graph.fingerprint for graph in graphs_of(self.program.body)]
-        text = "\n".join([f"{self.entry} {places} {program_text(self.program)}", *graphs])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    @functools.cached_property
-    def headers(self) -> tuple[str, ...]:
-        """What it stands on."""
-        kinds = {type(each) for each in statements_of(self.program.body)}
-        further = {"atomics": Update, "margins": Bound}
-        return ("prelude", "neighbours", *(name for name, kind in further.items() if kind in kinds))
-
-
-@functools.lru_cache(maxsize=4096)
-def kernel_of(entry: str, program: model.Program) -> Kernel:
-    """A kernel for points that lie anywhere."""
-    points = points_of(program)
-    return Kernel(entry, points.program, points)
-
-
 def loop_program(loops: Loops, kernels: Mapping[int, Kernel], threads: int = THREADS) -> Program:
-    """The program of kernels that do the same.
+    """The program of kernels that do the same, with a thread for each point.
 
     Args:
         loops: what is run.
         kernels: by the alignment that they ask for, in the order in which they are preferred.
         threads: of a block.
     """
-    words = dict(zip(loops.program.words, loops.words, strict=True))
-    given = {name: word for name, word in words.items() if isinstance(word, Given)}
-    divisors = {name: word.divisor for name, word in given.items()}
-    operands = [*_operands(loops), *(Number(word.argument, ScalarType.INT64) for word in given.values())]
-
-    def number(size: Size) -> int:
-        found = words[size] if isinstance(size, str) else size
-        assert isinstance(found, int), "how many points there are, and where, does not depend on arguments"
-        return found
-
+    number = number_of(loops)
     layouts = []
     variants = []
     for alignment, kernel in kernels.items():
-        program, points = kernel.program, kernel.points
-        sizes = [number(size) for _, size in program.points[0]]
-        if program.vector > 1:
-            sizes[-1] = -(-sizes[-1] // program.vector)
-        strides = points.strides(number) if points else []
-        constants: list[Constant] = [layout(sizes, strides)] if strides else []
-        layouts.append(constants[0].c_type if strides else "")
-        own = [number(word) for word in program.words if word not in given]
-        constants += [Constant(struct.pack(f"{len(own)}q", *own), f"{kernel.entry}_words")] if own else []
+        sizes = [number(size) for _, size in kernel.program.points[0]]
+        if kernel.program.vector > 1:
+            sizes[-1] = -(-sizes[-1] // kernel.program.vector)
         count = math.prod(sizes)
-        arguments = (*operands, *constants, long_long(count))
-        launch = Launch(kernel.entry, blocks_for(count, threads), (threads, 1, 1), arguments)
+        arguments, forms = arguments_of(loops, kernel, number)
+        layouts.append(forms)
+        launch = Launch(kernel.entry, blocks_for(count, threads), (threads, 1, 1), (*arguments, long_long(count)))
         variants.append(Variant(alignment, (launch,) if count else ()))
-    printed = tuple(kernels.values())
-    source = Source(
-        f"loops {threads} {layouts} {list(divisors.values())} {' '.join(each.fingerprint for each in printed)}",
-        printed[0].headers,
-        functools.partial(_print, printed, threads, layouts, divisors),
-    )
+    source = source_of(loops, tuple(kernels.values()), layouts, threads)
     return Program(source, len(loops.arguments), tuple(variants))
 
 
-def _operands(loops: Loops) -> list[Argument]:
-    """The parameters of a program."""
+def arguments_of(
+    loops: Loops, kernel: Kernel, number: Callable[[Size], int], scratch: Sequence[Argument] = ()
+) -> tuple[list[Argument], tuple[str, ...]]:
+    """The parameters that a kernel begins with, and the types of its layouts."""
     places = [k for k, place in enumerate(loops.arguments) if place is not None]
-    return [
+    given = _given(loops)
+    arguments: list[Argument] = [
         Address(k) if isinstance(each, Array) else Number(k, each.type)
         for each, k in zip(loops.program.parameters, places, strict=True)
     ]
+    arguments += [Number(word.argument, ScalarType.INT64) for word in given.values()]
+    arguments += scratch
+    forms = [_layout(points, number) for points in (kernel.points, kernel.turns) if points and points.is_anywhere]
+    own = [number(word) for word in kernel.program.words if word not in given]
+    words = [Constant(struct.pack(f"{len(own)}q", *own), f"{kernel.entry}_words")] if own else []
+    return [*arguments, *forms, *words], tuple(each.c_type for each in forms)
 
 
-def _print(kernels: tuple[Kernel, ...], threads: int, layouts: list[str], divisors: Mapping[str, int]) -> str:
+def _given(loops: Loops) -> dict[str, Given]:
+    """The words that are numbers of a call."""
+    return {name: word for name, word in zip(loops.program.words, loops.words, strict=True) if isinstance(word, Given)}
+
+
+def _layout(points: Points, number: Callable[[Size], int]) -> Constant:
+    """Where points lie."""
+    sizes = [number(size) for _, size in points.ranges]
+    if points.program.vector > 1:
+        sizes[-1] = -(-sizes[-1] // points.program.vector)
+    return layout(sizes, points.strides(number))
+
+
+def source_of(loops: Loops, kernels: tuple[Kernel, ...], layouts: Sequence[tuple[str, ...]], threads: int) -> Source:
+    """The source of kernels, which have their scalar functions in common.
+
+    Args:
+        loops: what they come from.
+        kernels: in the order in which they are printed.
+        layouts: for each the types of its layouts.
+        threads: of a block.
+    """
+    divisors = {name: word.divisor for name, word in _given(loops).items()}
+    return Source(
+        f"loops {threads} {layouts} {list(divisors.values())} {' '.join(each.fingerprint for each in kernels)}",
+        kernels[0].headers,
+        functools.partial(_print, kernels, threads, layouts, divisors),
+    )
+
+
+def _print(
+    kernels: tuple[Kernel, ...], threads: int, layouts: Sequence[tuple[str, ...]], divisors: Mapping[str, int]
+) -> str:
     from opdsl.backends.cuda.loop_kernel import LoopKernel
+    from opdsl.backends.cuda.team_kernel import TeamKernel
 
-    printers = [LoopKernel(each.program, each.points, divisors) for each in kernels]
-    texts = [
-        printer.source(kernel.entry, threads, form)
-        for printer, kernel, form in zip(printers, kernels, layouts, strict=True)
-    ]
+    graphs = dict.fromkeys(graph for each in kernels for graph in graphs_of(each.program.body))
+    functions = {graph: f"function_{k}" for k, graph in enumerate(graphs)}
+    printers = [(LoopKernel if each.team is None else TeamKernel)(each, divisors, functions) for each in kernels]
+    texts = [printer.source(threads, forms) for printer, forms in zip(printers, layouts, strict=True)]
     return "\n".join([*printers[0].text_of_functions(), *texts])

@@ -11,7 +11,8 @@ import functools
 import math
 from typing import TYPE_CHECKING
 
-from opdsl.backends.cuda.loop_program import THREADS, Kernel, kernel_of, loop_program
+from opdsl.backends.cuda.kernel import Kernel, kernel_of
+from opdsl.backends.cuda.loop_program import THREADS, loop_program
 from opdsl.kernels.loops import elementwise, folding, schedules
 from opdsl.kernels.loops import indexed as over_places
 from opdsl.kernels.loops.model import Array

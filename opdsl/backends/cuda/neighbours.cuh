@@ -13,7 +13,7 @@ __device__ inline T& element(void* first, long long offset) {
 
 // An element behind so many bytes, and so many elements.
 template <typename T>
-__device__ inline T& element(T* first, long long offset, long long index) {
+__device__ inline T& behind(T* first, long long offset, long long index) {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + offset)[index];
 }
 

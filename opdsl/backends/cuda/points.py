@@ -17,6 +17,7 @@ from opdsl.kernels.loops.model import (
     Load,
     Program,
     Range,
+    Scalar,
     Scan,
     Size,
     Statement,
@@ -45,6 +46,11 @@ class Points(NamedTuple):
     follow: frozenset[str]
     indices: tuple[str, ...]
 
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether a layout is asked for."""
+        return bool(self.begins or self.indices)
+
     def strides(self, number: Callable[[Size], int]) -> list[list[int]]:
         """What the layout has: for each array its strides in bytes, for each index those of a counter."""
         arrays = self.program.arrays
@@ -66,8 +72,9 @@ def points_of(program: Program) -> Points:
     ranges, body = program.points
     names = [name for name, _ in ranges]
     statements = list(statements_of(body))
-    parameters, begins = [], []
-    for each in program.parameters:
+    laid: list[Array | Scalar] = []
+    begins = []
+    for each in (*program.parameters, *program.scratch):
         if isinstance(each, Array):
             keys = {
                 tuple(index if index in names else None for index in other.index)
@@ -79,8 +86,10 @@ def points_of(program: Program) -> Points:
                 begins.append((each.name, tuple(_along(each, key, name) for name in names)))
                 rest = zip(each.strides, key, strict=True)
                 each = attrs.evolve(each, strides=tuple(0 if index else stride for stride, index in rest))
-        parameters.append(each)
-    left = attrs.evolve(program, parameters=tuple(parameters))
+        laid.append(each)
+    count = len(program.parameters)
+    scratch = tuple(each for each in laid[count:] if isinstance(each, Array))
+    left = attrs.evolve(program, parameters=tuple(laid[:count]), scratch=scratch)
     used = {name for each in statements for name in used_by(each, left.arrays)}
     words = tuple(word for word in program.words if word in used)
     indices = tuple(name for name in names if name in used)
@@ -133,3 +142,5 @@ def used_by(each: Statement, arrays: dict[str, Array]) -> Iterator[object]:
         yield each.size
     elif isinstance(each, (Fold, Scan)):
         yield from (size for _, size in (each.ranges if isinstance(each, Fold) else (each.range,)))
+    if isinstance(each, Fold) and each.part is not None:
+        yield from each.part

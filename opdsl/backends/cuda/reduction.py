@@ -6,32 +6,27 @@ How a call is cut depends on its geometry alone, so that it gives the same bits 
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from opdsl.backends.cuda.layouts import layout
-from opdsl.backends.cuda.monoid import fingerprint, finished, fold_structure
-from opdsl.backends.cuda.program import (
-    Argument,
-    Constant,
-    Launch,
-    Program,
-    Scratch,
-    Source,
-    Variant,
-    operand_arguments,
-    packed,
-)
-from opdsl.backends.cuda.storage import VALUE_TYPES, number_type, stored_type
-from opdsl.kernels.calls import OperandSpec
+import attrs
+
+from opdsl.backends.cuda.kernel import Kernel, Team
+from opdsl.backends.cuda.loop_program import THREADS, arguments_of, source_of
+from opdsl.backends.cuda.points import points_of
+from opdsl.backends.cuda.program import Launch, Program, Scratch, Variant, long_long, packed
+from opdsl.kernels.loops import folding as folds
+from opdsl.kernels.loops.making import around, number_of
+from opdsl.kernels.loops.model import Fold, For, Load
+from opdsl.kernels.loops.schedules import in_parts, threaded
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Folding, ReductionCall
-    from opdsl.scalar.types import ScalarType
+    from opdsl.kernels.loops import model
 
 __all__ = ["reduction"]
 
-THREADS = 256
 WARP = 32
 
 # Threads that keep a large card busy, and the blocks that do.
@@ -45,8 +40,8 @@ _MOST_ELEMENTS = 8
 _LOADS_OF_A_LANE = 4
 _LOADS_OF_A_PART = 16
 
-# Bytes of an accumulator in scratch memory, at most.
-ACCUMULATOR = 16
+# Of arrays in scratch memory, in bytes.
+_ALIGNMENT = 16
 
 
 class Cut(NamedTuple):
@@ -73,11 +68,6 @@ class Cut(NamedTuple):
         """That take all rows once."""
         return -(-self.rows // (THREADS >> self.log))
 
-    def constant(self, log: int) -> Constant:
-        """The structure ``Cut`` of ``reduce.cuh``."""
-        words = [ctypes.c_longlong(each) for each in (self.rows, self.elements, self.part)]
-        return packed("Cut", *words, ctypes.c_int(self.parts), ctypes.c_int(log))
-
 
 def reduction(folding: Folding, call: ReductionCall) -> Program:
     """The program of a reduction.
@@ -86,113 +76,59 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
         folding: the monoid.
         call: where the operands lie.
     """
-    kernels = _Kernels(folding, call)
-    cut = kernels.cut
-    if cut.rows == 0:
-        return Program(kernels.source(), len(kernels.operands), (Variant(1, ()),))
-    block = (THREADS, 1, 1)
-    grid = (cut.blocks, cut.parts, 1)
-    reads = (kernels.arguments[0], kernels.kept, kernels.reduced)
-    rest = tuple(kernels.arguments[1:])
-    if cut.parts == 1:
-        launches = [Launch("whole", grid, block, (*reads, cut.constant(cut.log), *rest))]
+    loops = folds.reduction(folding, call)
+    form = cut(call, in_order=folding.in_order)
+    team, kept = Team(form.along, form.vector), len(call.kept)
+    number = number_of(loops)
+    if form.parts == 1:
+        kernels = [(loops, _kernel("whole", loops.program, kept, team), form.blocks, form.parts, form.log)]
     else:
-        scratch = Scratch(0)
-        log = (min(THREADS, cut.parts) - 1).bit_length()
-        finish = -(-cut.rows // (THREADS >> log))
-        launches = [
-            Launch("parts", grid, block, (*reads, cut.constant(cut.log), *rest, scratch)),
-            Launch("rest", (finish, 1, 1), block, (kernels.kept, cut.constant(log), *rest, scratch)),
-        ]
-    size = len(folding.init) * ACCUMULATOR * cut.rows * cut.parts if cut.parts > 1 else 0
-    return Program(kernels.source(), len(kernels.operands), (Variant(1, tuple(launches)),), size)
-
-
-class _Kernels:
-    """The kernels of one monoid and one call."""
-
-    def __init__(self, folding: Folding, call: ReductionCall) -> None:
-        self.folding, self.call = folding, call
-        self.numbers = [kind for _, kind in folding.finish.parameters[len(folding.init) + 1 :]]
-        self.operands: list[tuple[OperandSpec, ScalarType]] = [
-            (call.input, folding.lift.parameters[0][1]),
-            *((OperandSpec(dtype, None), kind) for dtype, kind in zip(call.numbers, self.numbers, strict=True)),
-            *zip(call.outputs, folding.finish.result_types, strict=True),
-        ]
-        strides = call.input.strides or ()
-        kept = [strides[: len(call.kept)], *(spec.strides or () for spec in call.outputs)]
-        reduced = [strides[len(call.kept) :]]
-        self.kept = layout(call.kept, kept)
-        self.reduced = layout(call.reduced, reduced)
-        self.cut = cut(call, in_order=folding.in_order)
-
-    @property
-    def arguments(self) -> list[Argument]:
-        """The input, numbers, outputs."""
-        return operand_arguments(self.operands)
-
-    def source(self) -> Source:
-        """The translation unit."""
-        call = self.call
-        stored = " ".join(f"{spec.dtype.name}:{kind}" for spec, kind in self.operands)
-        form = (self.cut.along, self.cut.vector, self.cut.parts > 1, self.kept.c_type, self.reduced.c_type)
-        options = (self.folding.with_index, self.folding.in_order, self.folding.lifted_numbers)
-        text = f"reduction {fingerprint(self.folding)} {stored} {len(call.outputs)} {form} {options}"
-        return Source(text, ("prelude", "neighbours", "team", "reduce"), self._print)
-
-    def _print(self) -> str:
-        folding, call, form = self.folding, self.call, self.cut
-        structure = fold_structure(
-            folding,
-            call.input,
-            call.outputs,
-            self.numbers,
-            self._finish(),
-            with_index=folding.with_index,
-            lifted_numbers=folding.lifted_numbers,
-        )
-        along, ordered = (str(each).lower() for each in (form.along, folding.in_order))
-        declared = [f"{self._type(k)} operand{k}" for k in range(1, len(self.operands))]
-        fold = ", ".join(f"operand{k}" for k in range(1, len(self.operands)))
-        kept, reduced = self.kept.c_type, self.reduced.c_type
-        head = f'extern "C" __global__ void __launch_bounds__({THREADS})'
-        stored = stored_type(call.input.dtype)
-        whole = form.parts == 1
-        shape = f"const char* input, const {kept} kept, const {reduced} reduced, const Cut cut"
-        given = [shape, *declared] if whole else [shape, *declared, "Fold::Accumulators* partial"]
+        first, second = in_parts(loops, form.parts, form.part)
+        number = number_of(first)
+        log = (min(THREADS, form.parts) - 1).bit_length()
+        finish = -(-form.rows // (THREADS >> log))
         kernels = [
-            f"""{head} {"whole" if whole else "parts"}({", ".join(given)}) {{
-    const Fold fold{{{fold}}};
-    reduce<Fold, {stored}, {along}, {ordered}, {form.vector}, {str(whole).lower()}>(
-        fold, input, {"nullptr" if whole else "partial"}, kept, reduced, cut);
-}}"""
+            (first, _kernel("parts", first.program, kept, team), form.blocks, form.parts, form.log),
+            (second, _kernel("rest", second.program, kept, Team(True, 1)), finish, 1, log),
         ]
-        if not whole:
-            given = [f"const {kept} kept, const Cut cut", *declared, "const Fold::Accumulators* partial"]
-            kernels.append(
-                f"""{head} rest({", ".join(given)}) {{
-    const Fold fold{{{fold}}};
-    reduce_parts(fold, partial, kept, cut);
-}}"""
-            )
-        return "\n".join([structure, *kernels])
+    scratch, size = _scratch(kernels[0][0].program, form.rows * form.parts)
+    launches, layouts = [], []
+    for own, kernel, blocks, parts, log in kernels:
+        arguments, forms = arguments_of(own, kernel, number, scratch)
+        layouts.append(forms)
+        counts = (long_long(form.rows), packed("int", ctypes.c_int(log)))
+        launches.append(Launch(kernel.entry, (blocks, parts, 1), (THREADS, 1, 1), (*arguments, *counts)))
+    source = source_of(loops, tuple(kernel for _, kernel, *_ in kernels), layouts, THREADS)
+    return Program(source, len(loops.arguments), (Variant(1, tuple(launches) if form.rows else ()),), size)
 
-    def _finish(self) -> list[str]:
-        """The member that stores the results of a row."""
-        further = ["count", *(f"convert<{VALUE_TYPES[kind]}>(number{at})" for at, kind in enumerate(self.numbers))]
-        places = [
-            f"element<{stored_type(spec.dtype)}>(output{at}, offsets[{at + 1}])"
-            for at, spec in enumerate(self.call.outputs)
-        ]
-        return [
-            "    __device__ void finish(const Accumulators& found, long long count, const long long* offsets) const {",
-            *(f"        {each}" for each in finished(self.folding, "found", further, self.call.outputs, places)),
-            "    }",
-        ]
 
-    def _type(self, k: int) -> str:
-        spec, kind = self.operands[k]
-        return number_type(kind) if spec.strides is None else f"{stored_type(spec.dtype)}*"
+@functools.lru_cache(maxsize=4096)
+def _kernel(entry: str, program: model.Program, kept: int, team: Team) -> Kernel:
+    """The kernel of a program whose points fold. The turns of the parts that it has made itself are counted."""
+    program = threaded(program, kept)
+    _, (first, *_) = program.points
+    fold = first.body[0] if isinstance(first, For) else first
+    assert isinstance(fold, Fold), "a fold is what points begin with"
+    turns = None
+    if team.vector == 1 and not any(isinstance(each, Load) and each.array in _made(program) for each in fold.body):
+        body = around(fold.ranges, fold.body)
+        turns = points_of(attrs.evolve(program, body=body, threaded=len(fold.ranges)))
+        program = attrs.evolve(program, parameters=turns.program.parameters)
+    points = points_of(program)
+    return Kernel(entry, points.program, points, team, turns)
+
+
+def _made(program: model.Program) -> set[str]:
+    return {each.name for each in program.scratch}
+
+
+def _scratch(program: model.Program, count: int) -> tuple[list[Scratch], int]:
+    """Where arrays of so many elements lie in scratch memory, and how much of it they take."""
+    found, end = [], 0
+    for each in program.scratch:
+        found.append(Scratch(end))
+        end += -(-count * each.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+    return found, end
 
 
 def cut(call: ReductionCall, *, in_order: bool) -> Cut:

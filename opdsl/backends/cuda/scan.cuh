@@ -1,9 +1,36 @@
 // Scans: a team takes a row in tiles, of which each lane holds some neighbours. The accumulators of long rows' parts are
-// folded by a kernel of reduce.cuh first; a part begins with those of all parts before it.
+// folded first; a part begins with those of all parts before it.
 //
 // Fold, which is printed, is a monoid with
 //     lift(element, index): the accumulators of an element;
 //     finish(accumulators[items], offsets, steps, index, end): stores the results of elements from index on.
+
+// How a scan is cut. rows: that stay; count: elements of each; part: elements of a part, of which a row has parts; log:
+// lanes of a team, as a power of two.
+struct Cut {
+    long long rows, count, part;
+    int parts, log;
+};
+
+// Fold a part of each row.
+template <typename Fold, typename Stored, bool along, typename Kept, typename Step>
+__device__ inline void fold_parts(
+    const Fold& fold, const char* input, typename Fold::Accumulators* partial, const Kept& kept, const Step& steps,
+    const Cut& cut) {
+    const Team<along> team(cut.log);
+    const long long row = team.row(), begin = blockIdx.y * cut.part;
+    const long long end = row < cut.rows ? (begin + cut.part < cut.count ? begin + cut.part : cut.count) : begin;
+    long long offsets[Fold::operands] = {};
+    if (row < cut.rows) {
+        kept.offsets(row, offsets);
+    }
+    const auto found = combined<Fold>(team, fold_lane<Fold, true>(team, begin, end, [&](long long at) {
+        return fold.lift(load(element<Stored>(input + offsets[0], at * steps.step[0])), at);
+    }));
+    if (team.lane == 0 && row < cut.rows) {
+        partial[row * cut.parts + blockIdx.y] = found;
+    }
+}
 
 // Scan a part of each row. partial: the accumulators of all parts, row by row; null where a row is one part.
 template <typename Fold, typename Stored, bool along, int items, typename Kept, typename Step>
@@ -21,8 +48,8 @@ __device__ inline void scan(
     }
     Accumulators carry = Fold::none();
     if (partial != nullptr) {
-        const Partial<Fold> parts{partial + row * cut.parts};
-        const auto found = fold_lane<Fold, true>(team, parts, 0, is_row ? blockIdx.y : 0);
+        const auto found = fold_lane<Fold, true>(
+            team, 0, is_row ? blockIdx.y : 0, [&](long long at) { return partial[row * cut.parts + at]; });
         carry = from_first_lane(team, combined<Fold>(team, found));
     }
     // All threads of a block go through the same tiles, since they wait for each other.

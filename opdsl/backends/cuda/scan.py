@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.monoid import fingerprint, finished, fold_structure
-from opdsl.backends.cuda.program import Launch, Program, Scratch, Source, Variant, operand_arguments, packed
-from opdsl.backends.cuda.reduction import ACCUMULATOR, ENOUGH_BLOCKS, ENOUGH_THREADS, Cut, floor_log
+from opdsl.backends.cuda.program import Constant, Launch, Program, Scratch, Source, Variant, operand_arguments, packed
+from opdsl.backends.cuda.reduction import ENOUGH_BLOCKS, ENOUGH_THREADS, Cut, floor_log
 from opdsl.backends.cuda.row import runs_along
 from opdsl.backends.cuda.storage import stored_type
 
@@ -21,6 +21,9 @@ __all__ = ["scan"]
 
 THREADS = 256
 WARP = 32
+
+# Bytes of an accumulator in scratch memory, at most.
+_ACCUMULATOR = 16
 
 # Neighbours that a lane holds, and tiles that are worth a part of their own.
 _ITEMS_ALONG, _ITEMS_ACROSS = 8, 4
@@ -36,10 +39,10 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
     """
     form = cut(call)
     strides = [spec.strides or () for spec in (*call.inputs, *call.outputs)]
-    kept, line = layout(call.kept, [each[:-1] for each in strides]), layout((call.length,), [strides[0][-1:]])
+    kept = layout(call.kept, [each[:-1] for each in strides])
     stored = " ".join(spec.dtype.name for spec in (*call.inputs, *call.outputs))
-    text = f"scan {fingerprint(scanning)} {stored} {kept.c_type} {line.c_type} {form.along} {form.parts > 1}"
-    body = functools.partial(_print, scanning, call, kept.c_type, line.c_type, form)
+    text = f"scan {fingerprint(scanning)} {stored} {kept.c_type} {form.along} {form.parts > 1}"
+    body = functools.partial(_print, scanning, call, kept.c_type, form)
     source = Source(text, ("prelude", "neighbours", "team", "reduce", "scan"), body)
     operands = [
         (call.inputs[0], scanning.lift.parameters[0][1]),
@@ -49,17 +52,23 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
         return Program(source, len(operands), (Variant(1, ()),))
     first, *rest = operand_arguments(operands)
     steps = packed(f"Steps<{len(strides)}>", *(ctypes.c_longlong(each[-1]) for each in strides))
-    grid, block, numbers = (form.blocks, form.parts, 1), (THREADS, 1, 1), form.constant(form.log)
+    grid, block, numbers = (form.blocks, form.parts, 1), (THREADS, 1, 1), _constant(form)
     shape = (kept, steps, numbers)
     if form.parts == 1:
         launch = Launch("scans", grid, block, (first, *shape, *rest))
         return Program(source, len(operands), (Variant(1, (launch,)),))
     launches = (
-        Launch("parts", grid, block, (first, kept, line, numbers, *rest, Scratch(0))),
+        Launch("parts", grid, block, (first, *shape, *rest, Scratch(0))),
         Launch("scans", grid, block, (first, *shape, *rest, Scratch(0))),
     )
-    size = len(scanning.init) * ACCUMULATOR * form.rows * form.parts
+    size = len(scanning.init) * _ACCUMULATOR * form.rows * form.parts
     return Program(source, len(operands), (Variant(1, launches),), size)
+
+
+def _constant(form: Cut) -> Constant:
+    """The structure ``Cut`` of ``scan.cuh``."""
+    words = [ctypes.c_longlong(each) for each in (form.rows, form.elements, form.part)]
+    return packed("Cut", *words, ctypes.c_int(form.parts), ctypes.c_int(form.log))
 
 
 def cut(call: RowCall) -> Cut:
@@ -79,12 +88,9 @@ def cut(call: RowCall) -> Cut:
     return Cut(along, 1, rows, count, log, max(1, -(-count // max(1, part))), part)
 
 
-def _print(scanning: Scanning, call: RowCall, kept: str, line: str, form: Cut) -> str:
+def _print(scanning: Scanning, call: RowCall, kept: str, form: Cut) -> str:
     items = _ITEMS_ALONG if form.along else _ITEMS_ACROSS
-    with_index = len(scanning.lift.parameters) > 1
-    structure = fold_structure(
-        scanning, call.inputs[0], call.outputs, (), _finish(scanning, call), with_index=with_index
-    )
+    structure = fold_structure(scanning, call.inputs[0], call.outputs, _finish(scanning, call))
     stored, along = stored_type(call.inputs[0].dtype), str(form.along).lower()
     declared = [f"{stored_type(spec.dtype)}* output{at}" for at, spec in enumerate(call.outputs)]
     fold = f"const Fold fold{{{', '.join(f'output{at}' for at in range(len(call.outputs)))}}};"
@@ -95,11 +101,10 @@ def _print(scanning: Scanning, call: RowCall, kept: str, line: str, form: Cut) -
     ]
     texts = [structure]
     if form.parts > 1:
-        shape = f"const char* input, const {kept} kept, const {line} line, const Cut cut"
         texts.append(
-            f"""{head} parts({", ".join([shape, *declared, "Fold::Accumulators* partial"])}) {{
+            f"""{head} parts({", ".join([*given, "Fold::Accumulators* partial"])}) {{
     {fold}
-    reduce<Fold, {stored}, {along}, true, 1, false>(fold, input, partial, kept, line, cut);
+    fold_parts<Fold, {stored}, {along}>(fold, input, partial, kept, steps, cut);
 }}"""
         )
         given.append("const Fold::Accumulators* partial")
@@ -131,7 +136,7 @@ def _finish(scanning: Scanning, call: RowCall) -> list[str]:
         *(f"        {types[at]} made{at}[items];" for at in outputs),
         "#pragma unroll",
         "        for (int item = 0; item < items; ++item) {",
-        *(f"            {each}" for each in finished(scanning, "found[item]", (), call.outputs, places)),
+        *(f"            {each}" for each in finished(scanning, "found[item]", call.outputs, places)),
         "        }",
         *(f"        {each}" for each in stores),
         "    }",

@@ -41,7 +41,7 @@ def check_program(program: Program) -> None:
         KernelError: a rule is broken.
     """
     scope = _Scope(program)
-    for each in program.parameters:
+    for each in (*program.parameters, *program.scratch):
         if isinstance(each, Array):
             scope.require(len(each.sizes) == len(each.strides), f"{each.name} has as many strides as sizes")
             for size in (*each.sizes, *each.strides):
@@ -146,6 +146,8 @@ class _Scope:
         """A fold: a monoid, and a body that gives its values."""
         kinds = each.combine.result_types
         self.monoid(each.names, each.neutral, each.combine, kinds + kinds)
+        if each.part is not None:
+            self.require(self.types.get(each.part[0]) is ScalarType.INT64, f"{each.part[0]} is a whole number")
         scope = self.inner(each.ranges)
         scope.block(each.body)
         scope.have(each.values, kinds)

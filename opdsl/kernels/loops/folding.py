@@ -50,8 +50,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Loops:
     given += [numbers[at] for at in folding.lifted_numbers]
     values, found = tuple(f"v{k}" for k in range(count)), tuple(f"acc{k}" for k in range(count))
     body.append(Compute(values, folding.lift, tuple(given)))
-    in_order = folding.in_order or folding.with_index
-    fold = Fold(found, folding.init, folding.combine, folded, tuple(body), values, in_order=in_order)
+    fold = Fold(found, folding.init, folding.combine, folded, tuple(body), values, in_order=folding.in_order)
     total = maker.size("count", product(call.reduced))
     results = tuple(f"y{k}" for k in range(len(call.outputs)))
     finish = Compute(results, folding.finish, (*found, total, *numbers))

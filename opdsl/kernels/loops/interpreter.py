@@ -47,13 +47,14 @@ def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) 
 
     Args:
         program: what to run.
-        arguments: of its parameters: arrays, whose first elements are those of the program, and numbers.
+        arguments: of its parameters, then of its scratch memory: arrays, whose first elements are those of the
+            program, and numbers.
         words: of its words.
     """
     known = dict(zip(program.words, words, strict=True))
     memory: dict[str, NDArray] = {}
     values: dict[str, NDArray] = {name: _points(word, "int64", 1) for name, word in known.items()}
-    for each, given in zip(program.parameters, arguments, strict=True):
+    for each, given in zip((*program.parameters, *program.scratch), arguments, strict=True):
         if isinstance(each, Array):
             memory[each.name] = _laid(each, given, known)
         else:
@@ -194,7 +195,7 @@ class _Points:
     def fold(self, each: Fold) -> None:
         """Turn after turn; of several lanes each takes its share, and neighbours are combined."""
         lanes = self.program.lanes
-        turns = list(itertools.product(*(range(self.size(size)) for _, size in each.ranges)))
+        turns = list(enumerate(itertools.product(*(range(self.size(size)) for _, size in each.ranges))))
         if each.in_order:
             share = -(-len(turns) // lanes)
             shares = [turns[lane * share : (lane + 1) * share] for lane in range(lanes)]
@@ -207,17 +208,17 @@ class _Points:
         whole = found[0] if found else self.folded(each, [])
         self.values.update(zip(each.names, whole, strict=True))
 
-    def folded(self, each: Fold, turns: Sequence[tuple[int, ...]]) -> list[NDArray]:
-        """The accumulators of some turns."""
+    def folded(self, each: Fold, turns: Sequence[tuple[int, tuple[int, ...]]]) -> list[NDArray]:
+        """The accumulators of some turns, which come with their numbers."""
         whole = self.first(each.neutral, each.combine)
-        for turn in turns:
+        for number, turn in turns:
             inner = self.turn(each.ranges, turn)
             inner.run(each.body)
             made = self.call(each.combine, [*whole, *(inner.values[name] for name in each.values)])
-            if each.where is not None:
-                counts = inner.values[each.where]
-                made = [numpy.where(counts, new, old) for new, old in zip(made, whole, strict=True)]
-            whole = made
+            counts: NDArray = numpy.ones(1, bool) if each.where is None else inner.values[each.where]
+            if each.part is not None:
+                counts = counts & (number // self.size(each.part[1]) == self.values[each.part[0]])
+            whole = [numpy.where(counts, new, old) for new, old in zip(made, whole, strict=True)]
         return whole
 
     def scan(self, each: Scan) -> None:

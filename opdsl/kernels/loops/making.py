@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
@@ -23,6 +23,7 @@ __all__ = [
     "Maker",
     "around",
     "identity",
+    "number_of",
     "pairwise",
     "places",
     "product",
@@ -49,6 +50,18 @@ class Loops:
     program: Program
     words: tuple[int | Given, ...]
     arguments: tuple[int | None, ...]
+
+
+def number_of(loops: Loops) -> Callable[[Size], int]:
+    """What a size is in a call."""
+    words = dict(zip(loops.program.words, loops.words, strict=True))
+
+    def number(size: Size) -> int:
+        found = words[size] if isinstance(size, str) else size
+        assert isinstance(found, int), "how many points there are, and where, does not depend on arguments"
+        return found
+
+    return number
 
 
 class Maker:
@@ -132,6 +145,8 @@ class Maker:
         body: list[Statement],
     ) -> str:
         """A whole number, and so many steps for each index more, of a type; statements are added to the body."""
+        if start is None and list(steps) == [1] and kind is ScalarType.INT64:
+            return ranges[0][0]
         factors = [self.size(f"{name}_f{k}", step) for k, step in enumerate(steps)]
         graph = _linear(len(steps), start is not None, kind)
         indices = [index for index, _ in ranges]

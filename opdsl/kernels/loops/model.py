@@ -145,6 +145,7 @@ class Fold:
         ``in_order``, commutative.
     body: gives ``values``, the accumulators of one turn.
     where: the condition under which a turn counts.
+    part: which part of the turns is folded, and how many turns a part has; None for all of them.
     """
 
     names: tuple[str, ...]
@@ -155,6 +156,7 @@ class Fold:
     values: tuple[str, ...]
     where: str | None = None
     in_order: bool = False
+    part: tuple[str, Size] | None = None
 
 
 @attrs.frozen
@@ -193,6 +195,7 @@ class Program:
     lanes: how many threads share what stands in the outermost loops (``schedules.shared``).
     is_serial: whether one thread does all (``schedules.serial``).
     threaded: how many of the outermost loops are shared out among threads; None for all of them.
+    scratch: memory that programs of one call have in common, handed over after the parameters.
     """
 
     name: str
@@ -202,11 +205,12 @@ class Program:
     lanes: int = 1
     is_serial: bool = False
     threaded: int | None = None
+    scratch: tuple[Array, ...] = ()
 
     @property
     def arrays(self) -> dict[str, Array]:
         """The arrays by name."""
-        return {each.name: each for each in self.parameters if isinstance(each, Array)}
+        return {each.name: each for each in (*self.parameters, *self.scratch) if isinstance(each, Array)}
 
     @property
     def points(self) -> tuple[tuple[Range, ...], tuple[Statement, ...]]:

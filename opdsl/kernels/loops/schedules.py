@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import attrs
 
-from opdsl.kernels.loops.model import Fold, For, Program, Scan, Statement, Update, blocks_of
+from opdsl.kernels.loops.making import Loops, around, number_of, places, product
+from opdsl.kernels.loops.model import Array, Fold, For, Load, Program, Scan, Statement, Store, Update, blocks_of
+from opdsl.runtime.dtype import to_dtype
 
-__all__ = ["serial", "shared", "threaded", "updates", "vectorised"]
+__all__ = ["in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
 
 
 def shared(program: Program, lanes: int) -> Program:
@@ -23,6 +25,49 @@ def shared(program: Program, lanes: int) -> Program:
 def threaded(program: Program, count: int) -> Program:
     """A thread for each point of so many of the outermost loops; it goes through those within one after another."""
     return attrs.evolve(program, threaded=count)
+
+
+def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
+    """Two programs in the place of one that folds the turns of each point first.
+
+    The first folds parts of them, into scratch memory, the second what all parts have made, and goes on.
+
+    Args:
+        loops: of the program.
+        count: parts of a point.
+        size: turns of a part.
+    """
+    program, number = loops.program, number_of(loops)
+    words = dict(zip(program.words, loops.words, strict=True))
+    ranges, (fold, *rest) = program.points
+    assert isinstance(fold, Fold), "a fold is what points begin with"
+    kinds = fold.combine.result_types
+    kept, part = places(ranges), ("part", "parts")
+    sizes = [number(size) for _, size in ranges]
+    steps = {f"part_s{k}": product([*sizes[k + 1 :], count]) for k in range(len(sizes))}
+    scratch = tuple(
+        Array(f"partial{k}", to_dtype(kind.value), (*(each for _, each in ranges), part[1]), (*steps, 1))
+        for k, kind in enumerate(kinds)
+    )
+    stores = (Store(each.name, (*kept, part[0]), name) for each, name in zip(scratch, fold.names, strict=True))
+    names = tuple(f"found{k}" for k in range(len(kinds)))
+    loads = tuple(
+        Load(name, each.name, (*kept, part[0]), kind) for name, each, kind in zip(names, scratch, kinds, strict=True)
+    )
+    again = Fold(fold.names, fold.neutral, fold.combine, (part,), loads, names, in_order=True)
+    words |= {"parts": count, "part_size": size, **steps}
+    first, second = (
+        attrs.evolve(
+            loops,
+            program=attrs.evolve(program, words=tuple(words), body=body, scratch=scratch),
+            words=tuple(words.values()),
+        )
+        for body in (
+            around((*ranges, part), (attrs.evolve(fold, part=(part[0], "part_size")), *stores)),
+            around(ranges, (again, *rest)),
+        )
+    )
+    return first, second
 
 
 def serial(program: Program) -> Program:

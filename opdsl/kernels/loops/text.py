@@ -32,7 +32,7 @@ def program_text(program: Program) -> str:
     """A program, then the scalar functions that it calls."""
     graphs = graphs_of(program.body)
     names = {graph: f"{graph.name}_{place}" for place, graph in enumerate(graphs)}
-    given = [_parameter(each) for each in program.parameters]
+    given = [_parameter(each) for each in (*program.parameters, *program.scratch)]
     words = f"; {', '.join(program.words)}" if program.words else ""
     shared = f" by {program.lanes} lanes" if program.lanes > 1 else " by one thread" if program.is_serial else ""
     shared += "" if program.threaded is None else f" in threads of {program.threaded} loops"
@@ -81,6 +81,7 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
     elif isinstance(each, Fold):
         ranges = ", ".join(f"{index} < {size}" for index, size in each.ranges)
         order = " in order" if each.in_order else ""
+        order += "" if each.part is None else f" in part {each.part[0]} of {each.part[1]} each"
         counts = "" if each.where is None else f" where {each.where}"
         yield f"{', '.join(each.names)} = fold {ranges}{order} of {names[each.combine]} from {each.neutral}:"
         yield from (f"    {line}" for line in _block(each.body, names))

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl.errors import KernelError
+from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
+from opdsl.kernels.loops import folding
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
-from opdsl.kernels.loops.making import around, pairwise
+from opdsl.kernels.loops.making import around, identity, pairwise
 from opdsl.kernels.loops.model import Array, Bound, Compute, Fold, For, Inside, Load, Program, Store, Update, When
-from opdsl.kernels.loops.schedules import serial, shared, vectorised
+from opdsl.kernels.loops.schedules import in_parts, serial, shared, vectorised
 from opdsl.kernels.loops.text import program_text
 from opdsl.runtime import Device
 from opdsl.runtime.dtype import float64, int64
+from opdsl.scalar.builder import GraphBuilder
 from tests.unit.kernels import interpreted_backend
 from tests.unit.kernels.loop_programs import FLOAT64, INT64, Drawn, drawn_programs, expected
 from tests.unit.kernels.sibling_law import problems
@@ -185,3 +188,19 @@ def test_gradients_are_loops_too(device: Device) -> None:
         (leaf.softmax(1) * leaf.cumsum(0)).exp().sum().backward()
         grads.append(leaf.grad.cpu().numpy())
     np.testing.assert_allclose(*grads, rtol=1e-6)
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize(("count", "size"), [(1, 12), (2, 7), (3, 4), (5, 3)])
+def test_folds_in_parts_give_what_whole_ones_give(count: int, size: int, in_order: bool) -> None:
+    maximum, none, same = pairwise(("maximum",), (FLOAT64,)), (-np.inf,), identity((FLOAT64,))
+    builder = GraphBuilder()
+    found, _ = builder.parameter("found", FLOAT64), builder.parameter("count", INT64)
+    folds = Folding(none, same, maximum, builder.finish("found", [found]), in_order=in_order)
+    call = ReductionCall((5,), (3, 4), OperandSpec(float64, (96, 32, 8)), (OperandSpec(float64, (8,)),), (None,))
+    source, out = np.random.default_rng(7).random((5, 3, 4)), np.zeros(5)
+    partial = np.zeros((5, count))
+    for part in in_parts(folding.reduction(folds, call), count, size):
+        check_program(part.program)
+        interpret(part.program, [source, out, partial], [each for each in part.words if isinstance(each, int)])
+    np.testing.assert_array_equal(out, source.max((1, 2)))
