@@ -14,7 +14,6 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.reading import attach_reading
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
-from opdsl.schema.implementation import takes_texts
 from opdsl.schema.kinds import Kind, Meta
 
 if TYPE_CHECKING:
@@ -92,8 +91,12 @@ def _shape_function(given: Attachment) -> FunctionType:
 def _made(given: Attachment) -> Any:
     declaration, kind = given.declaration, given.kind
     made = _class_of(kind.stepping if kind.stepping and _is_step(given) else kind.definition)
-    if kind.by_texts and takes_texts((given.function, *given.options.values()), declaration.main.schema):
-        return _class_of(kind.by_texts)(declaration.main.schema, declaration.name, made)
+    if kind.by_cases:
+        from opdsl.kernels.definitions.cases import cases_of
+
+        functions, is_row = (given.function, *given.options.values()), kind.meta is Meta.SHAPE
+        if list(cases_of(functions, declaration.main.schema, rows=is_row)) != [({}, {})]:
+            return _class_of(kind.by_cases)(declaration.main.schema, declaration.name, made)
     return made(declaration.main.schema, declaration.name)
 
 

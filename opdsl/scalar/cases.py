@@ -6,41 +6,47 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from opdsl.scalar.calls import parameter_names
+from opdsl.scalar.calls import parameter_defaults, parameter_names
 from opdsl.scalar.function import ScalarFunction
 from opdsl.scalar.reader import read
 from opdsl.scalar.source import function_source
 from opdsl.scalar.symbols import Choice
 
-__all__ = ["known_texts", "read_cases"]
+__all__ = ["known_cases", "read_cases"]
 
 
-def known_texts(
-    functions: Iterable[Callable[..., Any]], texts: Collection[str], *, rows: bool = False
+def known_cases(
+    functions: Iterable[Callable[..., Any]], texts: Collection[str], optional: Collection[str], *, rows: bool = False
 ) -> Iterator[tuple[dict[str, object], dict[str, object]]]:
-    """The texts that functions tell apart, to read all of them by.
+    """What functions tell apart, to read all of them by.
 
     Args:
         functions: Python functions.
         texts: names of parameters that are no numbers, of which a function takes some.
+        optional: names of those that may be None; where one has a default, that stands for None.
         rows: whether the functions may fold rows.
 
     Returns:
-        For each case the texts that it is for, as ``read_cases`` gives them, and constants to read the functions with.
+        For each case the values that it is for, as ``read_cases`` gives them, and constants to read the functions with.
 
     Raises:
         ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
     """
     compared: dict[str, list[object]] = {}
     for function in functions:
-        own = [each for each in parameter_names(function_source(function)) if each in texts]
+        names, defaults = parameter_names(function_source(function)), parameter_defaults(function)
+        own = [each for each in names if each in texts]
+        perhaps = [each for each in names if each in optional and each not in {*texts, *defaults}]
         compared |= {name: compared.get(name, []) for name in own}
-        for values, _ in read_cases(function, own, (), {}, rows=rows):
+        for values, _ in read_cases(function, own, perhaps, {}, rows=rows):
             for name, value in values.items():
-                compared[name] += [] if value in compared[name] else [value]
+                found = compared.setdefault(name, [])
+                found += [] if value in found else [value]
+    # A parameter that is not None stays one.
     for chosen in itertools.product(*([*values, Choice(name, values)] for name, values in compared.items())):
-        known = dict(zip(compared, chosen, strict=True))
-        yield {name: value for name, value in known.items() if not isinstance(value, Choice)}, known
+        given = dict(zip(compared, chosen, strict=True))
+        known = {name: value for name, value in given.items() if name in texts or not isinstance(value, Choice)}
+        yield {name: value for name, value in given.items() if not isinstance(value, Choice)}, known
 
 
 def read_cases(

@@ -149,13 +149,6 @@ def text_names(schema: FunctionSchema) -> frozenset[str]:
     return frozenset(each.python_name for each in schema.arguments if _of(each) is BaseType.str)
 
 
-def takes_texts(functions: Iterable[object], schema: FunctionSchema) -> bool:
-    """Whether one of an author's functions takes a text of the operator."""
-    codes = [each.__code__ for each in functions if isinstance(each, FunctionType)]
-    taken = {name for code in codes for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
-    return not taken.isdisjoint(text_names(schema))
-
-
 def optional_names(schema: FunctionSchema) -> frozenset[str]:
     """The arguments that may be None."""
     return frozenset(each.python_name for each in schema.arguments if isinstance(each.type, OptionalType))

@@ -80,7 +80,7 @@ class Kind(NamedTuple):
         are added to, and which makes the kernels of all variants: ``module:Class``. Empty for what makes no kernels,
         or those of one key.
     stepping: the class for a function that takes what is carried, then arguments of the operator by name.
-    by_texts: the class for functions that compare texts, which is made of the others.
+    by_cases: the class for functions that compare texts, or ask what is None, which is made of the others.
     meta: what ``.meta`` is to it.
     is_way: whether it computes the operator for all variants, so that no other way stands beside it.
     shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
@@ -98,7 +98,7 @@ class Kind(NamedTuple):
     options: Mapping[str, Option] = MappingProxyType({})
     definition: str = ""
     stepping: str = ""
-    by_texts: str = ""
+    by_cases: str = ""
     meta: Meta = Meta.CHECK
     is_way: bool = False
     shares_plans: bool = False
@@ -118,7 +118,7 @@ _ACCUMULATING = {
     "results": NAMES,
 }
 
-_BY_TEXTS = "opdsl.kernels.definitions.cases:CasesDefinition"
+_BY_CASES = "opdsl.kernels.definitions.cases:CasesDefinition"
 
 _KINDS = (
     Kind(
@@ -160,7 +160,7 @@ _KINDS = (
         _ACCUMULATING,
         definition="opdsl.kernels.definitions.scan:ScanDefinition",
         stepping="opdsl.kernels.definitions.recurrence:RecurrenceDefinition",
-        by_texts=_BY_TEXTS,
+        by_cases=_BY_CASES,
         derivative="opdsl.autograd.recurrence:RecurrenceDerivative",
         meta=Meta.NONE,
         is_way=True,
@@ -170,7 +170,7 @@ _KINDS = (
         Function.NUMBERS,
         options={"promote": TEXT},
         definition="opdsl.kernels.definitions.row:RowDefinition",
-        by_texts=_BY_TEXTS,
+        by_cases=_BY_CASES,
         meta=Meta.SHAPE,
         is_way=True,
         derivative="opdsl.autograd.row:RowDerivative",

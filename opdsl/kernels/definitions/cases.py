@@ -1,4 +1,4 @@
-"""Rows and scans that look at texts: a definition for each of the texts that their functions compare."""
+"""Rows and scans that compare texts, or ask what is None: a definition for each of the answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
-from opdsl.schema.implementation import takes_texts, text_names
+from opdsl.schema.implementation import optional_names, text_names
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -21,31 +21,38 @@ Case = tuple[Mapping[str, object], Mapping[str, object]]
 
 
 def cases_of(functions: Sequence[object], schema: FunctionSchema, *, rows: bool = False) -> Iterator[Case]:
-    """What the texts of a call may be, for functions that compare them.
+    """What the texts of a call may be, and what may be None, for functions that ask for it.
 
     Args:
-        functions: those of an author; others look at no texts.
+        functions: those of an author; others ask for nothing.
         schema: of the operator.
         rows: whether they may fold rows.
 
     Returns:
-        For each case the texts that it is for, and what is known of all texts while the functions are read. The first
-        one is meant that has the texts of a call; there is one case where no function takes a text.
+        For each case the values that it is for, and what is known while the functions are read. The first one is meant
+        that has the values of a call; there is one case, of nothing, where no function asks.
 
     Raises:
         ScalarFunctionError: a function holds what a scalar graph cannot, in one of the cases.
     """
-    if not takes_texts(functions, schema):
+    written = [each for each in functions if isinstance(each, FunctionType)]
+    texts, optional = text_names(schema), optional_names(schema)
+    taken = {name for each in written for name in _parameters(each)}
+    if taken.isdisjoint(texts | optional):
         yield {}, {}
         return
-    from opdsl.scalar.cases import known_texts
+    from opdsl.scalar.cases import known_cases
 
-    written = [each for each in functions if isinstance(each, FunctionType)]
-    yield from known_texts(written, text_names(schema), rows=rows)
+    yield from known_cases(written, texts, optional, rows=rows)
+
+
+def _parameters(function: FunctionType) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 class CasesDefinition(Definition):
-    """An operator of rows, or a scan, whose function depends on texts.
+    """An operator of rows, or a scan, whose function compares texts, or asks what is None.
 
     Args:
         schema: of the operator.
@@ -63,14 +70,14 @@ class CasesDefinition(Definition):
     def add(self, function: FunctionType, **options: Any) -> None:
         """Take the functions; see ``add`` of the definition of each case."""
         functions = (function, *(each for name, each in options.items() if name != "meta"))
-        for texts, known in cases_of(functions, self.schema, rows="meta" in options):
+        for values, known in cases_of(functions, self.schema, rows="meta" in options):
             definition: Any = self.made(self.schema, self.name)
             definition.add(function, known=known, **options)
-            self.cases.append((texts, definition))
+            self.cases.append((values, definition))
 
     def case(self, arguments: Mapping[str, object]) -> int:
         """Which case is that of a call, by its arguments."""
-        is_meant = (all(arguments[name] == text for name, text in texts.items()) for texts, _ in self.cases)
+        is_meant = (all(_is(arguments[name], each) for name, each in values.items()) for values, _ in self.cases)
         return list(is_meant).index(True)
 
     @property
@@ -118,6 +125,10 @@ class CasesDefinition(Definition):
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         return _owner(prepared).compile_call(prepared, arguments, outputs, key, allocate=allocate)
+
+
+def _is(value: object, wanted: object) -> bool:
+    return value is None if wanted is None else isinstance(value, str) and value == wanted
 
 
 def _owner(prepared: PreparedCall) -> RowwiseDefinition:

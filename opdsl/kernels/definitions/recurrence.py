@@ -79,7 +79,7 @@ class RecurrenceDefinition(RowwiseDefinition):
             promote: ``default``, ``int_to_float`` or ``floating``, as of rows.
             accumulators: for each that is carried a key of ``ACCUMULATORS``; by default values.
             results: for each ``value``, ``index`` or ``truth``; by default values.
-            known: the texts for which the functions are read.
+            known: the values of arguments for which the functions are read.
 
         Raises:
             ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
@@ -91,7 +91,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         first = init if isinstance(init, tuple) else (init,)
         kinds = ("value",) * len(first) if accumulators is None else tuple(accumulators)
         wanted = ("value",) * self.results if results is None else tuple(results)
-        self._check(stepping, finishing, len(first), kinds, wanted, promote)
+        self._check(stepping, finishing, len(first), kinds, wanted, promote, known or ())
         self.take(Steps(first, _with_results(stepping, finishing), kinds, wanted), promote)
 
     def take(self, steps: Steps, promote: str) -> None:
@@ -108,9 +108,10 @@ class RecurrenceDefinition(RowwiseDefinition):
         accumulators: Sequence[str],
         results: Sequence[str],
         promote: str,
+        known: Iterable[str],
     ) -> None:
         roles = {each.name: each.role for each in self.parameters}
-        fit = {name for name, role in roles.items() if role is Role.TENSOR or role in NUMBERS} - {self.dim}
+        fit = {name for name, role in roles.items() if role is Role.TENSOR or role in NUMBERS} - {self.dim, *known}
         named = step.parameters[count:]
         lost = sorted(fit - set(named))
         demands = (

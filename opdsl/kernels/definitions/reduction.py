@@ -114,7 +114,7 @@ class ReductionDefinition(Definition):
                 ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.
             results: for each a key of ``RESULT_RULES``; by default as the accumulators.
             when: values of other arguments for which the functions are meant; they take no part in them. Texts that
-                functions take by name and compare need none: there is a fold for each case.
+                functions take by name and compare, and None that they ask for, need none: there is a fold for each.
             in_order: whether ``combine`` is not commutative, so that it gets neighbours, the earlier ones first. By
                 default it is so if ``lift`` takes the index.
             needs_elements: whether folding no elements is an error.
@@ -131,8 +131,8 @@ class ReductionDefinition(Definition):
 
         functions = (combine, options.get("lift"), options.get("finish"))
         condition = options.pop("when", None) or {}
-        for texts, known in cases_of(functions, self.schema):
-            when = {**condition, **texts}
+        for values, known in cases_of(functions, self.schema):
+            when = {**condition, **values}
             fold = make_fold(combine, self.others, self.results, refuse, when=when, known=known, **options)
             refuse_rounding(partial(self._of_integers, fold))
             self.folds.append(fold)

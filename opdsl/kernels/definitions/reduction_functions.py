@@ -116,7 +116,7 @@ def make_fold(
         parameters: the operator's arguments beside the input, ``dim``, ``keepdim`` and ``dtype``.
         returns: how many results the operator has.
         refuse: makes an error from what does not fit.
-        known: the texts for which the functions are read.
+        known: the values of arguments for which the functions are read.
     """
     kinds = tuple(accumulators)
     condition = dict(when or {})

@@ -74,7 +74,7 @@ class RowDefinition(RowwiseDefinition):
                 outputs have, too; outputs for the row as a whole have size 1 along it.
             promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
                 outputs of integers that get floating-point results then have. ``floating``: integers are refused.
-            known: the texts for which the function is read.
+            known: the values of arguments for which the function is read.
 
         Raises:
             ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of

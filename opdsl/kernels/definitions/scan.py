@@ -133,7 +133,7 @@ class ScanDefinition(RowwiseDefinition):
             promote: a key of ``PROMOTIONS``.
             accumulators: for each a key of ``ACCUMULATORS``.
             results: for each ``value``, ``index`` or ``truth``.
-            known: the texts for which the functions are read.
+            known: the values of arguments for which the functions are read.
 
         Raises:
             ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
@@ -148,19 +148,19 @@ class ScanDefinition(RowwiseDefinition):
             tuple(accumulators),
             tuple(results),
         )
-        self._check(functions, promote)
+        self._check(functions, promote, known or ())
         self._functions = functions
         self.rule = PROMOTIONS[promote]
         refuse_rounding(lambda: self.scanning(self.rule(self.label, int64, None, None)))
 
-    def _check(self, functions: _Functions, promote: str) -> None:
+    def _check(self, functions: _Functions, promote: str, known: Iterable[str]) -> None:
         count = len(functions.accumulators)
         lift, finish = functions.lift, functions.finish
         names = {each.name for each in self.parameters}
         demands = (
             ("dim" in names, "a scan has an argument dim: int"),
             (
-                names <= {self.parameters[0].name, "dim", "dtype", *text_names(self.schema)},
+                names <= {self.parameters[0].name, "dim", "dtype", *text_names(self.schema), *known},
                 "a scan that combines has no arguments beside dim and dtype. One that takes others goes step by step: "
                 f"def step(carried, {', '.join(each.name for each in self.parameters if each.name != 'dim')})",
             ),

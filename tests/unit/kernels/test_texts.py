@@ -167,3 +167,65 @@ def test_what_no_case_can_hold_is_refused_where_it_is_declared(decorator: str) -
             wrong.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (0,))[1])
         with pytest.raises(errors.ScalarFunctionError):
             getattr(wrong, decorator)(**options[decorator])(function)
+
+
+@lib.op(out=True)
+def weighted(self: Tensor, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Rows of mean square 1, weighted where there is a weight."""
+    ...
+
+
+weighted.meta(lambda ctx, self: (ctx.set_output(0, self.shape, like=self), (self.ndim - 1,))[1])
+
+
+@weighted.row(promote="floating")
+def weighted_row(self, weight, eps):
+    normed = self / math.sqrt(row_mean(self * self) + (0.5 if eps is None else eps))
+    return normed if weight is None else normed * weight
+
+
+@lib.op
+def spread(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False, *, correction: float | None) -> Tensor:
+    """The mean of squares, or their sum over what is left by a correction."""
+    ...
+
+
+def corrected(total, count, correction):
+    return total / count if correction is None else total / (count - correction)
+
+
+@spread.reduction(init=0, lift=lambda x: x * x, finish=corrected, promote="int_to_float")
+def spread_combine(a, b):
+    return a + b
+
+
+@lib.op
+def summed(self: Tensor, dim: int, decay: float | None = None) -> Tensor:
+    """Sums so far, which may fade."""
+    ...
+
+
+@summed.scan(init=0.0, promote="int_to_float")
+def summed_step(h, self, decay):
+    return h + self if decay is None else h * decay + self
+
+
+def test_what_is_none_chooses_a_branch() -> None:
+    x, weight = array(3, 4), array(4)
+    for eps in (None, 0.1):
+        normed = x / np.sqrt((x * x).mean(-1, keepdims=True) + (0.5 if eps is None else eps))
+        np.testing.assert_allclose(weighted(opdsl.tensor(x), eps=eps).numpy(), normed, rtol=1e-12)
+        found = weighted(opdsl.tensor(x), opdsl.tensor(weight), eps)
+        np.testing.assert_allclose(found.numpy(), normed * weight, rtol=1e-12)
+    for correction in (None, 1.0):
+        expected = (x * x).sum(1) / (4 - (correction or 0))
+        np.testing.assert_allclose(spread(opdsl.tensor(x), 1, correction=correction).numpy(), expected, rtol=1e-12)
+    np.testing.assert_allclose(summed(opdsl.tensor(x), 1).numpy(), x.cumsum(1), rtol=1e-12)
+    np.testing.assert_allclose(summed(opdsl.tensor(x), 1, 0.0).numpy(), x, rtol=1e-12)
+
+
+def test_laws_where_arguments_are_none() -> None:
+    x, weight = opdsl.tensor(array(3, 4)), opdsl.tensor(array(4))
+    check_op(weighted, [Sample(x), Sample(x, weight), Sample(x, weight, 0.1)])
+    check_op(spread, [Sample(x, 1, correction=None), Sample(x, 1, correction=1.0)])
+    check_op(summed, [Sample(x, 1), Sample(x, 1, 0.5)])
