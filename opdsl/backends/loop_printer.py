@@ -222,6 +222,7 @@ class LoopPrinter(abc.ABC):
 
     def fold(self, each: Fold) -> None:
         """A fold, in blocks; of a group each thread takes its share, and neighbours are combined."""
+        assert each.part is None, "folds in parts are for teams that say how they take them"
         kinds = each.combine.result_types
         self.accumulators(each.names, each.neutral, kinds)
         blocks = self.block_lengths if any(kind.category >= FLOAT for kind in kinds) else ()

@@ -6,7 +6,18 @@ import os
 from pathlib import Path
 
 from opdsl.backends.opencl.printer import kernel_source
-from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, PointwiseCall, ReductionCall, RowCall, Scanning
+from opdsl.kernels.calls import (
+    Folding,
+    IndirectCall,
+    MatrixLayout,
+    OperandSpec,
+    PointwiseCall,
+    ProductCall,
+    Recurring,
+    ReductionCall,
+    RowCall,
+    Scanning,
+)
 from opdsl.kernels.loops import elementwise, folding
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.making import identity, pairwise
@@ -31,21 +42,31 @@ def mean() -> TypedGraph:
     return builder.finish("mean", [builder.node("divide", (total, builder.cast(count, F32)), F32)])
 
 
+SUM = Folding((0.0,), SAME, ADD, mean())
+
+
 def programs() -> dict[str, Program]:
     """One for each kind of loop."""
     halves = PointwiseCall((6, 5), (OperandSpec(float16, (2, 24)), OperandSpec(float32, None)), (ROW,), (None,))
     positions = (OperandSpec(int64, (8,)),)
     there, given = OperandSpec(float32, (0,)), OperandSpec(float32, (4,))
     added = elementwise.indirect(ADD, IndirectCall((5,), (there, given), there, positions, 0, True)).program
-    sum_, means = Folding((0.0,), SAME, ADD, mean()), ReductionCall((6,), (5,), ROW, (WHOLE,), (None,))
+    means = ReductionCall((6,), (5,), ROW, (WHOLE,), (None,))
     truths = ReductionCall((), (5,), OperandSpec(bool_, (1,)), (OperandSpec(float32, ()),), (None,))
     row = RowCall((6,), 5, (ROW,), (ROW,), (None,))
+    form = MatrixLayout(0, 9, 1)
+    product = ProductCall(float32, 1, 4, 9, 9, form, form, form)
+    twice = TypedGraph("step", ADD.nodes, ADD.results * 2)
     return {
         "pointwise": elementwise.pointwise(ADD, halves).program,
         "updated": added,
         "updated serially": serial(added),
-        "folded": folding.reduction(sum_, means).program,
-        "folded by lanes": shared(folding.reduction(sum_, truths).program, 64),
+        "folded": folding.reduction(SUM, means).program,
+        "folded by lanes": shared(folding.reduction(SUM, truths).program, 64),
+        "folded in order": folding.reduction(SUM._replace(in_order=True), means).program,
+        "scanned": folding.scan(Scanning((0.0,), SAME, ADD, SAME), row).program,
+        "recurring": folding.recurrence(Recurring((0.0,), twice, False), row).program,
+        "multiplied": folding.matrix_product(product, F32, reads_out=False).program,
         "scanned by lanes": shared(folding.scan(Scanning((0.0,), SAME, ADD, SAME), row).program, 64),
     }
 

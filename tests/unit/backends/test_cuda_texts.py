@@ -1,0 +1,69 @@
+"""What loops are printed as in CUDA C++, for review: ``cuda_kernels.txt``. ``OPDSL_REFRESH=1`` writes it anew."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import opdsl
+from opdsl.backends.cuda.loops import indirect, pointwise, recurrence
+from opdsl.backends.cuda.program import Program
+from opdsl.backends.cuda.reduction import reduction
+from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, ReductionCall, RowCall
+from opdsl.runtime.dtype import bfloat16, float32, int64
+from opdsl.scalar.graph import TypedGraph
+from tests.unit.backends.recording import Recorder
+from tests.unit.backends.test_opencl_texts import ADD, SUM
+
+GOLDEN = Path(__file__).with_name("cuda_kernels.txt")
+
+FLAT, ONE, NUMBER = OperandSpec(float32, (4,)), OperandSpec(float32, (0,)), OperandSpec(float32, None)
+ROW, HALF_ROW = OperandSpec(float32, (80, 4)), OperandSpec(bfloat16, (2, 12))
+PLACES = OperandSpec(int64, (8, 0))
+SCALAR = OperandSpec(float32, ())
+
+
+def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
+    """Ten ways in which loops are taken."""
+    recorder = Recorder(["indexed"])
+    with recorder.installed(monkeypatch):
+        opdsl.nn.functional.max_pool1d(opdsl.ones(2, 3, 8), 3, 2, 1, return_indices=True)
+        opdsl.nn.functional.pad(opdsl.ones(2, 3, 8), (1, 1), mode="reflect")
+    pool, margin = (each.program for each in recorder.found)
+    moved = OperandSpec(float32, (0, 4))
+    add_ = IndirectCall((5, 20), (moved, ROW), moved, (PLACES,), 0, True)
+    return {
+        "flat": pointwise(ADD, PointwiseCall((99,), (FLAT, ONE), (FLAT,), (None,))),
+        "with a number, strided": pointwise(ADD, PointwiseCall((6, 5), (HALF_ROW, NUMBER), (ROW,), (None,))),
+        "gathered": indirect(ADD, IndirectCall((5, 20), (moved, ROW), ROW, (PLACES,), 0, False)),
+        "updated": indirect(ADD, add_),
+        "folded whole": reduction(
+            SUM, ReductionCall((600,), (1000,), OperandSpec(float32, (4000, 4)), (FLAT,), (None,))
+        ),
+        "folded across": reduction(
+            SUM, ReductionCall((1000,), (60,), OperandSpec(float32, (4, 4000)), (FLAT,), (None,))
+        ),
+        "folded in parts": reduction(SUM, ReductionCall((), (1 << 20,), FLAT, (SCALAR,), (None,))),
+        "recurring": recurrence(Recurring((0.0,), twice(), False), RowCall((6,), 5, (ROW,), (ROW,), (None,))),
+        "pooled": pool,
+        "with a margin": margin,
+    }
+
+
+def twice() -> TypedGraph:
+    """What is carried, an element -> their sum, twice."""
+    return TypedGraph("step", ADD.nodes, ADD.results * 2)
+
+
+def test_kernels_are_printed_as_they_were_reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = []
+    for name, program in programs(monkeypatch).items():
+        body = program.source.body()
+        texts += [f"// {name}", *re.findall(r'^extern "C".*?^}\n', body, re.MULTILINE | re.DOTALL)]
+    found = "\n".join(texts)
+    if "OPDSL_REFRESH" in os.environ:
+        GOLDEN.write_text(found)
+    assert found == GOLDEN.read_text()
