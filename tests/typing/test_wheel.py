@@ -77,7 +77,7 @@ def test_type_checkers_know_every_operator(kind: str, tmp_path: Path, request: p
 def test_the_wheel_has_the_stubs_beside_the_modules(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     stubs = {str(each.relative_to(ROOT / "stubs")) for each in (ROOT / "stubs").rglob("*.pyi")}
-    assert stubs | {"opdsl/py.typed", "opdsl/interop/torch/call.ll"} <= names
+    assert stubs | {"opdsl/py.typed"} <= names
 
 
 def faults_of_mypy(python: Path, user: Path) -> list[str]:

@@ -140,7 +140,7 @@ class Plans:
 
 
 def _argument(value: Any) -> tuple[int | Table, ...] | None:
-    """What an argument has to be, as call.ll reads it; None where it cannot say."""
+    """What an argument has to be, as ``machine`` reads it; None where it cannot say."""
     if isinstance(value, torch.Tensor):
         shape, strides = tuple(value.shape), value.stride()
         reach = required_storage(shape, strides)
@@ -155,7 +155,7 @@ class Work(NamedTuple):
     """What a plan runs.
 
     loop: the plan of the compiled loop.
-    operands, results: as call.ll reads them.
+    operands, results: as ``machine`` reads them.
     """
 
     loop: Plan
@@ -175,7 +175,7 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
     """The loop of a call, where its operands come from, and its results.
 
     None where what the call comes to is more than one loop, which makes its results or writes one argument: of several
-    that are given, call.ll does not see whether they overlap.
+    that are given, ``machine`` does not see whether they overlap.
     """
     recorder = Lowering(is_exact=True)
     try:

@@ -46,11 +46,14 @@ class Python(Library):
     PyLong_AsLongLong: Callable[[Object], int]
     PyLong_AsUnsignedLongLong: Callable[[Object], int]
     PyLong_FromVoidPtr: Callable[[Address | None], Object | None]
+    PyLong_FromLongLong: Callable[[int], Object | None]
     PyObject_IsTrue: Callable[[Object], Int32]
+    PyObject_RichCompareBool: Callable[[Object, Object, Int32], Int32]
     PyObject_CallNoArgs: Callable[[Object], Object | None]
     PyObject_CallOneArg: Callable[[Object, Object], Object | None]
     PyObject_Vectorcall: Callable[[Object, Pointer[Object], int, Object | None], Object | None]
     PyTuple_New: Callable[[int], Object | None]
+    PyTuple_Size: Callable[[Object], int]
     PyTuple_SetItem: Callable[[Object, int, Object], Int32]
     PyErr_Occurred: Callable[[], Object | None]
     PyErr_NoMemory: Callable[[], Object]
@@ -65,6 +68,7 @@ class Python(Library):
     PyThread_start_new_thread: Callable[[Callable[..., None], object], int]
     PyExc_TypeError: Pointer[Object]
     PyExc_OverflowError: Pointer[Object]
+    PyFloat_Type: Object
     PyLong_Type: Object
     _Py_NoneStruct: Object
 
