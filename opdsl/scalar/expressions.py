@@ -8,13 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
+from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.calls import bind, callee, plain_function
 from opdsl.scalar.functions import FUNCTIONS, STATIC, Fold
-from opdsl.scalar.source import FunctionSource
+from opdsl.scalar.source import WAY_OUT, FunctionSource
 from opdsl.scalar.symbols import Choice, Graph, Indexable, Optional, Sizes, Symbol, describe, is_value
 from opdsl.scalar.untyped import Place
 
 __all__ = ["Evaluation", "Unusable"]
+
+_FROZEN: Final = (
+    "What a function names outside of itself is read once, when it is declared, and is a number, a text or a function. "
+    "Hand over what may change, or has elements, as an argument of the operator."
+)
 
 _BINARY: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Add: ("add", operator.add),
@@ -85,8 +91,13 @@ class Evaluation:
         """The value of an expression that has to be a symbol or a number."""
         value = self.evaluate(node)
         if not is_value(value):
-            raise self.source.error(node, f"{describe(value)} is not a number")
+            raise self.no_number(value, node)
         return value
+
+    def no_number(self, value: object, node: ast.AST) -> ScalarFunctionError:
+        """The error of what stands where a number has to."""
+        is_own = value is None or isinstance(value, (str, tuple, Sizes, Choice))
+        return self.source.error(node, f"{describe(value)} is not a number", WAY_OUT if is_own else _FROZEN)
 
     def condition(self, node: ast.expr) -> Symbol | bool:
         """The truth of an expression."""
@@ -125,7 +136,7 @@ class Evaluation:
             return self.compute(function, operands, node)
         for operand in operands:
             if not is_value(operand):
-                raise self.source.error(node, f"{describe(operand)} is not a number")
+                raise self.no_number(operand, node)
         return self.add(op, operands, node)
 
 
@@ -242,7 +253,7 @@ def _choose(evaluation: Evaluation, condition: Symbol, chosen: Any, other: Any, 
         return tuple(_choose(evaluation, condition, *pair, node) for pair in zip(chosen, other, strict=True))
     for value in (chosen, other):
         if not is_value(value):
-            raise evaluation.source.error(node, f"{describe(value)} is not a number")
+            raise evaluation.no_number(value, node)
     return evaluation.add("select", (condition, chosen, other), node)
 
 
@@ -305,7 +316,7 @@ def _known_call(
         raise evaluation.source.error(node, problem, "See the list of functions in opdsl.scalar.")
     for value in arguments:
         if not is_value(value):
-            raise evaluation.source.error(node, f"{describe(value)} is not a number")
+            raise evaluation.no_number(value, node)
     return fold.build(lambda op, *operands: evaluation.add(op, operands, node), *arguments)
 
 

@@ -107,6 +107,14 @@ def test_error_tells_the_way_out():
         read(unknown_call)
 
 
+@pytest.mark.parametrize("outside", [[1.0, 2.0], {"a": 1.0}, object()])
+def test_what_stands_outside_is_read_once_and_is_a_number(outside: object) -> None:
+    for function in (lambda x: x * outside, lambda x: max(x, outside), lambda x: outside if x > 0 else x):
+        with pytest.raises(ScalarFunctionError, match="is read once, when it is declared") as caught:
+            read(function)
+        assert "is not a number" in str(caught.value)
+
+
 def test_source_that_cannot_be_read():
     names: dict[str, object] = {}
     exec("def function(x):\n    return x", names)
