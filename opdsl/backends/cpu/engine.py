@@ -186,8 +186,6 @@ def _features() -> str:
 def _initialise() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    # Vector loops for strides of one byte, which these never are: all else would be computed one by one.
-    llvm.set_option("", "-enable-mem-access-versioning=false")
 
 
 def _is_quick() -> bool:

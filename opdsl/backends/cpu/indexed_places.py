@@ -127,9 +127,13 @@ class Places:
         return self.text.word(plan, self._next - 1)
 
     def _constant_strides(self) -> None:
-        """Strides that are known, so that loads and stores are of neighbours."""
+        """Strides that are known, so that loads and stores are of neighbours. The others are sums, with a 0 that LLVM
+        does not see through: else it makes vectors for strides of one byte alone, and computes all others one by one.
+        """
+        zero = self.text.value(f"lshr i64 {self.sizes[0]}, 63")
         operands = (*self.form.arrays, *self.form.outputs)
         for operand, strides, dense in zip(operands, self.strides, self.form.dense, strict=True):
+            strides[:] = [self.text.add(each, zero) for each in strides]
             if dense >= 0:
                 strides[dense] = str(MEMORY[operand.dtype].itemsize)
 
