@@ -28,7 +28,8 @@ from opdsl.backends.cpu.machine.language import (
     local,
     local_record,
 )
-from opdsl.backends.cpu.machine.objects import WRITEABLE, Array, Object, numpy, python
+from opdsl.backends.cpu.machine.objects import WRITEABLE, Array, Object, python
+from opdsl.backends.cpu.machine.tensor import array_over
 from opdsl.interop.torch.calls import NOTHING, RECORDED
 from opdsl.interop.torch.places import AUTOGRAD, HANDLE, KEYS
 
@@ -542,15 +543,4 @@ def torch_array(self: Array, arguments: Pointer[Object], count: int) -> Object |
         return none()
     if torch.aoti_torch_get_data_ptr(asked.handle, data) != 0 or data[0] == 0:
         return none()
-    python.Py_IncRef(given)  # NumPy takes both references, also when it fails
-    python.Py_IncRef(dtype)
-    made = numpy.PyArray_NewFromDescr(
-        numpy.PyArray_Type, dtype, asked.dimensions, asked.sizes, steps, cast(Address, data[0]), WRITEABLE, None
-    )
-    if made is None:
-        python.Py_DecRef(given)
-        return None
-    if numpy.PyArray_SetBaseObject(made, given) < 0:
-        python.Py_DecRef(made)
-        return None
-    return made
+    return array_over(given, dtype, asked.dimensions, asked.sizes, steps, cast(Address, data[0]), WRITEABLE)

@@ -334,20 +334,23 @@ def call_plan(plan: Plan, arguments: Pointer[Object], given: int) -> Object | No
         return wrong_count()
     inputs = plan.inputs
     outputs = plan.outputs
+    input_list = plan.input_list
+    output_list = plan.output_list
     frame = local(int, 2 * (inputs + outputs + 2))
     results = local(Object, outputs)
     cast(Pointer[Plan], frame)[0] = plan
     for i in range(inputs):
-        expected = plan.input_list[i]
+        expected = input_list[i]
         slot = frame + 2 * (i + 1)
-        if expected.kind == ARRAY:
+        kind = expected.kind
+        if kind == ARRAY:
             if not take_array(arguments[i], slot):
                 return None
-        elif not take_number(arguments[i], expected, expected.kind, slot):
+        elif not take_number(arguments[i], expected, kind, slot):
             return None
     following = inputs
     for o in range(outputs):
-        output = plan.output_list[o]
+        output = output_list[o]
         result: Object | None = None
         if output.kind == GIVEN:
             result = arguments[following]

@@ -23,6 +23,7 @@ from typing import (
     Any,
     Generic,
     NamedTuple,
+    NewType,
     TypeAlias,
     TypeVar,
     Union,
@@ -36,7 +37,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Numbers that are narrower in memory and in calls than in names, where they are an `int`, with their sign.
-Byte: TypeAlias = Annotated[int, "i8"]
+Byte = NewType("Byte", int)
 Int16: TypeAlias = Annotated[int, "i16"]
 Int32: TypeAlias = Annotated[int, "i32"]
 
@@ -134,7 +135,7 @@ def _padding(kind: Any) -> Padding | None:
     return next((each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Padding)), None)
 
 
-_TYPES = {int: "i64", float: "double", bool: "i1", type(None): "void", None: "void"}
+_TYPES = {Byte: "i8", int: "i64", float: "double", bool: "i1", type(None): "void", None: "void"}
 
 
 def llvm_type(kind: Any) -> str:

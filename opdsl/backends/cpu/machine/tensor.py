@@ -124,14 +124,16 @@ def new_tensor(result: Result, array: Object, base: Object) -> Object | None:
 @internal("alwaysinline")
 def take_values(plan: KernelPlan, arguments: Pointer[Object], frame: Pointer[Object]) -> bool:
     """What the kernel takes, borrowed, into a frame; false where an argument is not what it was planned for."""
+    sources = plan.sources
+    result = plan.result
     for i in range(plan.operands):
-        source = plan.sources[i]
+        source = sources[i]
         if source.kind == OBJECT:
             frame[i] = cast(Object, source.place)
         elif source.kind == ARGUMENT:
             frame[i] = arguments[source.place]
         else:
-            array = array_of(arguments[source.place], plan.result)
+            array = array_of(arguments[source.place], result)
             if array is None:
                 return False
             frame[i] = array
@@ -162,21 +164,26 @@ def tensor_call(self: Array, arguments: Pointer[Object], given: int) -> Object |
 
 
 @internal("alwaysinline")
-def view_of(array: Array, dtype: Object, dimensions: int, shape: Words, strides: Words, offset: int) -> Object | None:
-    """A view of an array; None with an exception."""
-    writeable = array.flags & WRITEABLE
-    python.Py_IncRef(array)  # NumPy takes both references, also when it fails
+def array_over(
+    owner: Object, dtype: Object, dimensions: int, shape: Words, strides: Words, data: Address, flags: int
+) -> Object | None:
+    """An array over memory of an object; None with an exception."""
+    python.Py_IncRef(owner)  # NumPy takes both references, also when it fails
     python.Py_IncRef(dtype)
-    made = numpy.PyArray_NewFromDescr(
-        numpy.PyArray_Type, dtype, dimensions, shape, strides, array.data + offset, writeable, None
-    )
+    made = numpy.PyArray_NewFromDescr(numpy.PyArray_Type, dtype, dimensions, shape, strides, data, flags, None)
     if made is None:
-        python.Py_DecRef(array)
+        python.Py_DecRef(owner)
         return None
-    if numpy.PyArray_SetBaseObject(made, array) < 0:
+    if numpy.PyArray_SetBaseObject(made, owner) < 0:
         python.Py_DecRef(made)
         return None
     return made
+
+
+@internal("alwaysinline")
+def view_of(array: Array, dtype: Object, dimensions: int, shape: Words, strides: Words, offset: int) -> Object | None:
+    """A view of an array; None with an exception."""
+    return array_over(array, dtype, dimensions, shape, strides, array.data + offset, array.flags & WRITEABLE)
 
 
 @exported

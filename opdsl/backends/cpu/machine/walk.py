@@ -49,43 +49,46 @@ def walk(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
     if begin >= end:
         return
     plan = frame[0]
+    row = plan.row
+    sizes = plan.sizes
+    strides = plan.strides
     count = plan.operands
     slots = cast(Words, frame) + 2
     last = plan.dimensions - 1
-    row_strides = plan.strides + last * count
+    row_strides = strides + last * count
     if last == 0 and begin == 0:
-        plan.row(slots, end, row_strides)
+        row(slots, end, row_strides)
         return
     outer_at = local(int, 2 * count)  # the operands at the start of the row
     row_at = local(int, 2 * count)  # and at the first element to do
     index = local(int, plan.dimensions)
     copy_bytes(outer_at, slots, 16 * count)
     copy_bytes(row_at, slots, 16 * count)
-    inner = plan.sizes[last]
+    inner = sizes[last]
     column = begin
     if last > 0:
         column = begin % inner
         rest = begin // inner
         for d in range(last - 1, -1, -1):
-            index[d] = rest % plan.sizes[d]
-            rest = rest // plan.sizes[d]
-            move(outer_at, outer_at, plan.strides + d * count, index[d], count)
+            index[d] = rest % sizes[d]
+            rest = rest // sizes[d]
+            move(outer_at, outer_at, strides + d * count, index[d], count)
     left = end - begin
     while True:
         todo = min(inner - column, left)
         move(row_at, outer_at, row_strides, column, count)
-        plan.row(row_at, todo, row_strides)
+        row(row_at, todo, row_strides)
         left -= todo
         if left == 0:
             return
         column = 0
         e = last - 1
-        while index[e] + 1 >= plan.sizes[e]:  # like an odometer
-            move(outer_at, outer_at, plan.strides + e * count, 0 - index[e], count)
+        while index[e] + 1 >= sizes[e]:  # like an odometer
+            move(outer_at, outer_at, strides + e * count, 0 - index[e], count)
             index[e] = 0
             e -= 1
         index[e] += 1
-        move(outer_at, outer_at, plan.strides + e * count, 1, count)
+        move(outer_at, outer_at, strides + e * count, 1, count)
 
 
 @exported
@@ -96,13 +99,17 @@ def walk_tiles(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
     that the lines of memory that its rows begin are still in the first cache when the next row needs them.
     """
     plan = frame[0]
+    row = plan.row
+    sizes = plan.sizes
+    strides = plan.strides
+    turns = plan.turns != 0
     count = plan.operands
     slots = cast(Words, frame) + 2
     last = plan.dimensions - 1
-    columns = plan.sizes[last]
-    rows = plan.sizes[last - 1]
-    column_strides = plan.strides + last * count
-    row_strides = plan.strides + (last - 1) * count
+    columns = sizes[last]
+    rows = sizes[last - 1]
+    column_strides = strides + last * count
+    row_strides = strides + (last - 1) * count
     bands = (rows + TILE_ROWS - 1) // TILE_ROWS
     band_at = local(int, 2 * count)
     tile_at = local(int, 2 * count)
@@ -113,15 +120,15 @@ def walk_tiles(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
         move(band_at, slots, row_strides, first_row, count)
         matrix = band // bands
         for d in range(last - 2, -1, -1):
-            move(band_at, band_at, plan.strides + d * count, matrix % plan.sizes[d], count)
-            matrix = matrix // plan.sizes[d]
+            move(band_at, band_at, strides + d * count, matrix % sizes[d], count)
+            matrix = matrix // sizes[d]
         height = min(rows - first_row, TILE_ROWS)
         for column in range(0, columns, TILE_COLUMNS):
             width = min(columns - column, TILE_COLUMNS)
             move(tile_at, band_at, column_strides, column, count)
-            if plan.turns != 0:
-                plan.row(tile_at, width, column_strides, height, row_strides)
+            if turns:
+                row(tile_at, width, column_strides, height, row_strides)
             else:
                 for _ in range(height):
-                    plan.row(tile_at, width, column_strides)
+                    row(tile_at, width, column_strides)
                     move(tile_at, tile_at, row_strides, 1, count)

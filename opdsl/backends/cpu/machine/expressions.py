@@ -1,0 +1,456 @@
+"""Expressions of typed Python as LLVM text: names are places on the stack, which LLVM turns into registers."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import struct
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple, NoReturn, get_args, get_origin
+
+from opdsl.backends.cpu.machine import language
+from opdsl.backends.cpu.machine.language import (
+    Instruction,
+    Library,
+    Marked,
+    Pointer,
+    Records,
+    Shared,
+    Struct,
+    fields,
+    hints,
+    is_function,
+    llvm_type,
+    plain,
+    record_size,
+    size_of,
+)
+
+
+class Value(NamedTuple):
+    """A value of LLVM and its annotation."""
+
+    text: str
+    kind: Any
+
+
+class Place(NamedTuple):
+    """Where a value lies, and its annotation; the record itself lies there where it is one of ``Records``."""
+
+    text: str
+    kind: Any
+    is_record: bool = False
+
+
+class Callee(NamedTuple):
+    """What is called: its text, or the lines that it stands for; the annotations of arguments, if told, and result."""
+
+    text: str | Instruction
+    parameters: tuple[Any, ...] | None
+    result: Any
+
+
+_INTEGERS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.FloorDiv: "udiv",
+    ast.Mod: "urem",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "shl",
+    ast.RShift: "lshr",
+}
+_FLOATS: dict[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
+_TESTS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("slt", "olt"),
+    ast.LtE: ("sle", "ole"),
+    ast.Gt: ("sgt", "ogt"),
+    ast.GtE: ("sge", "oge"),
+    ast.Eq: ("eq", "oeq"),
+    ast.NotEq: ("ne", "une"),
+    ast.Is: ("eq", ""),
+    ast.IsNot: ("ne", ""),
+}
+_BUILTINS = {"min": "llvm.smin.i64", "max": "llvm.smax.i64"}
+_NARROW = ("i8", "i16", "i32")
+
+
+class Module:
+    """What the functions of a module need beside them."""
+
+    def __init__(self) -> None:
+        self.declarations: set[str] = set()
+        self.globals: dict[str, str] = {}
+        self.wanted: dict[str, FunctionType] = {}
+
+    def variable(self, shared: Shared) -> str:
+        """A variable that all calls share."""
+        size = record_size(shared.kind) if _is_record(shared.kind) else size_of(shared.kind)
+        alignment = 64 if _is_record(shared.kind) else 8
+        name = f"@{shared.name}"
+        self.globals[name] = (
+            f"{name} = internal global [{size * shared.elements} x i8] zeroinitializer, align {alignment}"
+        )
+        return name
+
+    def function(self, function: FunctionType) -> str:
+        """A function that is called."""
+        self.wanted.setdefault(function.__name__, function)
+        return f"@{function.__name__}"
+
+    def constant(self, content: bytes) -> str:
+        """The address of text, which ends with a zero."""
+        escaped = "".join(chr(each) if chr(each).isalnum() or each in b" .:,-" else f"\\{each:02X}" for each in content)
+        same = f' = internal constant [{len(content) + 1} x i8] c"{escaped}\\00"'
+        name = next((name for name, line in self.globals.items() if line == name + same), f"@text{len(self.globals)}")
+        self.globals[name] = name + same
+        return name
+
+    def external(self, name: str, kind: Any) -> Callee | Value:
+        """What a library names."""
+        if is_function(kind):
+            parameters, result = get_args(kind)
+            types = ", ".join(map(llvm_type, parameters))
+            self.declarations.add(f"declare {llvm_type(result)} @{name}({types})")
+            return Callee(f"@{name}", tuple(parameters), result)
+        self.declarations.add(f"@{name} = external global i8")
+        return Value(f"@{name}", kind)
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+class Expressions:
+    """Lines of one function, and the expressions in it."""
+
+    def __init__(self, module: Module, function: FunctionType) -> None:
+        self.module, self.function = module, function
+        self.mark: Marked = function.__dict__["__machine__"]
+        self.parameters = hints(function).copy()
+        self.result = self.parameters.pop("return")
+        self.slots: dict[str, Value] = {}
+        self.entry: list[str] = []
+        self.lines: list[str] = []
+        self.loops: list[tuple[str, str]] = []
+        self.count = 0
+        self.is_open = True
+
+    # Lines.
+
+    def line(self, text: str) -> None:
+        """Add an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def value(self, text: str) -> str:
+        """Add an instruction and name its result."""
+        self.count += 1
+        self.line(f"%v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def labels(self, *names: str) -> list[str]:
+        """New names of blocks."""
+        self.count += 1
+        return [f"{name}{self.count}" for name in names]
+
+    def go(self, label: str) -> None:
+        """End the block, unless it has ended."""
+        if self.is_open:
+            self.line(f"br label %{label}")
+        self.is_open = False
+
+    def begin(self, label: str) -> None:
+        """Go on in a block."""
+        self.go(label)
+        self.lines.append(f"{label}:")
+        self.is_open = True
+
+    def slot(self, name: str, kind: Any) -> str:
+        """Where a name keeps its value."""
+        if name not in self.slots:
+            self.slots[name] = Value(f"%{name}.slot", kind)
+            self.entry.append(f"  %{name}.slot = alloca {llvm_type(kind)}")
+        return self.slots[name].text
+
+    def fail(self, node: ast.AST, why: str) -> NoReturn:
+        """Say what the text cannot hold."""
+        raise TypeError(f"{self.function.__module__}.{self.function.__name__}: {why}: {ast.unparse(node)}")
+
+    # Expressions.
+
+    def branch(self, test: ast.expr, then: str, other: str) -> None:
+        """End the block with a branch; ``and`` and ``or`` compute what decides, and no more."""
+        if isinstance(test, ast.BoolOp):
+            for each in test.values[:-1]:
+                (following,) = self.labels("test")
+                self.branch(each, *((following, other) if isinstance(test.op, ast.And) else (then, following)))
+                self.begin(following)
+            self.branch(test.values[-1], then, other)
+        elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            self.branch(test.operand, other, then)
+        elif isinstance(test, ast.Constant):
+            self.go(then if test.value else other)
+        else:
+            value = self.expression(test)
+            if value.kind is not bool:
+                self.fail(test, "a condition has to be a bool")
+            self.line(f"br i1 {value.text}, label %{then}, label %{other}")
+            self.is_open = False
+
+    @functools.singledispatchmethod
+    def expression(self, node: ast.expr) -> Value:
+        """Print an expression."""
+        self.fail(node, "no expression of machine code")
+
+    @expression.register
+    def _(self, node: ast.Constant) -> Value:
+        return self.constant(node, node.value)
+
+    @expression.register
+    def _(self, node: ast.Name) -> Value:
+        if node.id in self.slots:
+            slot = self.slots[node.id]
+            return Value(self.value(f"load {llvm_type(slot.kind)}, ptr {slot.text}"), slot.kind)
+        return self.constant(node, self.outside(node))
+
+    @expression.register
+    def _(self, node: ast.Attribute) -> Value:
+        found = self.outside(node)
+        return self.loaded(self.place(node)) if found is None else self.constant(node, found)
+
+    @expression.register
+    def _(self, node: ast.Subscript) -> Value:
+        return self.loaded(self.place(node))
+
+    @expression.register
+    def _(self, node: ast.BinOp) -> Value:
+        left, right = self.expression(node.left), self.expression(node.right)
+        if get_origin(left.kind) is Pointer:
+            return Value(self.element(left, right, get_args(left.kind)[0]).text, left.kind)
+        name = (_FLOATS if left.kind is float else _INTEGERS).get(type(node.op))
+        if name is None or left.kind not in (int, float) or left.kind is not right.kind:
+            self.fail(node, "no operation of numbers of one type")
+        return Value(self.value(f"{name} {llvm_type(left.kind)} {left.text}, {right.text}"), left.kind)
+
+    @expression.register
+    def _(self, node: ast.UnaryOp) -> Value:
+        value = self.expression(node.operand)
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            return self.constant(node, ast.literal_eval(node))
+        if isinstance(node.op, ast.USub):
+            zero, name = ("-0.0", "fsub") if value.kind is float else ("0", "sub")
+            return Value(self.value(f"{name} {llvm_type(value.kind)} {zero}, {value.text}"), value.kind)
+        if not isinstance(node.op, ast.Not) or value.kind is not bool:
+            self.fail(node, "no operation of machine code")
+        return Value(self.value(f"xor i1 {value.text}, true"), bool)
+
+    @expression.register
+    def _(self, node: ast.Compare) -> Value:
+        (operator,), (second,) = node.ops, node.comparators
+        if isinstance(operator, ast.In) and isinstance(second, ast.Tuple):
+            return self.expression(ast.BoolOp(ast.Or(), [ast.Compare(node.left, [ast.Eq()], [e]) for e in second.elts]))
+        left, right = self.expression(node.left), self.expression(second)
+        signed, ordered = _TESTS[type(operator)]
+        name = f"fcmp {ordered}" if left.kind is float else f"icmp {signed}"
+        return Value(self.value(f"{name} {llvm_type(left.kind)} {left.text}, {right.text}"), bool)
+
+    @expression.register
+    def _(self, node: ast.BoolOp) -> Value:
+        return self.chosen(node, lambda: Value("true", bool), lambda: Value("false", bool))
+
+    @expression.register
+    def _(self, node: ast.IfExp) -> Value:
+        return self.chosen(node.test, lambda: self.expression(node.body), lambda: self.expression(node.orelse))
+
+    @expression.register
+    def _(self, node: ast.Call) -> Value:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in _BUILTINS:
+            values = ", ".join(f"i64 {self.expression(each).text}" for each in node.args)
+            return Value(self.value(f"call i64 @{_BUILTINS[name]}({values})"), int)
+        special = _SPECIAL.get(name)
+        return special(self, *node.args) if special else self.call(node)
+
+    def chosen(self, test: ast.expr, one: Callable[[], Value], two: Callable[[], Value]) -> Value:
+        """One of two values, of which one is computed."""
+        then, other, end = self.labels("then", "else", "end")
+        self.branch(test, then, other)
+        kind: Any = None
+        for label, make in ((then, one), (other, two)):
+            self.begin(label)
+            value = make()
+            kind = value.kind if kind in (None, object) else kind
+            self.line(f"store {llvm_type(kind)} {value.text}, ptr {self.slot(end, kind)}")
+            self.go(end)
+        self.begin(end)
+        return Value(self.value(f"load {llvm_type(kind)}, ptr {self.slot(end, kind)}"), kind)
+
+    def call(self, node: ast.Call) -> Value:
+        """A call of a function, of a library's, or of one in memory."""
+        callee = self.callee(node.func)
+        values = [self.expression(each) for each in node.args]
+        kinds = [each.kind for each in values] if callee.parameters is None else callee.parameters
+        given = [self.fitting(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        if isinstance(callee.text, Instruction):
+            lines = callee.text.lines(given, *self.labels("%t"))
+        else:
+            arguments = ", ".join(f"{llvm_type(kind)} {value}" for kind, value in zip(kinds, given, strict=True))
+            lines = [f"call {llvm_type(callee.result)} {callee.text}({arguments})"]
+        if llvm_type(callee.result) == "void":
+            self.lines += [f"  {each}" for each in lines]
+            return Value("", None)
+        self.lines += [f"  {each}" for each in lines[:-1]]
+        return self.widened(Value(self.value(lines[-1]), callee.result))
+
+    def callee(self, node: ast.expr) -> Callee:
+        """What a call calls."""
+        found = self.outside(node)
+        if isinstance(found, FunctionType):
+            *parameters, result = hints(found).values()
+            mark = found.__dict__["__machine__"]
+            text = mark if isinstance(mark, Instruction) else self.module.function(found)
+            return Callee(text, tuple(parameters), result)
+        if isinstance(found, Callee):
+            return found
+        value = self.expression(node)
+        if not is_function(value.kind):
+            self.fail(node, "no function")
+        parameters, result = get_args(value.kind)
+        return Callee(value.text, None if parameters is ... else tuple(parameters), result)
+
+    def outside(self, node: ast.expr) -> Any:
+        """What a name stands for that the function does not assign; None for one that it does."""
+        if isinstance(node, ast.Name) and node.id not in self.slots:
+            if node.id not in self.function.__globals__:
+                self.fail(node, "no such name")
+            return self.function.__globals__[node.id]
+        if isinstance(node, ast.Attribute):
+            owner = self.outside(node.value)
+            if isinstance(owner, Library):
+                return self.module.external(node.attr, hints(_type_of(owner))[node.attr])
+            return None if owner is None else getattr(owner, node.attr)
+        return None
+
+    def constant(self, node: ast.expr, value: Any) -> Value:
+        """What is known before the function runs."""
+        if value is None:
+            return Value("null", object)
+        if isinstance(value, bool):
+            return Value(str(value).lower(), bool)
+        if isinstance(value, int):
+            return Value(str(int(value)), int)
+        if isinstance(value, float):
+            return Value(_double(value), float)
+        if isinstance(value, bytes):
+            return Value(self.module.constant(value), bytes)
+        if isinstance(value, Shared):
+            return Value(
+                self.module.variable(value), _pointer(value.kind, Records if _is_record(value.kind) else Pointer)
+            )
+        if isinstance(value, Value):
+            return value
+        if not isinstance(value, FunctionType):
+            self.fail(node, "no constant of machine code")
+        return Value(self.module.function(value), Callable)
+
+    def annotation(self, node: ast.expr) -> Any:
+        """The type that an expression names."""
+        return plain(eval(ast.unparse(node), self.function.__globals__))
+
+    # Memory.
+
+    def place(self, node: ast.expr) -> Place:
+        """Where a field or an element lies."""
+        if isinstance(node, ast.Attribute):
+            record = self.expression(node.value)
+            field = fields(record.kind)[node.attr]
+            address = self.value(f"getelementptr i8, ptr {record.text}, i64 {field.offset}")
+            return Place(address, plain(field.kind))
+        if not isinstance(node, ast.Subscript):
+            self.fail(node, "no field or element")
+        base, index = self.expression(node.value), self.expression(node.slice)
+        return self.element(base, index, get_args(base.kind)[0])
+
+    def element(self, base: Value, index: Value, kind: Any) -> Place:
+        """Where an element lies."""
+        if get_origin(base.kind) is Records:
+            offset = self.value(f"mul i64 {index.text}, {record_size(kind)}")
+            return Place(self.value(f"getelementptr i8, ptr {base.text}, i64 {offset}"), kind, is_record=True)
+        return Place(self.value(f"getelementptr {llvm_type(kind)}, ptr {base.text}, i64 {index.text}"), kind)
+
+    def loaded(self, place: Place) -> Value:
+        """The value at a place."""
+        if place.is_record:
+            return Value(place.text, place.kind)
+        return self.widened(Value(self.value(f"load {llvm_type(place.kind)}, ptr {place.text}"), place.kind))
+
+    def widened(self, value: Value) -> Value:
+        """A value as a name has it."""
+        kind = llvm_type(value.kind)
+        if kind in _NARROW:
+            return Value(self.value(f"sext {kind} {value.text} to i64"), int)
+        return Value(value.text, plain(value.kind))
+
+    def fitting(self, value: Value, kind: Any) -> str:
+        """A value as memory or a call has it."""
+        wanted = llvm_type(kind)
+        if wanted in _NARROW and not value.text.lstrip("-").isdigit():
+            return self.value(f"trunc i64 {value.text} to {wanted}")
+        return value.text
+
+    # What the language gives.
+
+    def cast(self, kind: ast.expr, value: ast.expr) -> Value:
+        """``cast``: the same bits as another type."""
+        target = self.annotation(kind)
+        given = self.expression(value)
+        names = {("i64", "ptr"): "inttoptr", ("ptr", "i64"): "ptrtoint", ("double", "i64"): "bitcast"}
+        name = names.get((llvm_type(given.kind), llvm_type(target)))
+        text = self.value(f"{name} {llvm_type(given.kind)} {given.text} to {llvm_type(target)}") if name else given.text
+        return Value(text, target)
+
+    def local(self, kind: ast.expr, count: ast.expr, alignment: ast.expr | None = None) -> Value:
+        """``local``: memory of the function."""
+        element, number = self.annotation(kind), self.expression(count)
+        self.count += 1
+        aligned = "16" if alignment is None else self.expression(alignment).text
+        line = f"  %v{self.count} = alloca {llvm_type(element)}, i64 {number.text}, align {aligned}"
+        (self.entry if number.text.isdigit() else self.lines).append(line)
+        return Value(f"%v{self.count}", _pointer(element))
+
+    def local_record(self, kind: ast.expr) -> Value:
+        """``local_record``: a record of the function."""
+        record = self.annotation(kind)
+        self.count += 1
+        self.entry.append(f"  %v{self.count} = alloca i8, i64 {record_size(record)}, align 64")
+        return Value(f"%v{self.count}", record)
+
+    def address_of(self, node: ast.expr) -> Value:
+        """``address_of``: where a value lies."""
+        place = self.place(node)
+        return Value(place.text, _pointer(place.kind))
+
+
+_SPECIAL: dict[str, Callable[..., Value]] = {
+    "cast": Expressions.cast,
+    language.local.__name__: Expressions.local,
+    language.local_record.__name__: Expressions.local_record,
+    language.address_of.__name__: Expressions.address_of,
+}
+
+
+def _type_of(library: Library) -> Any:
+    return type(library)
+
+
+def _pointer(kind: Any, generic: Any = Pointer) -> Any:
+    """The type of an address of values, or of records."""
+    return generic[kind]
+
+
+def _double(value: float) -> str:
+    """A number as LLVM's bits of it."""
+    return f"0x{int.from_bytes(struct.pack('>d', value), 'big'):016X}"
