@@ -1,5 +1,7 @@
 """LAPACK: factorizations of matrices, solvers and eigenvalues, of stacks of matrices in one loop without the GIL.
 
+The pool's threads share the loop of routines that need no work memory.
+
 Stacks are arrays (count, rows, columns) of float32, float64, complex64 or complex128 whose matrices lie column by
 column (Fortran order); they are overwritten by results, as LAPACK's documentation of the routine says
 (https://www.netlib.org/lapack/lug/). Vectors are stacks (count, size). What fails is told by ``info``, an int32 for
@@ -25,7 +27,7 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 # What routines of real numbers are called for complex ones.
 _OF_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
-# Multiplications of all matrices together for which the GIL is kept.
+# Multiplications of all matrices together for which the GIL is kept; as many are worth a thread of their own.
 _UNDER_GIL = 2**17
 
 # Bytes that the parts of work memory are aligned to, in it.
@@ -94,7 +96,8 @@ def _run(name: str, first: Array, given: Sequence[str | int | Array | Work], *, 
             form.append(each)
     work = first.size * min(rows, shape[-1])
     threads = pool.get_num_threads() if work > _SINGLE_UP_TO * count else 1
-    return _planned(name, first.dtype, count, threads, work > _UNDER_GIL, has_info, tuple(form))(*arrays)
+    grain = 0 if work <= _UNDER_GIL else count if threads > 1 else -(-_UNDER_GIL * count // work)
+    return _planned(name, first.dtype, count, threads, grain, has_info, tuple(form))(*arrays)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -103,7 +106,7 @@ def _planned(
     dtype: Any,
     count: int,
     threads: int,
-    is_large: bool,
+    grain: int,
     has_info: bool,
     form: tuple[str | int | Work | _Stack, ...],
 ) -> Kernel:
@@ -127,7 +130,8 @@ def _planned(
     if max(numbers, default=0) > LARGEST:
         raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {max(numbers)}.")
     code = _loop(name, dtype, "".join(kinds))
-    work = builtin.Work(code.address("stack"), count, count if is_large else 0, scratch=scratch, details=words)
+    grain = count if grain and scratch else grain  # all share the work memory
+    work = builtin.Work(code.address("stack"), count, grain, scratch=scratch, details=words)
     outputs = [builtin.New(numpy.dtype(numpy.int32), (count,), None)] if has_info else []
     return builtin.builtin(name, work, [builtin.ARRAY] * (kinds.count("a") - has_info), outputs, [code])
 
