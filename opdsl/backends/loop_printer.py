@@ -222,17 +222,21 @@ class LoopPrinter(abc.ABC):
 
     def fold(self, each: Fold) -> None:
         """A fold, in blocks; of a group each thread takes its share, and neighbours are combined."""
-        assert each.part is None, "folds in parts are for teams that say how they take them"
         kinds = each.combine.result_types
         self.accumulators(each.names, each.neutral, kinds)
         blocks = self.block_lengths if any(kind.category >= FLOAT for kind in kinds) else ()
-        if not (self.is_team or blocks):
+        if not (self.is_team or blocks or each.part):
             self.nested(each, each.ranges)
             return
         with self.braces(""):
             total = " * ".join(str(size) for _, size in each.ranges) or "1"
             self.say(f"const {self.whole} total_ = {total};")
-            end, step = self.share(in_order=each.in_order)
+            begin, end = "0", "total_"
+            if each.part is not None:
+                part, size = each.part
+                begin, end = "begin_", "until_"
+                self.say(f"const {self.whole} begin_ = {part} * {size}, until_ = min(total_, begin_ + {size});")
+            end, step = self.share(begin, end, in_order=each.in_order)
             self.blocks(each, each.names, "first_", end, step, blocks)
         if self.is_team:
             self.combined(each.combine, each.names)
@@ -247,16 +251,16 @@ class LoopPrinter(abc.ABC):
         else:
             self.turn(each, each.names)
 
-    def share(self, *, in_order: bool) -> tuple[str, str]:
+    def share(self, begin: str, end: str, *, in_order: bool) -> tuple[str, str]:
         """The turns of a thread, from ``first`` on: where they end, and how far apart they are."""
         if not self.is_team:
-            self.say(f"const {self.whole} first_ = 0;")
-            return "total_", "1"
+            self.say(f"const {self.whole} first_ = {begin};")
+            return end, "1"
         if not in_order:
-            self.say(f"const {self.whole} first_ = lane_;")
-            return "total_", "lanes_"
-        self.say(f"const {self.whole} part_ = (total_ + lanes_ - 1) / lanes_, first_ = lane_ * part_;")
-        self.say(f"const {self.whole} end_ = min(total_, first_ + part_);")
+            self.say(f"const {self.whole} first_ = {begin} + lane_;")
+            return end, "lanes_"
+        self.say(f"const {self.whole} part_ = ({end} - {begin} + lanes_ - 1) / lanes_;")
+        self.say(f"const {self.whole} first_ = {begin} + lane_ * part_, end_ = min({end}, first_ + part_);")
         return "end_", "1"
 
     def blocks(self, each: Fold, found: Sequence[str], first: str, end: str, step: str, lengths: Sequence[int]) -> None:
@@ -322,7 +326,7 @@ class LoopPrinter(abc.ABC):
         with self.braces(""):
             self.accumulators(each.names, each.first, kinds)
             self.say(f"const {self.whole} total_ = {size};")
-            end, _ = self.share(in_order=True)
+            end, _ = self.share("0", "total_", in_order=True)
             if self.is_team:
                 with self.braces(f"for ({self.whole} {index} = first_; {index} < {end}; ++{index})"), self.alone():
                     self.block(each.body)

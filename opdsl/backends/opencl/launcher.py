@@ -17,9 +17,9 @@ from opdsl.backends.opencl.printer import argument_types, has_atomics, kernel_so
 from opdsl.errors import KernelCompileError, UnsupportedDTypeError
 from opdsl.kernels.calls import NewArray, OperandSpec
 from opdsl.kernels.iteration.numbers import ACCEPTED
-from opdsl.kernels.loops.making import Given, Loops
-from opdsl.kernels.loops.model import Array, Program, Scalar
-from opdsl.kernels.loops.schedules import serial, shared
+from opdsl.kernels.loops.making import Given, Loops, number_of
+from opdsl.kernels.loops.model import Array, Fold, Program, Scalar
+from opdsl.kernels.loops.schedules import in_parts, serial, shared
 from opdsl.scalar.types import BOOL, COMPLEX, INTEGER, ScalarType
 
 __all__ = ["run_program", "runner"]
@@ -27,6 +27,10 @@ __all__ = ["run_program", "runner"]
 # Work items of a group that share a point, and how many points are enough to keep a device busy without.
 _LANES = 64
 _ENOUGH_POINTS = {True: 64, False: 1 << 14}
+
+# Points that are too few to keep a device busy, however many turns they fold, and turns that are worth a part.
+_FEW_POINTS = 32
+_TURNS_OF_A_PART = 1 << 15
 
 # Work items of a group that have a point each.
 _GROUP = 64
@@ -53,7 +57,7 @@ def runner(loops: Loops, outputs: Sequence[OperandSpec], allocate: Sequence[NewA
     program = loops.program
     first = len(loops.arguments) - len(outputs)
     made = [(k, new, spec.dtype) for k, (spec, new) in enumerate(zip(outputs, allocate, strict=True)) if new]
-    points = _points(loops)
+    steps = _steps(loops)
 
     def run(*given: Any) -> Any:
         arguments = list(given[:first])
@@ -64,11 +68,27 @@ def runner(loops: Loops, outputs: Sequence[OperandSpec], allocate: Sequence[NewA
             arguments.append(next(rest) if new is None else new_array(new.shape, new.strides, outputs[k].dtype, index))
             if new is not None:
                 results.append(arguments[-1])
-        run_program(loops, index, arguments, scheduled(program, points, opened(index)))
+        number = number_of(steps[0])
+        scratch = []
+        for each in steps[0].program.scratch:
+            sizes = tuple(map(number, each.sizes))
+            scratch.append(new_array(sizes, tuple(map(number, each.strides)), each.dtype, index))
+        for step in steps:
+            run_program(step, index, arguments, scheduled(step.program, _points(step), opened(index)), scratch)
         return None if not made else results[0] if len(results) == 1 else tuple(results)
 
     run.__name__ = f"{program.name}_opencl"
     return run
+
+
+def _steps(loops: Loops) -> tuple[Loops, ...]:
+    """What a call runs one after another: where few points fold many turns, groups take parts of these."""
+    points, (first, *_) = _points(loops), loops.program.points[1]
+    if not isinstance(first, Fold) or not 0 < points < _FEW_POINTS or loops.program.scratch:
+        return (loops,)
+    turns = math.prod(map(number_of(loops), (size for _, size in first.ranges)))
+    parts = min(_FEW_POINTS // points, turns // _TURNS_OF_A_PART)
+    return in_parts(loops, parts, -(-turns // parts)) if parts > 1 else (loops,)
 
 
 def _points(loops: Loops) -> int:
@@ -79,7 +99,9 @@ def _points(loops: Loops) -> int:
     return math.prod(size for size in sizes if isinstance(size, int))
 
 
-def run_program(loops: Loops, index: int, arguments: Sequence[Any], program: Program) -> None:
+def run_program(
+    loops: Loops, index: int, arguments: Sequence[Any], program: Program, scratch: Sequence[Any] = ()
+) -> None:
     """Queue a program.
 
     Args:
@@ -87,6 +109,7 @@ def run_program(loops: Loops, index: int, arguments: Sequence[Any], program: Pro
         index: of the device.
         arguments: of the call.
         program: as it is scheduled.
+        scratch: its scratch memory.
     """
     points = _points(loops)
     if points == 0:
@@ -95,6 +118,8 @@ def run_program(loops: Loops, index: int, arguments: Sequence[Any], program: Pro
     for each, place in zip(arguments, loops.arguments, strict=True):
         if place is not None:
             handed += _handed(program.parameters[place], each)
+    for array, memory in zip(program.scratch, scratch, strict=True):
+        handed += _handed(array, memory)
     handed += [arguments[word.argument] // word.divisor if isinstance(word, Given) else word for word in loops.words]
     _kernel(program, index).start(opened(index), points, handed)
 
@@ -155,7 +180,7 @@ def _kernel(program: Program, index: int) -> _Kernel:
         _refuse_doubles(program, device)
     kernel = _built(kernel_source(program, doubles=device.doubles), device).run
     types: list[Any] = []
-    for each in program.parameters:
+    for each in (*program.parameters, *program.scratch):
         if isinstance(each, Array):
             types += [None, numpy.int64]
         else:

@@ -57,9 +57,14 @@ class _Kernel(LoopPrinter):
     loaded = staticmethod(load)
     stored = staticmethod(store)
 
+    @property
+    def parameters(self) -> tuple[Array | Scalar, ...]:
+        """Arrays, those of scratch memory last, and numbers."""
+        return (*self.program.parameters, *self.program.scratch)
+
     def source(self, *, doubles: bool) -> str:
         """Everything."""
-        given = [part for each in self.program.parameters for part in self.parameter(each)]
+        given = [part for each in self.parameters for part in self.parameter(each)]
         given += [f"const long {word}" for word in self.program.words]
         self.print_body()
         head = f"__kernel void run({', '.join(given)}) {{"
@@ -86,7 +91,7 @@ class _Kernel(LoopPrinter):
     def begin(self) -> list[str]:
         """What stands at the beginning of the kernel: arrays, and numbers that are no arguments as they are."""
         lines = []
-        for each in self.program.parameters:
+        for each in self.parameters:
             if isinstance(each, Array):
                 kind = f"__global {stored_type(each.dtype)}*"
                 lines.append(f"{kind} {each.name} = ({kind})(m_{each.name} + o_{each.name});")

@@ -235,6 +235,26 @@ def test_nobody_who_does_not_use_it_loads_pyopencl() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+FOLDS: dict[str, Callable[[opdsl.Tensor], opdsl.Tensor]] = {
+    "sum": lambda x: x.sum(),
+    "mean of rows": lambda x: x.mean([1]),
+    "sum of columns": lambda x: x.t().contiguous().sum([0]),
+    "var": lambda x: x.var(),
+    "argmax": lambda x: (x * 4).round().argmax(),
+    "any": lambda x: (x > 0.9999).any(),
+    "softmax": lambda x: opdsl.softmax(x, 1),
+    "dot product": lambda x: x[0] @ x[1],
+}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_few_points_fold_many_turns_in_parts(device: Device, name: str) -> None:
+    values = np.random.default_rng(5).random((2, 3 * (1 << 15) + 5), np.float32)
+    x = opdsl.from_numpy(values)
+    found, expected = FOLDS[name](x.to(device)).cpu().numpy(), FOLDS[name](x).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 def test_the_doctor_finds_it(device: Device) -> None:
     from opdsl.cli.probes import findings
 

@@ -22,7 +22,7 @@ from opdsl.kernels.loops import elementwise, folding
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.making import identity, pairwise
 from opdsl.kernels.loops.model import Program
-from opdsl.kernels.loops.schedules import serial, shared
+from opdsl.kernels.loops.schedules import in_parts, serial, shared
 from opdsl.runtime.dtype import bool_, float16, float32, int64
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
@@ -53,6 +53,7 @@ def programs() -> dict[str, Program]:
     added = elementwise.indirect(ADD, IndirectCall((5,), (there, given), there, positions, 0, True)).program
     means = ReductionCall((6,), (5,), ROW, (WHOLE,), (None,))
     truths = ReductionCall((), (5,), OperandSpec(bool_, (1,)), (OperandSpec(float32, ()),), (None,))
+    long = ReductionCall((), (1 << 17,), WHOLE, (OperandSpec(float32, ()),), (None,))
     row = RowCall((6,), 5, (ROW,), (ROW,), (None,))
     form = MatrixLayout(0, 9, 1)
     product = ProductCall(float32, 1, 4, 9, 9, form, form, form)
@@ -64,6 +65,7 @@ def programs() -> dict[str, Program]:
         "folded": folding.reduction(SUM, means).program,
         "folded by lanes": shared(folding.reduction(SUM, truths).program, 64),
         "folded in order": folding.reduction(SUM._replace(in_order=True), means).program,
+        "folded in parts": shared(in_parts(folding.reduction(SUM, long), 4, 1 << 15)[0].program, 64),
         "scanned": folding.scan(Scanning((0.0,), SAME, ADD, SAME), row).program,
         "recurring": folding.recurrence(Recurring((0.0,), twice, False), row).program,
         "multiplied": folding.matrix_product(product, F32, reads_out=False).program,
