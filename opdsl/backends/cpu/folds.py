@@ -17,7 +17,6 @@ from opdsl.backends.cpu.loops import (
     ATTRIBUTES,
     METADATA,
     PARALLEL,
-    SCATTERED,
     Operand,
     load_operand,
     number,
@@ -245,7 +244,7 @@ def _steps(signature: FoldSignature, name: str, steps: int, lanes: str = "%lanes
     arrays = _lane(text, signature, _arrays(text, signature, "%set"), "%first")
     rows = [text.value(f"getelementptr i8, ptr %element, i64 {_times(text, u, '%step_stride')}") for u in range(steps)]
     indices = [text.value(f"add i64 %index, {_times(text, u, '%index_step')}") for u in range(steps)]
-    with _Counter(text, "w", lanes, _kind_of(lanes) if signature.contiguous else SCATTERED) as w:
+    with _Counter(text, "w", lanes, _kind_of(lanes)) as w:
         places = _lane(text, signature, arrays, w)
         at_lane = text.value(f"mul i64 {w}, %index_lane") if signature.with_index else ""
         values = [

@@ -29,11 +29,9 @@ METADATA = """!0 = distinct !{}
 !3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.vectorize.enable", i1 false}
 !5 = !{!"llvm.loop.unroll.disable"}
-!10 = distinct !{!10, !2, !4}
 !30 = distinct !{!30, !4, !31}
 !31 = !{!"llvm.loop.unroll.count", i32 4}"""
-# SCATTERED elements come in faster one by one than by what a processor has for several of them.
-PARALLEL, ONE_BY_ONE, UNROLLED, SCATTERED = "!1", "!3", "!30", "!10"
+PARALLEL, ONE_BY_ONE, UNROLLED = "!1", "!3", "!30"
 
 
 class Operand(NamedTuple):
@@ -136,7 +134,6 @@ class Row:
     text: what is printed so far; at first the part that comes before any element.
     fixed: values of the inputs that are the same for the whole row, by position.
     moving: for the other operands the address of their first element, and their stride unless they are contiguous.
-    kind: the metadata of loops whose elements are independent.
     """
 
     def __init__(self, signature: Signature, layout: str, called: Signature | None = None, lanes: int = 1) -> None:
@@ -157,7 +154,6 @@ class Row:
             for k in range(len(places))
             if k not in self.fixed
         }
-        self.kind = PARALLEL if all(stride is None for _, stride in self.moving.values()) else SCATTERED
 
     def compute_all(self, name: str, begin: str, end: str, function: str) -> None:
         """``compute``; of a function with loops a stretch of elements after the other.
@@ -182,7 +178,7 @@ class Row:
     def find_costly(self, name: str, begin: str, end: str, function: str) -> str:
         """Flags and places of the elements for which a loop takes a turn; how many there are."""
         text = self.text
-        with _Elements(text, f"{name}_flag", begin, end, self.kind) as i:
+        with _Elements(text, f"{name}_flag", begin, end, PARALLEL) as i:
             flag = text.value(f"call i8 @{function}.costly({_arguments(self.called, self.inputs(i))})")
             text.line(f"  store i8 {flag}, ptr {self.own('flags', 'i8', i, begin)}{ACCESS}")
         n = f"{name}_place"
@@ -223,7 +219,7 @@ class Row:
     def write_found(self, name: str, begin: str, end: str, function: str) -> None:
         """Store the results of a stretch: what was found, and where nothing was, what there is without loops."""
         text, outputs = self.text, self.signature.outputs
-        with _Elements(text, f"{name}_write", begin, end, self.kind) as i:
+        with _Elements(text, f"{name}_write", begin, end, PARALLEL) as i:
             values = self.inputs(i)
             places = [self.place(len(self.signature.inputs) + o, i) for o in range(len(outputs))]
             flag = text.value(f"load i8, ptr {self.own('flags', 'i8', i, begin)}{ACCESS}")
@@ -252,10 +248,10 @@ class Row:
             found = text.value(f"insertelement {many} {found}, {value}, i32 {lane}")
         return found
 
-    def compute(self, name: str, begin: str, end: str, function: str, kind: str = "") -> None:
+    def compute(self, name: str, begin: str, end: str, function: str, kind: str = PARALLEL) -> None:
         """A loop that calls a function and stores its results."""
         text, outputs = self.text, self.signature.outputs
-        with _Elements(text, name, begin, end, kind or self.kind) as i:
+        with _Elements(text, name, begin, end, kind) as i:
             values = self.inputs(i)
             places = [self.place(len(self.signature.inputs) + o, i) for o in range(len(outputs))]
             results = _call(text, self.called, function, values)
@@ -264,7 +260,7 @@ class Row:
 
     def any_rare(self, begin: str, end: str) -> str:
         """A loop that finds out whether an element is a rare one; an i8 that tells."""
-        with _Elements(self.text, "rare", begin, end, self.kind) as i:
+        with _Elements(self.text, "rare", begin, end, PARALLEL) as i:
             self.text.line("  %before = phi i8 [ 0, %rare_head ], [ %found, %rare_loop ]")
             arguments = _arguments(self.called, self.inputs(i))
             self.text.line(f"  %found = or i8 %before, {self.text.value(f'call i8 @function.rare({arguments})')}")

@@ -197,22 +197,15 @@ def test_the_loop_for_common_arguments_vectorises(function: Any, kind: str) -> N
     assert text.count("call") <= CALLS_OF_ONE_LOOP
 
 
-@pytest.mark.parametrize("layout", ["csc", "scc", "cnc", "ncc"])
+@pytest.mark.parametrize("layout", ["xxx", "csc", "scc", "cnc", "ncc"])
 def test_it_vectorises_in_every_layout(layout: str) -> None:
     text = assembly(remainder, "float32", layout)
     assert vectors(text)
     assert text.count("call") <= CALLS_OF_ONE_LOOP
 
 
-@pytest.mark.parametrize("layout", ["xxx", "xcc", "ccx"])
-def test_scattered_elements_come_in_one_by_one(layout: str) -> None:
-    text = assembly(remainder, "float32", layout)
-    assert "gather" not in text
-    assert "scatter" not in text
-
-
 @pytest.mark.parametrize("layout", ["cc", "xx"])
 def test_a_function_without_rare_arguments_has_one_loop(layout: str) -> None:
     text = assembly(exp, "float32", layout)
-    assert vectors(text) == (layout == "cc")
+    assert vectors(text)
     assert "call" not in text
