@@ -171,7 +171,7 @@ class Bench:
     def window(self, dims: int, text: str, shape: Sequence[int], goal: float, *, is_last: bool) -> list[Measured]:
         """A statement on images of a shape: forward, and forward and backward."""
         sizes = "x".join(map(str, shape))
-        name = text.format(f="", x="x", g="g", w="w").replace("(x, ", "(").replace(".", "", 1) + f" of {sizes}"
+        name = text.format(f="F", x="x", g="g", w="w").replace("F.", "").replace("(x, ", "(") + f" of {sizes}"
         if self.only not in name:
             return []
         theirs = {"x": torch.randn(*shape)}
