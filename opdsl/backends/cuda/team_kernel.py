@@ -54,8 +54,8 @@ class TeamKernel(LoopKernel):
         team, kinds = self.kernel.team, each.combine.result_types
         assert team is not None and each.where is None, "all turns of a team's fold count"
         self.say(f"const long long total_ = {' * '.join(str(size) for _, size in each.ranges) or '1'};")
-        # Where there are no parts this is 0; if the compiler knew, it would take more registers.
-        part, size = each.part or ("blockIdx.y", "total_")
+        # Without parts this is 0: loops over vectors take fewer registers if the compiler does not know.
+        part, size = each.part or ("blockIdx.y" if team.vector > 1 else "0", "total_")
         self.say(f"const long long first_ = {part} * {size}, end_ = first_ + {size};")
         self.say("const long long last_ = is_point_ ? (end_ < total_ ? end_ : total_) : first_;")
         monoid = self.monoid(each)
