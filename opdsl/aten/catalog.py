@@ -765,6 +765,7 @@ PACKETS: dict[str, str] = {
     "kron": "linalg.contractions",
     "kthvalue": "index.sorting",
     "l1_loss": "nn.losses",
+    "largest_of_windows": "nn.max_pooling",
     "layer_norm": "nn.normalization",
     "layer_norm_input_gradient": "nn.normalization",
     "lcm": "pointwise.common_divisors",

@@ -19952,7 +19952,7 @@ class _packet_nll_loss(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
     @_operator
     @staticmethod
     def default(
@@ -19962,7 +19962,7 @@ class _packet_nll_loss(Operator[..., Tensor], Protocol):
         reduction: int = Reduction.Mean,
         ignore_index: int = -100,
     ) -> Tensor:
-        """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
     @_operator
     @staticmethod
     def out(
@@ -19974,7 +19974,7 @@ class _packet_nll_loss(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
 
 class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
     def __call__(
@@ -19987,7 +19987,7 @@ class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """``nll_loss`` of every place of images."""
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
     @_operator
     @staticmethod
     def default(
@@ -19997,7 +19997,7 @@ class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
         reduction: int = Reduction.Mean,
         ignore_index: int = -100,
     ) -> Tensor:
-        """``nll_loss`` of every place of images."""
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
     @_operator
     @staticmethod
     def out(
@@ -20009,7 +20009,7 @@ class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """``nll_loss`` of every place of images."""
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
 
 class _packet_nll_loss2d_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -20024,7 +20024,7 @@ class _packet_nll_loss2d_backward(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The gradient of ``nll_loss2d_forward``."""
+        """The gradient of the forward operator."""
     @_operator
     @staticmethod
     def default(
@@ -20036,7 +20036,7 @@ class _packet_nll_loss2d_backward(Operator[..., Tensor], Protocol):
         ignore_index: int,
         total_weight: Tensor,
     ) -> Tensor:
-        """The gradient of ``nll_loss2d_forward``."""
+        """The gradient of the forward operator."""
     @_operator
     @staticmethod
     def grad_input(
@@ -20050,14 +20050,14 @@ class _packet_nll_loss2d_backward(Operator[..., Tensor], Protocol):
         *,
         grad_input: Tensor,
     ) -> Tensor:
-        """The gradient of ``nll_loss2d_forward``."""
+        """The gradient of the forward operator."""
 
 class _packet_nll_loss2d_forward(Operator[..., _results_nll_loss2d_forward | tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(
         cls, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
     ) -> _results_nll_loss2d_forward:
-        """``nll_loss_forward`` of every place of images."""
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
     @overload
     def __call__(
         cls,
@@ -20074,7 +20074,7 @@ class _packet_nll_loss2d_forward(Operator[..., _results_nll_loss2d_forward | tup
     def default(
         self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
     ) -> _results_nll_loss2d_forward:
-        """``nll_loss_forward`` of every place of images."""
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
     @_operator
     @staticmethod
     def output(
@@ -20087,7 +20087,7 @@ class _packet_nll_loss2d_forward(Operator[..., _results_nll_loss2d_forward | tup
         output: Tensor,
         total_weight: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """``nll_loss_forward`` of every place of images."""
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
 
 class _packet_nll_loss_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -20102,7 +20102,7 @@ class _packet_nll_loss_backward(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The gradient of ``nll_loss_forward``."""
+        """The gradient of the forward operator."""
     @_operator
     @staticmethod
     def default(
@@ -20114,7 +20114,7 @@ class _packet_nll_loss_backward(Operator[..., Tensor], Protocol):
         ignore_index: int,
         total_weight: Tensor,
     ) -> Tensor:
-        """The gradient of ``nll_loss_forward``."""
+        """The gradient of the forward operator."""
     @_operator
     @staticmethod
     def grad_input(
@@ -20128,14 +20128,14 @@ class _packet_nll_loss_backward(Operator[..., Tensor], Protocol):
         *,
         grad_input: Tensor,
     ) -> Tensor:
-        """The gradient of ``nll_loss_forward``."""
+        """The gradient of the forward operator."""
 
 class _packet_nll_loss_forward(Operator[..., _results_nll_loss_forward | tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(
         cls, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
     ) -> _results_nll_loss_forward:
-        """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
     @overload
     def __call__(
         cls,
@@ -20152,7 +20152,7 @@ class _packet_nll_loss_forward(Operator[..., _results_nll_loss_forward | tuple[T
     def default(
         self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
     ) -> _results_nll_loss_forward:
-        """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
     @_operator
     @staticmethod
     def output(
@@ -20165,7 +20165,7 @@ class _packet_nll_loss_forward(Operator[..., _results_nll_loss_forward | tuple[T
         output: Tensor,
         total_weight: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
 
 class _packet_nll_loss_nd(Operator[..., Tensor], Protocol):
     def __call__(

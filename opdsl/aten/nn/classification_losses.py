@@ -6,13 +6,14 @@ classes stand in a dimension of their own, and what is no class of an element co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
-from opdsl.declare import Library, Out, op, traceable
+from opdsl.declare import Library, Operator, Out, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Category, Tensor, int64, uint8
@@ -223,162 +224,97 @@ def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Te
         )
 
 
-# ------------------------------------------------------------------------------------------------- vectors and rows
+# ----------------------------------------------------------------------------------------------------------- operators
 
 
-@op(
-    "aten::nll_loss_forward",
-    python_module="nn",
-    out=Out("nll_loss_forward.output", args=("output", "total_weight"), named=False),
-)
-def nll_loss_forward(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt) -> Loss:
-    """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
-    ...
+def declare_loss(
+    name: str, check_input: Callable[[Tensor, Tensor, Tensor | None], None], *, structured: bool
+) -> Operator[..., Tensor]:
+    """Declare the loss of elements of one kind, with what it is made of: the forward operator and its gradient.
+
+    Args:
+        name: of the loss.
+        check_input: refuses logarithms, classes and weights that do not fit.
+        structured: whether PyTorch's forward and backward entries are structured; others declare their ``out=``.
+
+    Returns:
+        The operator of the loss.
+    """
+
+    def shape_of(self: Tensor, target: Tensor, reduction: int) -> tuple[int, ...]:
+        return () if self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum) else target.shape
+
+    @op(
+        f"aten::{name}_forward",
+        structured=structured,
+        python_module="nn",
+        out=Out(f"{name}_forward.output", args=("output", "total_weight"), named=False, explicit=not structured),
+    )
+    def forward(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt) -> Loss:
+        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
+        ...
+
+    @forward.meta
+    def forward_meta(ctx, self, target, weight, reduction):
+        check_input(self, target, weight)
+        ctx.set_output(0, shape_of(self, target, reduction), like=self)
+        ctx.set_output(1, (), like=self)
+
+    forward.out_kernel(write_loss)
+
+    @op(
+        f"aten::{name}_backward",
+        structured=structured,
+        python_module="nn",
+        out=Out(f"{name}_backward.grad_input", args=("grad_input",), explicit=not structured),
+    )
+    def backward(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: SymInt,
+        total_weight: Tensor,
+    ) -> Tensor:
+        """The gradient of the forward operator."""
+        ...
+
+    @backward.meta
+    def backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
+        check_input(self, target, weight)
+        check_gradient(grad_output, shape_of(self, target, reduction), total_weight)
+        ctx.set_output(0, self.shape, like=self)
+
+    backward.out_kernel(write_gradient)
+
+    @forward.derivative("self")
+    def forward_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
+        return backward(grad, self, target, weight, reduction, ignore_index, total_weight)
+
+    @backward.derivative("grad_output")
+    def backward_derivative(grad, target, weight, reduction, ignore_index):
+        return loss(grad, target, weight, reduction, ignore_index)
+
+    backward.derivative(self=lambda grad: zeros_like(grad))
+
+    @op(f"aten::{name}", python_module="nn", out=Out(explicit=True))
+    @traceable
+    def loss(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: SymInt = -100,
+    ) -> Tensor:
+        """The negative of what ``self``, logarithms of probabilities, has for each class."""
+        return forward(self, target, weight, reduction, ignore_index)[0]
+
+    return loss
 
 
-@nll_loss_forward.meta
-def nll_loss_forward_meta(ctx, self, target, weight, reduction):
-    check_vectors(self, target, weight)
-    is_reduced = self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum)
-    ctx.set_output(0, () if is_reduced else (self.shape[0],), like=self)
-    ctx.set_output(1, (), like=self)
-
-
-nll_loss_forward.out_kernel(write_loss)
-
-
-@op("aten::nll_loss_backward", python_module="nn", out=Out("nll_loss_backward.grad_input", args=("grad_input",)))
-def nll_loss_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: SymInt,
-    total_weight: Tensor,
-) -> Tensor:
-    """The gradient of ``nll_loss_forward``."""
-    ...
-
-
-@nll_loss_backward.meta
-def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
-    check_vectors(self, target, weight)
-    is_reduced = self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum)
-    check_gradient(grad_output, () if is_reduced else (self.shape[0],), total_weight)
-    ctx.set_output(0, self.shape, like=self)
-
-
-nll_loss_backward.out_kernel(write_gradient)
-
-
-@nll_loss_forward.derivative("self")
-def nll_loss_forward_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
-    return nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight)
-
-
-@nll_loss_backward.derivative("grad_output")
-def nll_loss_backward_derivative(grad, target, weight, reduction, ignore_index):
-    return nll_loss(grad, target, weight, reduction, ignore_index)
-
-
-nll_loss_backward.derivative(self=lambda grad: zeros_like(grad))
-
-
-@op("aten::nll_loss", python_module="nn", out=Out(explicit=True))
-@traceable
-def nll_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-    ignore_index: SymInt = -100,
-) -> Tensor:
-    """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
-    return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
-
-
-# ------------------------------------------------------------------------------------------------------------- images
-
-
-@op(
-    "aten::nll_loss2d_forward",
-    structured=False,
-    python_module="nn",
-    out=Out("nll_loss2d_forward.output", args=("output", "total_weight"), named=False, explicit=True),
-)
-def nll_loss2d_forward(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt
-) -> Loss:
-    """``nll_loss_forward`` of every place of images."""
-    ...
-
-
-@nll_loss2d_forward.meta
-def nll_loss2d_forward_meta(ctx, self, target, weight, reduction):
-    check_images(self, target, weight)
-    is_reduced = reduction in (Reduction.Mean, Reduction.Sum)
-    ctx.set_output(0, () if is_reduced else target.shape, like=self)
-    ctx.set_output(1, (), like=self)
-
-
-nll_loss2d_forward.out_kernel(write_loss)
-
-
-@op(
-    "aten::nll_loss2d_backward",
-    structured=False,
-    python_module="nn",
-    out=Out("nll_loss2d_backward.grad_input", args=("grad_input",), explicit=True),
-)
-def nll_loss2d_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: SymInt,
-    total_weight: Tensor,
-) -> Tensor:
-    """The gradient of ``nll_loss2d_forward``."""
-    ...
-
-
-@nll_loss2d_backward.meta
-def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
-    check_images(self, target, weight)
-    is_reduced = reduction in (Reduction.Mean, Reduction.Sum)
-    check_gradient(grad_output, () if is_reduced else target.shape, total_weight)
-    ctx.set_output(0, self.shape, like=self)
-
-
-nll_loss2d_backward.out_kernel(write_gradient)
-
-
-@nll_loss2d_forward.derivative("self")
-def nll_loss2d_forward_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
-    return nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight)
-
-
-@nll_loss2d_backward.derivative("grad_output")
-def nll_loss2d_backward_derivative(grad, target, weight, reduction, ignore_index):
-    return nll_loss2d(grad, target, weight, reduction, ignore_index)
-
-
-nll_loss2d_backward.derivative(self=lambda grad: zeros_like(grad))
-
-
-@op("aten::nll_loss2d", python_module="nn", out=Out(explicit=True))
-@traceable
-def nll_loss2d(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-    ignore_index: SymInt = -100,
-) -> Tensor:
-    """``nll_loss`` of every place of images."""
-    return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+nll_loss = declare_loss("nll_loss", check_vectors, structured=True)
+nll_loss2d = declare_loss("nll_loss2d", check_images, structured=False)
 
 
 # ------------------------------------------------------------------------------------------------------ any dimensions
