@@ -141,6 +141,12 @@ def multiplies(call: ProductCall, device_type: str) -> bool:
     return asked is not None and asked(call)
 
 
+def apart(call: RowCall, device_type: str) -> Sequence[int]:
+    """The inputs that a backend wants to have copied before, since elements of a row lie apart in them."""
+    asked: Callable[[RowCall], Sequence[int]] | None = getattr(_compiler(device_type), "apart", None)
+    return () if asked is None else asked(call)
+
+
 @cache
 def takes_symbols(device_type: str) -> bool:
     """Whether a backend compiles loops whose sizes come with the call; others compile, or find, one for these sizes."""

@@ -16,6 +16,7 @@ SYMBOLS = True
 # Parts and their modules here, which bear the same name but for one.
 _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "product")} | {
     "allocating": "builtin",
+    "apart": "row",
     "multiplies": "narrow_product",
     "plan": "tensors",
     "sequenced": "sequence",

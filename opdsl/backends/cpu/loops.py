@@ -82,6 +82,8 @@ def module_ir(
     declarations: Collection[str],
     variants: str | None = None,
     lanes: int = 1,
+    *,
+    is_staged: bool = False,
 ) -> str:
     """The module with a row kernel for each layout.
 
@@ -93,9 +95,14 @@ def module_ir(
             which elements it is wrong; None when ``@function`` itself is as fast.
         lanes: more than 1 where ``function`` defines that function (the faster one) for so many elements at once, too,
             with ``.lanes`` behind its name, ``.cheap`` and ``.costly`` (see ``lanes_ir``).
+        is_staged: whether strided operands are brought together before they are computed with, and apart afterwards:
+            LLVM has no vectors of elements that lie apart, and the function costs more than the way there and back.
     """
-    print_row = _row if variants is None else _row_of_stretches
-    rows = [print_row(Row(signature, layout, lanes=lanes)) for layout in layouts]
+    rows = []
+    for layout in layouts:
+        row = Row(signature, layout, lanes=lanes)
+        row.staged = [k for k, each in enumerate(layout) if each == STRIDED and is_staged]
+        rows.append(_row(row) if variants is None and not row.staged else _row_of_stretches(row, variants is not None))
     texts = [function, *([] if variants is None else [variants]), *sorted({*declarations, *DECLARATIONS})]
     return "\n".join([*texts, *rows, ATTRIBUTES, METADATA])
 
@@ -107,20 +114,27 @@ def _row(row: Row) -> str:
     return str(row.text)
 
 
-def _row_of_stretches(row: Row) -> str:
+def _row_of_stretches(row: Row, has_rare: bool) -> str:
     """A stretch of elements after the other: the loop that vectorises, if no element of the stretch is a rare one.
 
     Both loops give the same bits for elements that are not rare, so where stretches begin does not matter.
     """
     text = row.text
+    row.make_stages()
     text.line("  br label %stretch\nstretch:\n  %begin = phi i64 [ 0, %entry ], [ %end, %stretch_done ]")
     text.line(f"  %far = add nuw nsw i64 %begin, {_STRETCH}\n  %full = icmp ult i64 %far, %count")
     text.line("  %end = select i1 %full, i64 %far, i64 %count")
-    found = row.any_rare("%begin", "%end")
-    text.line(f"  %slow = icmp ne i8 {found}, 0\n  br i1 %slow, label %slowly, label %swiftly\nslowly:")
-    row.compute("slow", "%begin", "%end", "function", ONE_BY_ONE)
-    text.line("  br label %stretch_done\nswiftly:")
-    row.compute_all("fast", "%begin", "%end", "function.fast")
+    row.bring_together("%begin", "%end")
+    if has_rare:
+        found = row.any_rare("%begin", "%end")
+        text.line(f"  %slow = icmp ne i8 {found}, 0\n  br i1 %slow, label %slowly, label %swiftly\nslowly:")
+        row.compute("slow", "%begin", "%end", "function", ONE_BY_ONE)
+        text.line("  br label %computed\nswiftly:")
+        row.compute_all("fast", "%begin", "%end", "function.fast")
+    else:
+        row.compute_all("all", "%begin", "%end", "function")
+    text.line("  br label %computed\ncomputed:")
+    row.bring_apart("%begin", "%end")
     text.line("  br label %stretch_done\nstretch_done:\n  %more = icmp ult i64 %end, %count")
     text.line("  br i1 %more, label %stretch, label %done\ndone:\n  ret void\n}")
     return str(text)
@@ -134,7 +148,10 @@ class Row:
     text: what is printed so far; at first the part that comes before any element.
     fixed: values of the inputs that are the same for the whole row, by position.
     moving: for the other operands the address of their first element, and their stride unless they are contiguous.
+    staged: those of them of which a stretch is brought together; see ``module_ir``.
     """
+
+    staged: Sequence[int] = ()
 
     def __init__(self, signature: Signature, layout: str, called: Signature | None = None, lanes: int = 1) -> None:
         self.signature = signature
@@ -154,6 +171,37 @@ class Row:
             for k in range(len(places))
             if k not in self.fixed
         }
+
+    def make_stages(self) -> None:
+        """Memory for stretches of the operands that are brought together."""
+        for k in self.staged:
+            kind = MEMORY[self.signature.operands[k].dtype].llvm
+            self.text.line(f"  %stage{k} = alloca {kind}, i64 {_STRETCH}, align 64")
+        self.apart = {k: self.moving[k] for k in self.staged}
+
+    def bring_together(self, begin: str, end: str) -> None:
+        """Copy a stretch of the inputs to where elements are neighbours, and have outputs written there."""
+        text = self.text
+        for k in self.staged:
+            size = MEMORY[self.signature.operands[k].dtype].itemsize
+            before = text.value(f"sub i64 0, {text.value(f'mul i64 {begin}, {size}')}")
+            self.moving[k] = text.value(f"getelementptr i8, ptr %stage{k}, i64 {before}"), None
+        self._copy("together", [k for k in self.staged if k < len(self.signature.inputs)], begin, end)
+
+    def bring_apart(self, begin: str, end: str) -> None:
+        """Copy a stretch of the outputs to where they belong."""
+        self._copy("apart", [k for k in self.staged if k >= len(self.signature.inputs)], begin, end)
+
+    def _copy(self, name: str, operands: Sequence[int], begin: str, end: str) -> None:
+        """Copy a stretch of operands, of inputs to their stages, of outputs from them."""
+        for k in operands:
+            operand = self.signature.operands[k]
+            kind = MEMORY[operand.dtype].llvm
+            with _Elements(self.text, f"{name}{k}", begin, end, UNROLLED) as i:
+                near, far = self.place(k, i), _element(self.text, operand, self.apart[k][0], i, self.apart[k][1])
+                source, target = (far, near) if name == "together" else (near, far)
+                value = self.text.value(f"load {kind}, ptr {source}, align 1{ACCESS}")
+                self.text.line(f"  store {kind} {value}, ptr {target}, align 1{ACCESS}")
 
     def compute_all(self, name: str, begin: str, end: str, function: str) -> None:
         """``compute``; of a function with loops a stretch of elements after the other.

@@ -44,6 +44,9 @@ PARALLEL_FROM = 131_072
 SHARE_OF_A_THREAD = 32_768
 _PIECE_UNIT = 1024
 
+# Additions that cost more, one by one, than to bring operands together that lie apart.
+_STAGED_FROM = 4
+
 # What an operation costs in a loop of vectors, in additions; others are 1.
 _COSTS = {
     **dict.fromkeys(("divide", "sqrt", "floor_divide", "remainder", "fmod", "quotient"), 2),
@@ -286,7 +289,8 @@ def row_code(graph: TypedGraph, signature: Signature, layout: str) -> engine.Cod
         function, variants, lanes = function_ir(graph, "function"), rare_ir(graph, "function"), lanes_for(graph)
         if lanes > 1:
             function = f"{function}\n{lanes_ir(graph, 'function')}"
-        return module_ir(signature, [layout], function, declarations(graph), variants, lanes)
+        is_staged = graph_cost(graph) >= _STAGED_FROM
+        return module_ir(signature, [layout], function, declarations(graph), variants, lanes, is_staged=is_staged)
 
     fingerprint = f"pointwise {graph.fingerprint} {signature} {layout}"
     return engine.compile_ir(fingerprint, text, [symbol(layout)])

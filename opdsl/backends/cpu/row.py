@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # What a kernel may keep of a row on the stack, in bytes.
 _ROOM = 1 << 17
 
+# Elements from which on rows take longer than a copy and a call.
+_WORTH_A_COPY = 1024
+
 
 def row(graph: TypedGraph, call: RowCall) -> Kernel:
     """Compile (or find) the kernel of a row function for a call's dtypes and layout, and plan its geometry.
@@ -63,6 +66,14 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
     return builtin.builtin(
         graph_name(graph), work, inputs, planned_outputs(call), [code], [] if reads_others else lies_over(call)
     )
+
+
+def apart(call: RowCall) -> list[int]:
+    """See ``opdsl.kernels.compiler.apart``: loops along rows have vectors of neighbours alone."""
+    if runs_across(call) or call.length * kept_elements(call) < _WORTH_A_COPY:
+        return []
+    inputs = enumerate(call.inputs)
+    return [place for place, each in inputs if each.strides and each.strides[-1] not in (0, each.dtype.itemsize)]
 
 
 def _arrays(call: RowCall) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from opdsl.errors import DTypeError
 from opdsl.kernels.calls import RowCall
-from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.compiler import Compiled, apart
 from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import convert
@@ -82,10 +82,16 @@ class RowwiseDefinition(Definition):
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
+        from opdsl.kernels.primitives.copying import clone
+
         state: Rowwise = prepared.state
         values = [self.laid_out(state, arguments[index]) for index in state.places]
-        compute = self._compiled(state, values, outputs, allocate=allocate)
-        assert compute is not None, "operands have been laid out"
+        device = outputs[0].device.type
+        call = self._call(state, values, outputs, allocate=allocate)
+        for place in apart(call, device):
+            values[place] = clone(values[place], MemoryFormat.contiguous_format)
+            call = self._call(state, values, outputs, allocate=allocate)
+        compute = self.compile(state, self._geometries(state, values), call, device)
         return CompiledCall(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
 
     def laid_out(self, state: Rowwise, value: Any) -> Any:
@@ -100,12 +106,14 @@ class RowwiseDefinition(Definition):
             return clone(value, MemoryFormat.contiguous_format)
         return value
 
-    def _compiled(
-        self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool
-    ) -> Compiled | None:
-        inputs = [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
-        call = row_call(state.shape, state.dims, inputs, outputs, allocate=allocate)
-        return None if call is None else self.compile(state, inputs, call, outputs[0].device.type)
+    def _call(self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool) -> RowCall:
+        call = row_call(state.shape, state.dims, self._geometries(state, values), outputs, allocate=allocate)
+        assert call is not None, "operands have been laid out"
+        return call
+
+    def _geometries(self, state: Rowwise, values: Sequence[Any]) -> list[TensorMeta | DType]:
+        """The geometry of each array, the dtype of each number."""
+        return [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
 
 
 def shifted(dim: Any, ndim: int) -> Any:
