@@ -15,7 +15,7 @@ from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
 from opdsl.declare import Library, Operator, Out, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.schema.vocabulary import Reduction, SymInt
 
@@ -170,25 +170,6 @@ def write_loss(
     copy_(total_weight, found.total_weight)
 
 
-def gradient_of(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Tensor,
-) -> Tensor:
-    """The gradient: of each element that of its class alone."""
-    dim = min(1, self.ndim - 1)
-    places, weights = classes_of(self, target, weight, ignore_index)
-    given = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
-    if reduction == Reduction.Mean:
-        given = given / total_weight
-    slopes = (-(weights * given)).where(weights != 0, 0)
-    return zeros_like(self).scatter_(dim, places, slopes)
-
-
 def write_gradient(
     grad_output: Tensor,
     self: Tensor,
@@ -199,8 +180,15 @@ def write_gradient(
     total_weight: Tensor,
     grad_input: Tensor,
 ) -> None:
-    """Write the gradient."""
-    copy_(grad_input, gradient_of(grad_output, self, target, weight, reduction, ignore_index, total_weight))
+    """Write the gradient: of each element that of its class alone."""
+    dim = min(1, self.ndim - 1)
+    places, weights = classes_of(self, target, weight, ignore_index)
+    given = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
+    if reduction == Reduction.Mean:
+        given = given / total_weight
+    slopes = (-(weights * given)).where(weights != 0, 0)
+    fill_(grad_input, 0)
+    grad_input.scatter_(dim, places, slopes)
 
 
 def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Tensor) -> None:
