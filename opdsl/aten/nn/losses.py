@@ -6,14 +6,15 @@ The rules are those of ATen/native/Loss.cpp.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.activations import log_sigmoid
 from opdsl.aten.pointwise.clamping import minimum
 from opdsl.aten.reduce.closeness import pairwise_distance
-from opdsl.declare import op
+from opdsl.declare import Operator, op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check
+from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
@@ -27,6 +28,14 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     if reduction == Reduction.Mean:
         return loss.mean()
     return loss.sum() if reduction == Reduction.Sum else loss
+
+
+def write_reduced(out: Tensor, elements: Operator[..., Tensor], *arguments: Any, reduction: int) -> None:
+    """Write what an operator of elements gives, or their mean or sum."""
+    if reduction in (Reduction.Mean, Reduction.Sum):
+        copy_(out, reduced(elements(*arguments), reduction))
+    else:
+        elements(*arguments, out=out)
 
 
 def share(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:

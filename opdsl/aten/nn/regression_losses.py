@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten.nn.losses import reduced, share
-from opdsl.declare import Out, op
+from opdsl.aten.nn.losses import reduced, share, write_reduced
+from opdsl.declare import Library, Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, copy_, holds
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor, result_type
 from opdsl.schema.vocabulary import Reduction
+
+lib = Library("opdsl")
 
 # What keeps the gradient of a probability of 0 or 1 finite, and the least logarithm of one.
 _EPSILON = 1e-12
@@ -55,6 +57,28 @@ def gradient_meta(ctx: MetaContext, grad_output: Tensor, self: Tensor, target: T
 # ------------------------------------------------------------------------------------------------------------ squares
 
 
+@lib.op(out=True)
+def squared_differences(self: Tensor, target: Tensor) -> Tensor:
+    """``(self - target) ** 2``"""
+    ...
+
+
+@squared_differences.pointwise
+def squared_difference(self, target):
+    return (self - target) * (self - target)
+
+
+@lib.op(out=True)
+def shared_differences(self: Tensor, target: Tensor, share: Tensor) -> Tensor:
+    """``2 * (self - target) * share``"""
+    ...
+
+
+@shared_differences.pointwise
+def shared_difference(self, target, share):
+    return 2 * (self - target) * share
+
+
 @op("aten::mse_loss", **STRUCTURED, out=ITERATED)
 def mse_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """``(self - target) ** 2``"""
@@ -66,7 +90,7 @@ mse_loss.meta(loss_meta)
 
 @mse_loss.out_kernel
 def mse_loss_cpu(self, target, reduction, out):
-    copy_(out, reduced((self - target).square(), reduction))
+    write_reduced(out, squared_differences, self, target, reduction=reduction)
 
 
 @op("aten::mse_loss_backward", **GRADIENT, out=Out("mse_loss_backward.grad_input", args=("grad_input",), explicit=True))
@@ -82,7 +106,7 @@ def mse_loss_backward_meta(ctx, grad_output, self, target):
 
 @mse_loss_backward.out_kernel
 def mse_loss_backward_cpu(grad_output, self, target, reduction, grad_input):
-    copy_(grad_input, 2 * (self - target) * share(grad_output, self, target, reduction))
+    shared_differences(self, target, share(grad_output, self, target, reduction), out=grad_input)
 
 
 mse_loss.derivative(

@@ -6,11 +6,11 @@ The rules are those of ATen/native/Loss.cpp and cpu/BinaryOpsKernel.cpp, cpu/Poi
 from __future__ import annotations
 
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.aten.nn.losses import reduced, share
+from opdsl.aten.nn.losses import reduced, share, write_reduced
 from opdsl.aten.nn.regression_losses import ITERATED, STRUCTURED, loss_meta
 from opdsl.declare import Library, Out, op
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
 
@@ -32,7 +32,7 @@ def require_floats(name: str, self: Tensor) -> None:
 # ------------------------------------------------------------------------------------------------------ smooth_l1_loss
 
 
-@lib.op
+@lib.op(out=True)
 def smooth_l1_elements(self: Tensor, target: Tensor, beta: float) -> Tensor:
     """``(self - target) ** 2 / (2 * beta)`` where the difference is below ``beta``, ``abs(...) - beta / 2`` beyond."""
     ...
@@ -70,7 +70,7 @@ def smooth_l1_loss_meta(ctx, self, target, reduction, beta):
 
 @smooth_l1_loss.out_kernel
 def smooth_l1_loss_cpu(self, target, reduction, beta, out):
-    copy_(out, reduced(smooth_l1_elements(self, target, beta), reduction))
+    write_reduced(out, smooth_l1_elements, self, target, beta, reduction=reduction)
 
 
 @op(
