@@ -112,6 +112,7 @@ def triangle_indices(
     """
     check(row >= 0, f"row must be non-negative, got{row}")
     check(column >= 0, f"col must be non-negative, got{column}")
+    offset = min(max(offset, -row), column)  # diagonals further out have no elements
     below = size_below(row, column, offset if is_lower else offset - 1)
     count = below if is_lower else row * column - below
     place = device or cpu

@@ -1,0 +1,23 @@
+"""Indices of triangles agree with PyTorch's, and diagonals beyond what it can count give all elements or none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import opdsl
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+@pytest.mark.parametrize("rows", range(5))
+@pytest.mark.parametrize("columns", range(5))
+def test_every_diagonal(name: str, rows: int, columns: int) -> None:
+    for offset in (-9, *range(-5, 6), 9):
+        found, wanted = (getattr(each, name)(rows, columns, offset) for each in (opdsl, torch))
+        assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(("offset", "below", "above"), [(2**63 - 1, 12, 0), (-(2**63), 0, 12)])
+def test_diagonals_as_far_out_as_integers_reach(offset: int, below: int, above: int) -> None:
+    assert opdsl.tril_indices(3, 4, offset).shape == (2, below)
+    assert opdsl.triu_indices(3, 4, offset).shape == (2, above)
