@@ -168,3 +168,17 @@ def test_an_activation_before_a_product_is_computed_again_and_not_kept() -> None
     ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in both)
     for one, other in zip(ours, wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-12)
+
+
+def test_a_norm_before_a_product_is_computed_again_and_not_kept() -> None:
+    def function(x: Any, w: Any, v: Any) -> Any:
+        return opdsl.layer_norm(x @ w, (6,)) @ v
+
+    given = [drawn(4, 5), drawn(5, 6, seed=1), drawn(6, 3, seed=2)]
+    parts = differentiated(function, flatten(function, tuple(given), {}))
+    tensors = [each for each in parts.backward.inputs if each.kind is None]
+    assert len(tensors) == 3 + 1 + 1  # arguments, the product before the norm, and the gradient of the result
+    both = opdsl.compile(function), function
+    ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in both)
+    for one, other in zip(ours, wanted, strict=True):
+        numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
