@@ -40,6 +40,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
     own, other = declaration.main.schema, target.main.schema
     if wanted not in differentiable_names(other):
         raise _unfit(declaration, target, f"{other} has no tensor {wanted!r}", "Name one of its tensors.")
+    _check(declaration, target, given)
     computed = any(what.partition(" ")[0] in ("body", "kernel", *_ways()) for what in declaration.attached)
     if not computed:
         _compute(declaration, target, wanted)
@@ -59,6 +60,18 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
         attach_derivative(each)
 
 
+def _check(declaration: Declaration, target: Declaration, given: Given) -> None:
+    """Refuse arguments that neither operator has, and what is no name and no function."""
+    schemas = declaration.main.schema, target.main.schema
+    known = list(dict.fromkeys(each.python_name for schema in schemas for each in _arguments(schema)))
+    for name, value in given.items():
+        if name not in known:
+            raise _unfit(declaration, target, f"neither has an argument {name!r}", f"They have {', '.join(known)}.")
+        if not isinstance(value, (str, FunctionType)):
+            remedy = "Give the name that it has in the other operator, or a function of arguments by name."
+            raise _unfit(declaration, target, f"{name}={value!r} is no name and no function", remedy)
+
+
 def _ways() -> tuple[str, ...]:
     return tuple(each.name for each in KINDS.values() if each.is_way)
 
@@ -75,7 +88,7 @@ def _calling(declaration: Declaration, wanted: str, target: Declaration, head: s
         value = given.get(name, name)
         if name == head:
             text, reads = "grad", []
-        elif callable(value):
+        elif isinstance(value, FunctionType):
             namespace[f"{name}_of"] = value
             reads = list(value.__code__.co_varnames[: value.__code__.co_argcount])
             text = f"{name}_of({', '.join(reads)})"

@@ -91,6 +91,11 @@ def test_a_view_keeps_its_own_gradient(lib: Library) -> None:
 
 
 WRONG = {
+    "an argument of neither": (
+        {"wide": "step"},
+        "neither has an argument 'wide'. They have grad, input_sizes, stride, scale, self, step.",
+    ),
+    "no function of Python": ({"stride": len}, "stride=<built-in function len> is no name and no function"),
     "an argument that follows from nothing": ({}, r"its 'stride' follows from no argument 'stride'"),
     "a function of what is no argument": ({"stride": lambda other: other}, "follows from no argument 'other'"),
 }
