@@ -207,6 +207,7 @@ class LoopPrinter(abc.ABC):
 
     def loop(self, each: For) -> None:
         """A loop; the threads of a group share it."""
+        assert each.part is None and not each.in_order, "no schedule of these backends makes such loops"
         self.types[each.index] = ScalarType.INT64
         first, step = ("lane_", "lanes_") if self.is_team else ("0", "1")
         head = f"for ({self.whole} {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
@@ -215,10 +216,14 @@ class LoopPrinter(abc.ABC):
 
     # ------------------------------------------------------------------------------------------- folds and scans
 
-    def accumulators(self, names: Sequence[str], numbers: Sequence[Number], kinds: Sequence[ScalarType]) -> None:
-        """Accumulators of no elements."""
-        for name, number, kind in zip(names, numbers, kinds, strict=True):
-            self.declared(name, kind, constant_text(self.to, number, kind), "")
+    def accumulators(self, names: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
+        """Accumulators of no elements: numbers, or names of values."""
+        for name, value, kind in zip(names, first, kinds, strict=True):
+            self.declared(name, kind, self.begun(value, kind), "")
+
+    def begun(self, first: Number | str, kind: ScalarType) -> str:
+        """What an accumulator begins with."""
+        return first if isinstance(first, str) else constant_text(self.to, first, kind)
 
     def fold(self, each: Fold) -> None:
         """A fold, in blocks; of a group each thread takes its share, and neighbours are combined."""
@@ -344,8 +349,8 @@ class LoopPrinter(abc.ABC):
     def before(self, each: Scan, kinds: Sequence[ScalarType]) -> None:
         """Let each thread begin with what those before it have folded."""
         memory = self.shared(each.names, kinds)
-        for name, number, kind in zip(each.names, each.first, kinds, strict=True):
-            self.say(f"{name} = {constant_text(self.to, number, kind)};")
+        for name, first, kind in zip(each.names, each.first, kinds, strict=True):
+            self.say(f"{name} = {self.begun(first, kind)};")
         with self.braces(f"for ({self.whole} other_ = 0; other_ < lane_; ++other_)"):
             self.called(each.step, [*each.names, *(f"{part}[other_]" for part in memory)], each.names)
         self.wait()

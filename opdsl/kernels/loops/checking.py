@@ -10,11 +10,15 @@ from opdsl.kernels.loops.model import (
     Array,
     Bound,
     Compute,
+    Fetch,
     Fold,
     For,
     Index,
     Inside,
     Load,
+    Local,
+    Part,
+    Parts,
     Program,
     Range,
     Scan,
@@ -43,9 +47,7 @@ def check_program(program: Program) -> None:
     scope = _Scope(program)
     for each in (*program.parameters, *program.scratch):
         if isinstance(each, Array):
-            scope.require(len(each.sizes) == len(each.strides), f"{each.name} has as many strides as sizes")
-            for size in (*each.sizes, *each.strides):
-                scope.require(isinstance(size, int) or size in program.words, f"{size} is a word")
+            scope.array(each)
         else:
             scope.give(each.name, each.type)
     for word in program.words:
@@ -83,10 +85,28 @@ class _Scope:
         """What is known within a loop."""
         made = _Scope(self.program, self)
         for index, size in ranges:
-            made.require(isinstance(size, int) or size in self.program.words, f"{size} is a word")
+            made.size(size)
             made.give(index, ScalarType.INT64)
             made.sizes[index] = size
         return made
+
+    def size(self, size: Size) -> None:
+        """Refuse what is not known when the program starts."""
+        for each in size if isinstance(size, Parts) else (size,):
+            self.require(isinstance(each, int) or each in self.program.words, f"{each} is a word")
+
+    def array(self, each: Array) -> None:
+        """The sizes and strides of an array."""
+        self.require(len(each.sizes) == len(each.strides), f"{each.name} has as many strides as sizes")
+        for size in (*each.sizes, *each.strides):
+            self.size(size)
+
+    def part(self, part: Part | None) -> None:
+        """A part of a range."""
+        if part is not None:
+            self.size(part.turns)
+            is_whole = isinstance(part.number, int) or self.types.get(part.number) is ScalarType.INT64
+            self.require(is_whole, f"{part.number} is a whole number")
 
     def block(self, statements: Sequence[Statement]) -> None:
         """Check statements one after another."""
@@ -118,6 +138,15 @@ class _Scope:
         self.passed(each.graph, each.arguments)
         self.named(each.names, each.graph.result_types)
 
+    def local(self, each: Local) -> None:
+        """Memory of a point."""
+        self.array(each.array)
+
+    def fetch(self, each: Fetch) -> None:
+        """What is brought near is there; that of the last turn need not be."""
+        self.inner([each.along]).place(each.array, each.index, None)
+        self.require(each.ahead in self.sizes, f"{each.ahead} is the index of a loop")
+
     def inside(self, each: Inside) -> None:
         """A guard."""
         self.require(len(each.index) == len(each.sizes), f"{each.name} compares places with sizes")
@@ -140,14 +169,19 @@ class _Scope:
 
     def loop(self, each: For) -> None:
         """A loop."""
-        self.inner([(each.index, each.size)]).block(each.body)
+        self.part(each.part)
+        scope = self.inner([(each.index, each.size)])
+        if each.place is not None:
+            scope.require(each.part is not None, f"{each.place} is a place within a part")
+            scope.give(each.place, ScalarType.INT64)
+            scope.sizes[each.place] = each.part.turns if each.part else each.size
+        scope.block(each.body)
 
     def fold(self, each: Fold) -> None:
         """A fold: a monoid, and a body that gives its values."""
         kinds = each.combine.result_types
         self.monoid(each.names, each.neutral, each.combine, kinds + kinds)
-        if each.part is not None:
-            self.require(self.types.get(each.part[0]) is ScalarType.INT64, f"{each.part[0]} is a whole number")
+        self.part(each.part)
         scope = self.inner(each.ranges)
         scope.block(each.body)
         scope.have(each.values, kinds)
@@ -157,6 +191,9 @@ class _Scope:
     def scan(self, each: Scan) -> None:
         """A scan."""
         kinds = each.step.result_types[: len(each.names)]
+        self.part(each.part)
+        for name, kind in zip(each.first, kinds, strict=False):
+            self.require(not isinstance(name, str) or self.types.get(name) is kind, f"{name} is {kind.value}")
         scope = self.inner([each.range])
         scope.block(each.body)
         given = tuple(scope.types.get(name) for name in each.values)
@@ -202,7 +239,7 @@ class _Scope:
     def monoid(
         self,
         names: Sequence[str],
-        neutral: Sequence[Number],
+        neutral: Sequence[Number | str],
         combine: TypedGraph,
         takes: Sequence[ScalarType | None],
     ) -> None:
@@ -217,6 +254,8 @@ _CHECKS: dict[type, Callable[[_Scope, Any], None]] = {
     Store: _Scope.store,
     Update: _Scope.update,
     Compute: _Scope.compute,
+    Local: _Scope.local,
+    Fetch: _Scope.fetch,
     Inside: _Scope.inside,
     Bound: _Scope.bound,
     When: _Scope.when,

@@ -15,11 +15,15 @@ from opdsl.kernels.loops.model import (
     Array,
     Bound,
     Compute,
+    Fetch,
     Fold,
     For,
     Index,
     Inside,
     Load,
+    Local,
+    Part,
+    Parts,
     Program,
     Range,
     Scan,
@@ -66,7 +70,7 @@ def interpret(program: Program, arguments: Sequence[Any], words: Sequence[int]) 
 def _laid(array: Array, given: NDArray, words: Mapping[str, int]) -> NDArray:
     """An array as the program sees it: its sizes and strides from the first element on."""
     sizes, strides = (
-        [each if isinstance(each, int) else words[each] for each in part] for part in (array.sizes, array.strides)
+        [each if isinstance(each, int) else words[str(each)] for each in part] for part in (array.sizes, array.strides)
     )
     size = given.dtype.itemsize
     taken = given.view(array.dtype.numpy)  # copies move bits, whatever they stand for
@@ -86,13 +90,14 @@ class _Points:
     def __init__(
         self,
         program: Program,
-        memory: Mapping[str, NDArray],
+        memory: dict[str, NDArray],
         words: Mapping[str, int],
         values: dict[str, NDArray],
         count: int,
+        arrays: Mapping[str, Array] | None = None,
     ) -> None:
         self.program, self.memory, self.words, self.values, self.count = program, memory, words, values, count
-        self.arrays = program.arrays
+        self.arrays = arrays or program.arrays
 
     def run(self, statements: Sequence[Statement]) -> None:
         """Statements one after another."""
@@ -102,11 +107,25 @@ class _Points:
     def within(self, values: Mapping[str, NDArray] | None = None, count: int | None = None) -> _Points:
         """The same points, or others, for statements whose names are not known here."""
         known = self.values if values is None else values
-        return _Points(self.program, self.memory, self.words, dict(known), self.count if count is None else count)
+        count = self.count if count is None else count
+        return _Points(self.program, self.memory, self.words, dict(known), count, self.arrays)
+
+    def chosen(self, which: NDArray) -> _Points:
+        """Some of the points."""
+        return self.within({name: value[which] for name, value in self.values.items()}, int(which.sum()))
 
     def size(self, each: Size) -> int:
         """The value of a size."""
+        if isinstance(each, Parts):
+            return -(-self.size(each.size) // self.size(each.turns))
         return each if isinstance(each, int) else self.words[each]
+
+    def taken(self, size: Size, part: Part | None) -> tuple[NDArray, int]:
+        """The first turn that is taken of a range, at each point, and how many there are at most."""
+        if part is None:
+            return _points(0, "int64", self.count), self.size(size)
+        turns = self.size(part.turns)
+        return self.at((part.number,))[0] * turns, turns
 
     def at(self, index: Sequence[Index]) -> tuple[NDArray, ...]:
         """Places, at each point."""
@@ -114,11 +133,16 @@ class _Points:
             _points(each, "int64", self.count) if isinstance(each, int) else self.values[each] for each in index
         )
 
+    def place(self, array: str, index: Sequence[Index]) -> tuple[NDArray, ...]:
+        """Places in an array; in memory of points those in that of each."""
+        owner = self.values.get(_owner(array))
+        return self.at(index) if owner is None else (owner, *self.at(index))
+
     # --------------------------------------------------------------------------------------------------- statements
 
     def load(self, each: Load) -> None:
         """Elements; those outside are read nowhere."""
-        index = self.at(each.index)
+        index = self.place(each.array, each.index)
         array, memory = self.arrays[each.array], self.memory[each.array]
         inside = None if each.inside is None else self.values[each.inside]
         if inside is not None:
@@ -137,7 +161,7 @@ class _Points:
         """Writes; of points that lead to one place, the last one stays."""
         value = self.values[each.value]
         stored = cast_array(value, _DTYPES[str(value.dtype)], self.arrays[each.array].dtype)
-        memory, index = self.memory[each.array], self.at(each.index)
+        memory, index = self.memory[each.array], self.place(each.array, each.index)
         if index:
             memory[index] = stored
         elif self.count:
@@ -145,7 +169,7 @@ class _Points:
 
     def update(self, each: Update) -> None:
         """Changes of one point after another."""
-        memory, index = self.memory[each.array], self.at(each.index)
+        memory, index = self.memory[each.array], self.place(each.array, each.index)
         dtype = self.arrays[each.array].dtype
         names = [name for name, _ in each.graph.parameters]
         kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
@@ -167,6 +191,15 @@ class _Points:
         found = evaluate(graph, dict(zip(names, given, strict=True)))
         return [numpy.broadcast_to(each, (self.count,)) for each in found]
 
+    def local(self, each: Local) -> None:
+        """Memory for each point."""
+        array = each.array
+        self.memory[array.name] = numpy.zeros((self.count, *map(self.size, array.sizes)), array.dtype.numpy)
+        self.values[_owner(array.name)] = numpy.arange(self.count)
+
+    def fetch(self, each: Fetch) -> None:
+        """Nothing."""
+
     def inside(self, each: Inside) -> None:
         """Whether places lie inside."""
         found = numpy.ones(self.count, bool)
@@ -181,16 +214,20 @@ class _Points:
 
     def when(self, each: When) -> None:
         """Some points only."""
-        chosen = self.values[each.condition]
-        values = {name: value[chosen] for name, value in self.values.items()}
-        self.within(values, int(chosen.sum())).run(each.body)
+        self.chosen(self.values[each.condition]).run(each.body)
 
     def loop(self, each: For) -> None:
-        """Every point, once for each value of the index."""
-        size = self.size(each.size)
-        values = {name: numpy.repeat(value, size) for name, value in self.values.items()}
-        values[each.index] = numpy.tile(numpy.arange(size, dtype=numpy.int64), self.count)
-        self.within(values, self.count * size).run(each.body)
+        """Every point, once for each value of the index: all at once, or one turn after another."""
+        begin, turns = self.taken(each.size, each.part)
+        steps = numpy.arange(turns, dtype=numpy.int64)
+        for step in (steps[::-1] if each.is_reverse else steps).reshape(-1, 1) if each.in_order else [steps]:
+            values = {name: numpy.repeat(value, len(step)) for name, value in self.values.items()}
+            places = numpy.tile(step, self.count)
+            values[each.index] = numpy.repeat(begin, len(step)) + places
+            if each.place is not None:
+                values[each.place] = places
+            inner = self.within(values, self.count * len(step))
+            inner.chosen(inner.values[each.index] < self.size(each.size)).run(each.body)
 
     def fold(self, each: Fold) -> None:
         """Turn after turn; of several lanes each takes its share, and neighbours are combined."""
@@ -217,19 +254,26 @@ class _Points:
             made = self.call(each.combine, [*whole, *(inner.values[name] for name in each.values)])
             counts: NDArray = numpy.ones(1, bool) if each.where is None else inner.values[each.where]
             if each.part is not None:
-                counts = counts & (number // self.size(each.part[1]) == self.values[each.part[0]])
+                begin, length = self.taken(0, each.part)
+                counts = counts & (begin <= number) & (number < begin + length)
             whole = [numpy.where(counts, new, old) for new, old in zip(made, whole, strict=True)]
         return whole
 
     def scan(self, each: Scan) -> None:
         """Turn after turn."""
         carried = self.first(each.first, each.step)
-        count = self.size(each.range[1])
-        for turn in reversed(range(count)) if each.is_reverse else range(count):
-            inner = self.turn([each.range], (turn,))
+        index, size = each.range
+        begin, turns = self.taken(size, each.part)
+        for turn in reversed(range(turns)) if each.is_reverse else range(turns):
+            inner = self.within()
+            inner.values[index] = begin + turn
+            here = inner.values[index] < self.size(size)
+            inner = inner.chosen(here)
             inner.run(each.body)
-            found = self.call(each.step, [*carried, *(inner.values[name] for name in each.values)])
-            carried = found[: len(each.names)]
+            before = [value[here] for value in carried]
+            found = inner.call(each.step, [*before, *(inner.values[name] for name in each.values)])
+            for whole, part in zip(carried, found, strict=False):
+                whole[here] = part
             inner.values.update(zip((*each.names, *each.results), found, strict=True))
             inner.run(each.after)
 
@@ -241,10 +285,18 @@ class _Points:
         )
         return inner
 
-    def first(self, numbers: Sequence[Number], graph: TypedGraph) -> list[NDArray]:
-        """Numbers of the types of a graph's first results."""
+    def first(self, numbers: Sequence[Number | str], graph: TypedGraph) -> list[NDArray]:
+        """Values, and numbers of the types of a graph's first results."""
         kinds: Sequence[ScalarType] = graph.result_types[: len(numbers)]
-        return [_points(number, kind.value, self.count) for number, kind in zip(numbers, kinds, strict=True)]
+        return [
+            (self.values[each] if isinstance(each, str) else _points(each, kind.value, self.count)).copy()
+            for each, kind in zip(numbers, kinds, strict=True)
+        ]
+
+
+def _owner(array: str) -> str:
+    """The name of whose memory an array is, at each point; names of programs do not end so."""
+    return f"{array}_"
 
 
 def _reflected(place: NDArray, size: int) -> NDArray:
@@ -265,6 +317,8 @@ _RUNS: Mapping[type, Callable[[_Points, Any], None]] = {
     Store: _Points.store,
     Update: _Points.update,
     Compute: _Points.compute,
+    Local: _Points.local,
+    Fetch: _Points.fetch,
     Inside: _Points.inside,
     Bound: _Points.bound,
     When: _Points.when,

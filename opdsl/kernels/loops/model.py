@@ -7,7 +7,7 @@ values is always a scalar graph.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import attrs
 
@@ -15,14 +15,32 @@ from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
 
-Size: TypeAlias = int | str
-"""A whole number that is known when a program starts: itself, or the name of a word."""
+
+class Parts(NamedTuple):
+    """How many parts of so many turns a size has, of which the last may be smaller."""
+
+    size: int | str
+    turns: int | str
+
+    def __str__(self) -> str:
+        return f"(({self.size} + {self.turns} - 1) / {self.turns})"
+
+
+Size: TypeAlias = int | str | Parts
+"""A whole number that is known when a program starts: itself, the name of a word, or a number of parts."""
 
 Index: TypeAlias = int | str
 """A place along a dimension: a number, or the name of a value."""
 
 Range: TypeAlias = tuple[str, Size]
 """The name of an index, and how many values it has."""
+
+
+class Part(NamedTuple):
+    """Which part of the turns of a range is taken, and how many turns a part has; the last may have fewer."""
+
+    number: Index
+    turns: Size
 
 
 @attrs.frozen
@@ -93,6 +111,27 @@ class Compute:
 
 
 @attrs.frozen
+class Local:
+    """Memory of a point, for as long as the statements behind it last."""
+
+    array: Array
+
+
+@attrs.frozen
+class Fetch:
+    """Has elements of an array brought near which other points will read; it computes nothing.
+
+    ahead: the index of the loop around it whose next turn reads them. index: where they lie, in this turn.
+    along: the range that leads through them.
+    """
+
+    array: str
+    index: tuple[Index, ...]
+    ahead: str
+    along: Range
+
+
+@attrs.frozen
 class Inside:
     """Whether places lie within sizes: a bool, which guards what is read and written there."""
 
@@ -128,12 +167,18 @@ class For:
     """A body for every value of an index, in any order, or all at once; what it names is not known outside.
 
     vector: how many neighbours are best taken together (``schedules.vectorised``).
+    in_order: whether one turn follows the other; is_reverse: whether the last value is the first then.
+    part: which part of the turns is taken; None for all of them. place: the name of the index within the part.
     """
 
     index: str
     size: Size
     body: tuple[Statement, ...]
     vector: int = 1
+    in_order: bool = False
+    is_reverse: bool = False
+    part: Part | None = None
+    place: str | None = None
 
 
 @attrs.frozen
@@ -145,7 +190,7 @@ class Fold:
         ``in_order``, commutative.
     body: gives ``values``, the accumulators of one turn.
     where: the condition under which a turn counts.
-    part: which part of the turns is folded, and how many turns a part has; None for all of them.
+    part: which part of the turns is folded; None for all of them.
     """
 
     names: tuple[str, ...]
@@ -156,23 +201,25 @@ class Fold:
     values: tuple[str, ...]
     where: str | None = None
     in_order: bool = False
-    part: tuple[str, Size] | None = None
+    part: Part | None = None
 
 
 @attrs.frozen
 class Scan:
     """What is carried from turn to turn of a range.
 
-    names: of what is carried, as ``after`` sees it. first: what it is before the first turn.
+    names: of what is carried, as ``after`` sees it. first: what it is before the first turn: numbers, or names of
+        values.
     step: what is carried, then ``values`` of a turn -> what is carried on, then ``results``.
     body: gives ``values``. after: what is done with what is carried on.
     is_associative: whether ``step`` combines what is carried by some turns with that of later ones, and ``first`` is
         neutral, so that turns may be cut into parts.
     is_reverse: whether it begins with the last value of the index.
+    part: which part of the turns is taken; None for all of them.
     """
 
     names: tuple[str, ...]
-    first: tuple[Number, ...]
+    first: tuple[Number | str, ...]
     step: TypedGraph
     range: Range
     body: tuple[Statement, ...]
@@ -181,9 +228,10 @@ class Scan:
     after: tuple[Statement, ...]
     is_associative: bool
     is_reverse: bool = False
+    part: Part | None = None
 
 
-Statement: TypeAlias = Load | Store | Update | Compute | Inside | Bound | When | For | Fold | Scan
+Statement: TypeAlias = Load | Store | Update | Compute | Local | Fetch | Inside | Bound | When | For | Fold | Scan
 
 
 @attrs.frozen
@@ -210,7 +258,8 @@ class Program:
     @property
     def arrays(self) -> dict[str, Array]:
         """The arrays by name."""
-        return {each.name: each for each in (*self.parameters, *self.scratch) if isinstance(each, Array)}
+        local = (each.array for each in locals_of(self.body))
+        return {each.name: each for each in (*self.parameters, *self.scratch, *local) if isinstance(each, Array)}
 
     @property
     def points(self) -> tuple[tuple[Range, ...], tuple[Statement, ...]]:
@@ -245,6 +294,16 @@ def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
         for block in blocks_of(each):
             found |= dict.fromkeys(graphs_of(block))
     return tuple(found)
+
+
+def locals_of(statements: tuple[Statement, ...]) -> tuple[Local, ...]:
+    """The memory of points that statements ask for, also those within others."""
+    found: tuple[Local, ...] = ()
+    for each in statements:
+        found += (each,) if isinstance(each, Local) else ()
+        for block in blocks_of(each):
+            found += locals_of(block)
+    return found
 
 
 def names_of(statement: Statement) -> set[str]:

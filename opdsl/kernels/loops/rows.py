@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.kernels.loops.making import Loops, Maker, around, pairwise, places, used_parameters, zero
-from opdsl.kernels.loops.model import Compute, Fold, For, Load, Range, Statement, Store
-from opdsl.scalar.rows import row_program
+from opdsl.kernels.loops.model import Array, Compute, Fold, For, Load, Local, Range, Statement, Store
+from opdsl.runtime.dtype import to_dtype
+from opdsl.scalar.rows import Stage, row_program
 from opdsl.scalar.types import FLOAT, ScalarType
 
 if TYPE_CHECKING:
@@ -30,29 +31,32 @@ def nothing(op: str, kind: ScalarType) -> Number:
     return kind.bounds[0 if op == "row_max" else 1]
 
 
-def row(graph: TypedGraph, call: RowCall) -> Loops:
+def row(graph: TypedGraph, call: RowCall, *, keep: bool = False) -> Loops:
     """The loops of ``Compiler.row``.
 
     Args:
         graph: the function; its first parameters are those of the arrays.
         call: where the operands lie.
+        keep: whether what costs much is kept for later stages, in memory of each row, or computed again.
     """
-    return _Rows(graph, call).loops()
+    return _Rows(graph, call, keep=keep).loops()
 
 
 class _Rows:
     """The loops of one call, while they are made.
 
     sources: for each input the array that it is read from, None for a number.
+    folds: what earlier stages have folded. kept_values: the arrays with what they have kept,
+        and its types.
     """
 
-    def __init__(self, graph: TypedGraph, call: RowCall) -> None:
+    def __init__(self, graph: TypedGraph, call: RowCall, *, keep: bool) -> None:
         self.call = call
         self.maker = maker = Maker(graph.name)
         self.kept, (self.along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
         self.kinds = [kind for _, kind in graph.parameters]
         arrays = sum(spec.strides is not None for spec in call.inputs)
-        self.program = row_program(graph, arrays, keep=False)
+        self.program = row_program(graph, arrays, keep=keep)
         self.sources: list[str | None] = []
         for k, (spec, kind) in enumerate(zip(call.inputs, self.kinds, strict=True)):
             ranges = (*self.kept, self.along)
@@ -61,19 +65,13 @@ class _Rows:
             if not is_array:
                 maker.number(f"x{k}", kind)
         self.folds: list[str] = []
+        self.kept_values: list[tuple[str, ScalarType]] = []
 
     def loops(self) -> Loops:
         """All stages."""
         body: list[Statement] = []
         for place, stage in enumerate(self.program.stages):
-            kinds = stage.graph.result_types
-            names = tuple(f"fold{place}_{k}" for k in range(len(kinds)))
-            values = tuple(f"v{place}_{k}" for k in range(len(kinds)))
-            combine = pairwise(tuple(OPERATIONS[op] for op in stage.folds), kinds)
-            neutral = tuple(nothing(op, kind) for op, kind in zip(stage.folds, kinds, strict=True))
-            within = self._computed(stage.graph, values, f"s{place}_")
-            body.append(Fold(names, neutral, combine, (self.along,), within, values))
-            self.folds += names
+            body += self._stage(place, stage)
         results = [f"y{k}" for k in range(len(self.call.outputs))]
         chosen: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
         for k, (spec, is_element) in enumerate(zip(self.call.outputs, self.program.is_element, strict=True)):
@@ -86,6 +84,25 @@ class _Rows:
         if chosen[False]:
             body += self._stored(self.program.rows, chosen[False], self.kept, "r_")
         return self.maker.finish(around(self.kept, body))
+
+    def _stage(self, place: int, stage: Stage) -> list[Statement]:
+        """A fold, and memory for what it keeps of each element."""
+        values = tuple(f"v{place}_{k}" for k in range(len(stage.graph.results)))
+        count = len(stage.folds)
+        kinds, kept = stage.graph.result_types[:count], stage.graph.result_types[count:]
+        names = tuple(f"fold{place}_{k}" for k in range(count))
+        combine = pairwise(tuple(OPERATIONS[op] for op in stage.folds), kinds)
+        neutral = tuple(nothing(op, kind) for op, kind in zip(stage.folds, kinds, strict=True))
+        within = self._computed(stage.graph, values, f"s{place}_")
+        index, length = self.along
+        arrays = [f"kept{place}_{k}" for k in range(len(kept))]
+        local = [
+            Local(Array(name, to_dtype(kind.value), (length,), (1,))) for name, kind in zip(arrays, kept, strict=True)
+        ]
+        stores = (Store(name, (index,), value) for name, value in zip(arrays, values[count:], strict=True))
+        self.folds += names
+        self.kept_values += zip(arrays, kept, strict=True)
+        return [*local, Fold(names, neutral, combine, (self.along,), (*within, *stores), values[:count])]
 
     def _stored(
         self, graph: TypedGraph, targets: Sequence[tuple[str, str]], ranges: Sequence[Range], prefix: str
@@ -114,4 +131,9 @@ class _Rows:
         if prefix == "r_":  # the row as a whole is at no place
             body.append(Compute((index,), zero(ScalarType.INT64), ()))
         arguments += [self.along[1], index, *self.folds]
+        for array, kind in self.kept_values[: len(graph.parameters) - len(arguments)]:
+            name = f"{prefix}{array}"
+            is_used = len(arguments) in used
+            body.append(Load(name, array, (index,), kind) if is_used else Compute((name,), zero(kind), ()))
+            arguments.append(name)
         return (*body, Compute(names, graph, tuple(arguments)))

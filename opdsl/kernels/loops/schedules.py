@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from opdsl.kernels.loops.making import Loops, around, number_of, places, product
-from opdsl.kernels.loops.model import Array, Fold, For, Load, Program, Scan, Statement, Store, Update, blocks_of
+from opdsl.kernels.loops.model import Array, Fold, For, Load, Part, Program, Scan, Statement, Store, Update, blocks_of
 from opdsl.runtime.dtype import to_dtype
 
 __all__ = ["in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
@@ -63,7 +63,7 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
             words=tuple(words.values()),
         )
         for body in (
-            around((*ranges, part), (attrs.evolve(fold, part=(part[0], "part_size")), *stores)),
+            around((*ranges, part), (attrs.evolve(fold, part=Part(part[0], "part_size")), *stores)),
             around(ranges, (again, *rest)),
         )
     )

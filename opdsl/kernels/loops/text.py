@@ -8,11 +8,14 @@ from opdsl.kernels.loops.model import (
     Array,
     Bound,
     Compute,
+    Fetch,
     Fold,
     For,
     Index,
     Inside,
     Load,
+    Local,
+    Part,
     Program,
     Scalar,
     Scan,
@@ -64,6 +67,10 @@ def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
         yield f"{each.array}[{_joined(each.index)}] := {names[each.graph]}({given})"
     elif isinstance(each, Compute):
         yield f"{', '.join(each.names)} = {names[each.graph]}({', '.join(each.arguments)})"
+    elif isinstance(each, Local):
+        yield f"local {_parameter(each.array)}"
+    elif isinstance(each, Fetch):
+        yield f"fetch {each.array}[{_joined(each.index)}] of {each.ahead} + 1 for {each.along[0]} < {each.along[1]}"
     elif isinstance(each, Inside):
         yield f"{each.name} = ({_joined(each.index)}) inside ({_joined(each.sizes)})"
     elif isinstance(each, Bound):
@@ -77,11 +84,14 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
         yield f"when {each.condition}:"
     elif isinstance(each, For):
         together = f" by {each.vector}" if each.vector > 1 else ""
-        yield f"for {each.index} < {each.size}{together}:"
+        turns = "down from" if each.is_reverse else "<"
+        order = (" in order" if each.in_order else "") + _part(each.part)
+        order += "" if each.place is None else f" at {each.place}"
+        yield f"for {each.index} {turns} {each.size}{order}{together}:"
     elif isinstance(each, Fold):
         ranges = ", ".join(f"{index} < {size}" for index, size in each.ranges)
         order = " in order" if each.in_order else ""
-        order += "" if each.part is None else f" in part {each.part[0]} of {each.part[1]} each"
+        order += _part(each.part)
         counts = "" if each.where is None else f" where {each.where}"
         yield f"{', '.join(each.names)} = fold {ranges}{order} of {names[each.combine]} from {each.neutral}:"
         yield from (f"    {line}" for line in _block(each.body, names))
@@ -91,13 +101,18 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
         turns = "down from" if each.is_reverse else "<"
         kind = "scan" if each.is_associative else "recurrence"
         index, size = each.range
-        yield f"{', '.join(each.names)} = {kind} {index} {turns} {size} of {names[each.step]} from {each.first}:"
+        turns = f"{index} {turns} {size}{_part(each.part)}"
+        yield f"{', '.join(each.names)} = {kind} {turns} of {names[each.step]} from {each.first}:"
         yield from (f"    {line}" for line in _block(each.body, names))
         results = f" giving {', '.join(each.results)}" if each.results else ""
         yield f"    -> {', '.join(each.values)}{results}"
         yield from (f"    {line}" for line in _block(each.after, names))
         return
     yield from (f"    {line}" for line in _block(each.body, names))
+
+
+def _part(part: Part | None) -> str:
+    return "" if part is None else f" in part {part.number} of {part.turns} each"
 
 
 def _joined(values: Sequence[Index | Size]) -> str:
