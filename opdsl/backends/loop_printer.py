@@ -219,9 +219,9 @@ class LoopPrinter(abc.ABC):
     def accumulators(self, names: Sequence[str], first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
         """Accumulators of no elements: numbers, or names of values."""
         for name, value, kind in zip(names, first, kinds, strict=True):
-            self.declared(name, kind, self.begun(value, kind), "")
+            self.declared(name, kind, self.initial(value, kind), "")
 
-    def begun(self, first: Number | str, kind: ScalarType) -> str:
+    def initial(self, first: Number | str, kind: ScalarType) -> str:
         """What an accumulator begins with."""
         return first if isinstance(first, str) else constant_text(self.to, first, kind)
 
@@ -350,7 +350,7 @@ class LoopPrinter(abc.ABC):
         """Let each thread begin with what those before it have folded."""
         memory = self.shared(each.names, kinds)
         for name, first, kind in zip(each.names, each.first, kinds, strict=True):
-            self.say(f"{name} = {self.begun(first, kind)};")
+            self.say(f"{name} = {self.initial(first, kind)};")
         with self.braces(f"for ({self.whole} other_ = 0; other_ < lane_; ++other_)"):
             self.called(each.step, [*each.names, *(f"{part}[other_]" for part in memory)], each.names)
         self.wait()
