@@ -20,6 +20,7 @@ from opdsl.kernels.loops.model import (
     Index,
     Inside,
     Load,
+    Local,
     Program,
     Range,
     Scan,
@@ -190,6 +191,10 @@ class LoopPrinter(abc.ABC):
     def compute(self, each: Compute) -> None:
         """Values of a graph."""
         self.made(each.graph, each.arguments, each.names)
+
+    def kept(self, each: Local) -> None:
+        """Memory of a point."""
+        raise AssertionError(f"no schedule asks for {each.array.name}")
 
     def inside(self, each: Inside) -> None:
         """A guard."""
@@ -362,6 +367,7 @@ _PRINTS: Mapping[type, str] = {
     Store: "store",
     Update: "update",
     Compute: "compute",
+    Local: "kept",
     Inside: "inside",
     Bound: "bound",
     When: "when",

@@ -9,10 +9,12 @@ from typing import NamedTuple
 import attrs
 
 from opdsl.backends.cuda.points import Points, points_of, statements_of
-from opdsl.kernels.loops.model import Bound, Program, Update, graphs_of
+from opdsl.kernels.loops.making import around
+from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Update, graphs_of
+from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
 
-__all__ = ["Kernel", "Team", "kernel_of"]
+__all__ = ["Kernel", "Team", "kernel_of", "team_kernel"]
 
 
 class Team(NamedTuple):
@@ -20,10 +22,14 @@ class Team(NamedTuple):
 
     along: whether its lanes follow each other.
     vector: elements that are loaded at once.
+    items: elements of a row that a lane holds; 0 where it goes from turn to turn.
+    tiled: whether rows are longer than what a team holds, and so are read for each loop over them.
     """
 
     along: bool
     vector: int
+    items: int = 0
+    tiled: bool = False
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -58,7 +64,14 @@ class Kernel:
     def headers(self) -> tuple[str, ...]:
         """What it stands on."""
         kinds = {type(each) for each in statements_of(self.program.body)}
-        further = {"atomics": Update in kinds, "margins": Bound in kinds, "team": self.team, "reduce": self.team}
+        holds = self.team is not None and self.team.items > 0
+        further = {
+            "atomics": Update in kinds,
+            "margins": Bound in kinds,
+            "team": self.team,
+            "reduce": self.team and not holds,
+            "row": holds,
+        }
         return ("prelude", "neighbours", *(name for name, stands in further.items() if stands))
 
 
@@ -67,3 +80,24 @@ def kernel_of(entry: str, program: Program) -> Kernel:
     """A kernel for points that lie anywhere."""
     points = points_of(program)
     return Kernel(entry, points.program, points)
+
+
+@functools.lru_cache(maxsize=4096)
+def team_kernel(entry: str, program: Program, kept: int, team: Team) -> Kernel:
+    """A kernel of which teams take the points of so many loops, which fold.
+
+    The turns of the parts that a program has made itself are counted, and so are the elements that lanes hold.
+    """
+    program = threaded(program, kept)
+    _, (first, *_) = program.points
+    turns = None
+    if not team.items:
+        fold = first.body[0] if isinstance(first, For) else first
+        assert isinstance(fold, Fold), "a fold is what points begin with"
+        made = {each.name for each in program.scratch}
+        if team.vector == 1 and not any(isinstance(each, Load) and each.array in made for each in fold.body):
+            body = around(fold.ranges, fold.body)
+            turns = points_of(attrs.evolve(program, body=body, threaded=len(fold.ranges)))
+            program = attrs.evolve(program, parameters=turns.program.parameters)
+    points = points_of(program)
+    return Kernel(entry, points.program, points, team, turns)

@@ -68,8 +68,12 @@ class LoopKernel(LoopPrinter):
         self.lines += [f"    const long long {word} = {word}_ >> {shift};" for word, shift in shifts.items()]
         self.print_body()
         structure = [f"struct {entry}_words {{ long long {', '.join(words)}; }};"] if words else []
-        head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}('
+        head = f'extern "C" __global__ void __launch_bounds__({self.bounds(threads)}) {entry}('
         return "\n".join([*structure, *self.local, head, f"    {', '.join(given)}) {{", *self.lines, "}", ""])
+
+    def bounds(self, threads: int) -> str:
+        """How many threads blocks have."""
+        return str(threads)
 
     counts: ClassVar[tuple[tuple[str, str], ...]] = (("long long", "count_"),)
 

@@ -6,20 +6,15 @@ How a call is cut depends on its geometry alone, so that it gives the same bits 
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
-from opdsl.backends.cuda.kernel import Kernel, Team
+from opdsl.backends.cuda.kernel import Team, team_kernel
 from opdsl.backends.cuda.loop_program import THREADS, arguments_of, source_of
-from opdsl.backends.cuda.points import points_of
 from opdsl.backends.cuda.program import Launch, Program, Scratch, Variant, long_long, packed
 from opdsl.kernels.loops import folding as folds
-from opdsl.kernels.loops.making import around, number_of
-from opdsl.kernels.loops.model import Fold, For, Load
-from opdsl.kernels.loops.schedules import in_parts, threaded
+from opdsl.kernels.loops.making import number_of
+from opdsl.kernels.loops.schedules import in_parts
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Folding, ReductionCall
@@ -81,15 +76,15 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
     team, kept = Team(form.along, form.vector), len(call.kept)
     number = number_of(loops)
     if form.parts == 1:
-        kernels = [(loops, _kernel("whole", loops.program, kept, team), form.blocks, form.parts, form.log)]
+        kernels = [(loops, team_kernel("whole", loops.program, kept, team), form.blocks, form.parts, form.log)]
     else:
         first, second = in_parts(loops, form.parts, form.part)
         number = number_of(first)
         log = (min(THREADS, form.parts) - 1).bit_length()
         finish = -(-form.rows // (THREADS >> log))
         kernels = [
-            (first, _kernel("parts", first.program, kept, team), form.blocks, form.parts, form.log),
-            (second, _kernel("rest", second.program, kept, Team(True, 1)), finish, 1, log),
+            (first, team_kernel("parts", first.program, kept, team), form.blocks, form.parts, form.log),
+            (second, team_kernel("rest", second.program, kept, Team(True, 1)), finish, 1, log),
         ]
     scratch, size = _scratch(kernels[0][0].program, form.rows * form.parts)
     launches, layouts = [], []
@@ -100,26 +95,6 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
         launches.append(Launch(kernel.entry, (blocks, parts, 1), (THREADS, 1, 1), (*arguments, *counts)))
     source = source_of(loops, tuple(kernel for _, kernel, *_ in kernels), layouts, THREADS)
     return Program(source, len(loops.arguments), (Variant(1, tuple(launches) if form.rows else ()),), size)
-
-
-@functools.lru_cache(maxsize=4096)
-def _kernel(entry: str, program: model.Program, kept: int, team: Team) -> Kernel:
-    """The kernel of a program whose points fold. The turns of the parts that it has made itself are counted."""
-    program = threaded(program, kept)
-    _, (first, *_) = program.points
-    fold = first.body[0] if isinstance(first, For) else first
-    assert isinstance(fold, Fold), "a fold is what points begin with"
-    turns = None
-    if team.vector == 1 and not any(isinstance(each, Load) and each.array in _made(program) for each in fold.body):
-        body = around(fold.ranges, fold.body)
-        turns = points_of(attrs.evolve(program, body=body, threaded=len(fold.ranges)))
-        program = attrs.evolve(program, parameters=turns.program.parameters)
-    points = points_of(program)
-    return Kernel(entry, points.program, points, team, turns)
-
-
-def _made(program: model.Program) -> set[str]:
-    return {each.name for each in program.scratch}
 
 
 def _scratch(program: model.Program, count: int) -> tuple[list[Scratch], int]:

@@ -1,15 +1,4 @@
-// Row functions: a team computes each row in stages, between which its lanes exchange what they have folded.
-
-// rows: how many; length: of each; log: lanes of a team, as a power of two.
-struct Rows {
-    long long rows, length, log;
-};
-
-// What stands for an argument that a function does not use.
-template <typename T>
-__device__ inline T nothing() {
-    return T();
-}
+// Rows of which the lanes of a team hold some elements each.
 
 // Which element of a row a lane holds in one of its registers: packs of neighbours, as many apart as the team has lanes.
 template <int vector, bool along>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -12,22 +13,29 @@ import opdsl
 from opdsl.backends.cuda.loops import indirect, pointwise, recurrence
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
+from opdsl.backends.cuda.row import row
 from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, ReductionCall, RowCall
 from opdsl.runtime.dtype import bfloat16, float32, int64
+from opdsl.scalar import read
 from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.intrinsics import row_max, row_sum
 from tests.unit.backends.recording import Recorder
 from tests.unit.backends.test_opencl_texts import ADD, SUM
 
 GOLDEN = Path(__file__).with_name("cuda_kernels.txt")
 
 FLAT, ONE, NUMBER = OperandSpec(float32, (4,)), OperandSpec(float32, (0,)), OperandSpec(float32, None)
+LONG = OperandSpec(float32, (400_000, 4))
 ROW, HALF_ROW = OperandSpec(float32, (80, 4)), OperandSpec(bfloat16, (2, 12))
 PLACES = OperandSpec(int64, (8, 0))
 SCALAR = OperandSpec(float32, ())
+SOFTMAX = read(lambda x: math.exp(x - row_max(x)) / row_sum(math.exp(x - row_max(x))), rows=True).specialise(
+    {"x": "float32"}, results=["float32"]
+)
 
 
 def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
-    """Ten ways in which loops are taken."""
+    """The ways in which loops are taken."""
     recorder = Recorder(["indexed"])
     with recorder.installed(monkeypatch):
         opdsl.nn.functional.max_pool1d(opdsl.ones(2, 3, 8), 3, 2, 1, return_indices=True)
@@ -47,6 +55,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
             SUM, ReductionCall((1000,), (60,), OperandSpec(float32, (4, 4000)), (FLAT,), (None,))
         ),
         "folded in parts": reduction(SUM, ReductionCall((), (1 << 20,), FLAT, (SCALAR,), (None,))),
+        "rows that teams hold": row(SOFTMAX, RowCall((600,), 100, (LONG,), (LONG,), (None,))),
+        "rows in tiles": row(SOFTMAX, RowCall((6,), 100_000, (LONG,), (LONG,), (None,))),
         "recurring": recurrence(Recurring((0.0,), twice(), False), RowCall((6,), 5, (ROW,), (ROW,), (None,))),
         "pooled": pool,
         "with a margin": margin,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl.errors import KernelError
-from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
-from opdsl.kernels.loops import folding
+from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall, RowCall
+from opdsl.kernels.loops import folding, rows
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import around, identity, pairwise
@@ -22,7 +23,9 @@ from opdsl.kernels.loops.schedules import in_parts, serial, shared, vectorised
 from opdsl.kernels.loops.text import program_text
 from opdsl.runtime import Device
 from opdsl.runtime.dtype import float64, int64
+from opdsl.scalar import read
 from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.intrinsics import row_max, row_sum
 from tests.unit.kernels import interpreted_backend
 from tests.unit.kernels.loop_programs import FLOAT64, INT64, Drawn, drawn_programs, expected
 from tests.unit.kernels.sibling_law import problems
@@ -204,3 +207,18 @@ def test_folds_in_parts_give_what_whole_ones_give(count: int, size: int, in_orde
         check_program(part.program)
         interpret(part.program, [source, out, partial], [each for each in part.words if isinstance(each, int)])
     np.testing.assert_array_equal(out, source.max((1, 2)))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_rows_that_keep_what_costs_much_give_what_others_give(keep: bool) -> None:
+    graph = read(lambda x: math.exp(x - row_max(x)) / row_sum(math.exp(x - row_max(x))), rows=True)
+    spec = OperandSpec(float64, (56, 8))
+    loops = rows.row(
+        graph.specialise({"x": "float64"}, results=["float64"]), RowCall((5,), 7, (spec,), (spec,), (None,)), keep=keep
+    )
+    check_program(loops.program)
+    assert ("local kept1_0: float64[j0_n | 1]" in program_text(loops.program)) == keep
+    source, out = np.random.default_rng(7).random((5, 7)), np.zeros((5, 7))
+    interpret(loops.program, [source, out], [each for each in loops.words if isinstance(each, int)])
+    expected = np.exp(source - source.max(1, keepdims=True))
+    np.testing.assert_allclose(out, expected / expected.sum(1, keepdims=True), rtol=1e-12)
