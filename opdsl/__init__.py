@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from opdsl.declare import Operator as Operator
     from opdsl.declare import Out as Out
     from opdsl.declare import Overload as Overload
+    from opdsl.declare import Row as Row
     from opdsl.declare import op as op
     from opdsl.dispatch import FALLTHROUGH as fallthrough_kernel
     from opdsl.dispatch import DispatchKey as DispatchKey
@@ -240,6 +241,7 @@ __all__ = [
     "Overload",
     "QScheme",
     "Reduction",
+    "Row",
     "Scalar",
     "Size",
     "Storage",

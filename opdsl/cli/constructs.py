@@ -25,9 +25,8 @@ def constructs(operators: Iterable[Operator]) -> list[Row]:
         operators: some of one registry.
     """
     declared = {each.declaration: None for each in operators if isinstance(each.declaration, Declaration)}
-    tabled = {each for declaration in declared for each in declaration.overloads}
     counted = [each for each in declared if not is_derived(each)]
-    found = Counter("table" if each in tabled else construct(each) for each in counted)
+    found = Counter(construct(each) for each in counted)
     rows = [(name, found[name]) for name in (*PURE, *sorted(found.keys() - set(PURE)))]
     rows += [("pure", sum(found[name] for name in PURE)), ("all", len(counted))]
     return [(name, str(count), f"{count / max(1, len(counted)):.1%}") for name, count in rows]
@@ -40,7 +39,9 @@ def is_derived(declaration: Declaration) -> bool:
 
 
 def construct(declaration: Declaration) -> str:
-    """What an operator is declared with: the name of a decorator, ``view``, ``forward`` or ``body``."""
+    """What an operator is declared with: the name of a decorator, ``table``, ``view``, ``forward`` or ``body``."""
+    if declaration.is_tabled:
+        return "table"
     if declaration.kind is not None:
         return declaration.kind.name
     if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):

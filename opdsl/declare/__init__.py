@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from opdsl.declare.library import Library, op
 from opdsl.declare.operator import Operator
-from opdsl.declare.options import EntryOptions, Inplace, Out, Overload
+from opdsl.declare.options import EntryOptions, Inplace, Out, Overload, Row
 from opdsl.dispatch import traceable
 
-__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "op", "traceable"]
+__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "Row", "op", "traceable"]

@@ -49,7 +49,7 @@ def declared(
     checked = require_declaration(function)
     own = (OUT,) if options.get("out") and takes_out(checked) else ()
     schema = schema_of(checked, _name(scope, checked, name), names, without=own)
-    return _declared_with_body(scope, checked, schema, options)
+    return declared_with_body(scope, checked, schema, options)
 
 
 def declared_variant(
@@ -80,7 +80,7 @@ def declared_variant(
             f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments "
             'and returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
         )
-    return _declared_with_body(scope, checked, schema, options)
+    return declared_with_body(scope, checked, schema, options)
 
 
 def declared_alias(declaration: Declaration, name: str, module: str, options: Mapping[str, Any]) -> Declaration:
@@ -215,7 +215,7 @@ def _entries(
         yield _Entry("out", out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
 
 
-def _declared_with_body(
+def declared_with_body(
     scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
 ) -> Declaration:
     """The declaration with its body, if there is one, as the kernel that the option ``kernel`` says.

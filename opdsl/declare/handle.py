@@ -21,6 +21,7 @@ from opdsl.declare.declaring import (
     declared_alias,
     declared_number_overload,
     declared_variant,
+    declared_with_body,
     require_declaration,
 )
 from opdsl.declare.defining import function_of
@@ -29,6 +30,7 @@ from opdsl.declare.derivatives import exclude_from_derivative
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
+from opdsl.declare.options import Row
 from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
@@ -224,8 +226,37 @@ def declare_with_overloads(
         declarations = {each: function.operator.declaration for each, function in made.items()}
         main = declarations.pop(own)
         main.overloads = tuple(declarations.values())
+        for each in main.overloads:
+            each.is_tabled = True
     main_function: FunctionType = made[own]
     return main_function
+
+
+def declare_rows(
+    scope: Scope, rows: Mapping[FunctionSchema, Row], module: str, place: tuple[str, int], options: Mapping[str, Any]
+) -> dict[str, FunctionType]:
+    """What ``Library.table`` does; see ``define``."""
+    made: dict[str, FunctionType] = {}
+    with scope.all_or_nothing():
+        for schema, row in rows.items():
+            own = in_namespace(scope, schema)
+            answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
+            function = function_of(own, answer, module=module, place=place)
+            function.__doc__ = row.doc
+            declaration = declared_with_body(scope, function, own, {**options, **row.options})
+            declaration.is_tabled = True
+            made[f"{schema.name.base}.{schema.name.overload}".rstrip(".")] = with_attributes(declaration)
+    return made
+
+
+def _as_it_is(value: object, /, *_given: object, **_named: object) -> object:
+    return value
+
+
+def in_namespace(scope: Scope, schema: FunctionSchema) -> FunctionSchema:
+    """A schema whose name has a namespace, that of a library by default; as everywhere, ``aten`` goes unsaid."""
+    namespace = schema.name.namespace or scope.namespace
+    return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=None if namespace == "aten" else namespace))
 
 
 def define(
@@ -248,9 +279,7 @@ def define(
         place: file and line, for messages.
         options: as of ``op``.
     """
-    namespace = schema.name.namespace or scope.namespace
-    name = attrs.evolve(schema.name, namespace=None if namespace == "aten" else namespace)
-    own = attrs.evolve(schema, name=name)
+    own = in_namespace(scope, schema)
     function = partial(function_of, own, module=module, place=place)
     with scope.all_or_nothing():
         declaration = declaration_of(scope, function(None), own, options)

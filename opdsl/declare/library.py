@@ -8,7 +8,7 @@ from functools import partial
 from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
-from opdsl.declare.options import Inplace, Out, Overload
+from opdsl.declare.options import Inplace, Out, Overload, Row
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, Registry, declared_into
@@ -146,6 +146,47 @@ class Library(Scope):
         module = str(frame.f_globals.get("__name__")) if at is None else at.__module__
         made = define(self, parsed, body, key, module, (code.co_filename, line), options)
         return cast("OperatorFunction[..., Any]", made)
+
+    def table(self, rows: Mapping[str, Row], **options: object) -> dict[str, OperatorFunction[..., Any]]:
+        """Declare operators that are functions which are there, or known answers, a line for each.
+
+        Args:
+            rows: by their schemas, ``"rank(Tensor self) -> int"``: ``Row(doc, answer)``. A function is called with the
+                arguments, keyword-only ones by name; what is none is returned as it is.
+            options: of all rows, as of ``op``; ``kernel=`` says what the answers are the kernels of.
+
+        Returns:
+            The functions to call, by their names.
+
+        Raises:
+            SchemaError: a key is no schema.
+            DeclarationError: a value is no row, or an option is wrong.
+            DuplicateOperatorError: a name is taken; nothing is declared then.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     made = lib.table({
+        ...         "rank(Tensor self) -> int": opdsl.Row("How many dimensions there are.", opdsl.Tensor.dim),
+        ...         "is_sparse(Tensor self) -> bool": opdsl.Row("Never.", False),
+        ...     })
+        ...     x = opdsl.ones(2, 3)
+        ...     made["rank"](x), opdsl.ops.example.is_sparse(x)
+        (2, False)
+        """
+        from opdsl.declare.defining import as_printed
+        from opdsl.declare.handle import declare_rows
+
+        wrong = next((each for each in rows if not isinstance(rows[each], Row)), None)
+        if wrong is not None:
+            raise DeclarationError(
+                f"table: {rows[wrong]!r} of {wrong!r} is no row. Write Row(doc, answer): what documents the operator, "
+                "and the function that it calls, or what it returns."
+            )
+        frame = sys._getframe(1)
+        place = frame.f_code.co_filename, frame.f_lineno
+        parsed = {parse_schema(as_printed(schema)): row for schema, row in rows.items()}
+        made = declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
+        return cast("dict[str, OperatorFunction[..., Any]]", made)
 
     # ------------------------------------------------------------------------------------------- registering kernels
 

@@ -164,6 +164,26 @@ class Overload:
         self.__attrs_init__(doc, dict(fixed or {}), dict(types or {}), options)
 
 
+@attrs.frozen(init=False)
+class Row:
+    """An operator in a table: its schema is the key of the row; see ``Library.table``.
+
+    doc: its documentation.
+    answer: what it returns: what a function makes of the arguments, or anything else as it is.
+    options: as ``op`` takes them; those not given are the table's.
+
+    >>> Row("How many dimensions there are.", len, variants="method").answer
+    <built-in function len>
+    """
+
+    doc: str
+    answer: object
+    options: Mapping[str, object]
+
+    def __init__(self, doc: str, answer: object, **options: object) -> None:
+        self.__attrs_init__(doc, answer, options)
+
+
 def _check_options(where: str, options: Mapping[str, object]) -> None:
     unknown = [each for each in options if each not in KNOWN]
     if unknown:

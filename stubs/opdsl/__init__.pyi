@@ -828,6 +828,7 @@ from opdsl.declare import (
     Operator as Operator,
     Out as Out,
     Overload as Overload,
+    Row as Row,
     op as op,
 )
 from opdsl.dispatch import (
@@ -981,6 +982,7 @@ __all__ = [
     "Overload",
     "QScheme",
     "Reduction",
+    "Row",
     "Scalar",
     "Size",
     "Storage",

@@ -2,59 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from opdsl.aten.create.ranges import arange
-from opdsl.declare import op
-from opdsl.kernels import check
-from opdsl.runtime import Tensor, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
+from opdsl.declare import Library, Row, op
+from opdsl.kernels import check, clone
+from opdsl.runtime import DType, Tensor, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.schema.vocabulary import SymInt
 
-
-@op("aten::_cast_Byte")
-def _cast_Byte(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in uint8."""
-    return self.to(uint8, non_blocking, True)
+lib = Library("aten")
 
 
-@op("aten::_cast_Char")
-def _cast_Char(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in int8."""
-    return self.to(int8, non_blocking, True)
+def cast(dtype: DType, self: Tensor, non_blocking: bool) -> Tensor:
+    """A copy in a dtype."""
+    return self.to(dtype, non_blocking, True)
 
 
-@op("aten::_cast_Short")
-def _cast_Short(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in int16."""
-    return self.to(int16, non_blocking, True)
-
-
-@op("aten::_cast_Int")
-def _cast_Int(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in int32."""
-    return self.to(int32, non_blocking, True)
-
-
-@op("aten::_cast_Long")
-def _cast_Long(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in int64."""
-    return self.to(int64, non_blocking, True)
-
-
-@op("aten::_cast_Half")
-def _cast_Half(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in float16."""
-    return self.to(float16, non_blocking, True)
-
-
-@op("aten::_cast_Float")
-def _cast_Float(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in float32."""
-    return self.to(float32, non_blocking, True)
-
-
-@op("aten::_cast_Double")
-def _cast_Double(self: Tensor, non_blocking: bool = False) -> Tensor:
-    """A copy in float64."""
-    return self.to(float64, non_blocking, True)
+CASTS = {
+    "Byte": uint8,
+    "Char": int8,
+    "Short": int16,
+    "Int": int32,
+    "Long": int64,
+    "Half": float16,
+    "Float": float32,
+    "Double": float64,
+}
+lib.table(
+    {
+        f"_cast_{name}(Tensor self, bool non_blocking=False) -> Tensor": Row(
+            f"A copy in {dtype.name}.", partial(cast, dtype)
+        )
+        for name, dtype in CASTS.items()
+    }
+)
 
 
 @op("aten::_dim_arange")
@@ -63,22 +44,19 @@ def _dim_arange(like: Tensor, dim: int) -> Tensor:
     return arange(like.size(dim), dtype=int64, device=like.device)
 
 
-@op("aten::lift", kernel="CompositeExplicitAutograd", autogen="lift.out")
-def lift(self: Tensor) -> Tensor:
-    """The tensor itself, which transforms take as one of theirs."""
-    return self.clone()
-
-
-lift.derivative(self=lambda grad: grad.clone())
-
-
-@op("aten::_lazy_clone", kernel="CompositeExplicitAutograd", variants="function, method")
-def _lazy_clone(self: Tensor) -> Tensor:
-    """A copy; PyTorch's is not made before one of the two is written."""
-    return self.clone()
-
-
-_lazy_clone.derivative(self=lambda grad: grad.clone())
+copies = lib.table(
+    {
+        "lift(Tensor self) -> Tensor": Row(
+            "The tensor itself, which transforms take as one of theirs.", clone, autogen="lift.out"
+        ),
+        "_lazy_clone(Tensor self) -> Tensor": Row(
+            "A copy; PyTorch's is not made before one of the two is written.", clone, variants="function, method"
+        ),
+    },
+    kernel="CompositeExplicitAutograd",
+)
+for _copy in copies.values():
+    _copy.derivative(self=lambda grad: grad.clone())
 
 
 @op("aten::_reshape_copy", kernel="CompositeExplicitAutograd")

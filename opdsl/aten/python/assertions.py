@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten.create.factories import zeros
-from opdsl.declare import op
+from opdsl.declare import Library, Row, op
 from opdsl.kernels import check, holds
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
-from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
+from opdsl.schema.vocabulary import SymInt, TensorOptions
+
+lib = Library("aten")
 
 
-def require_true(self: Tensor, message: str) -> None:
+def require_true(self: Tensor, message: str = "Expected Tensor with single nonzero value, but got zero") -> None:
     """That the only element of a tensor is true; of one without elements nothing is said.
 
     Raises:
@@ -21,50 +24,84 @@ def require_true(self: Tensor, message: str) -> None:
     check(self.is_meta or holds(self != 0), message)
 
 
-def require_between(size: Any, low: int | None, high: int | None) -> None:
+def require_between(size: Any, min: int | None, max: int | None) -> None:
     """That a number lies between two others.
 
     Raises:
         ShapeError: it does not.
     """
     check(not isinstance(size, complex), f"expected a size, which is no complex number, got {size}")
-    check(low is None or high is None or low <= high, f"Max must be greater than min, but got {high} < {low}")
+    check(min is None or max is None or min <= max, f"Max must be greater than min, but got {max} < {min}")
     check(
-        (low is None or size >= low) and (high is None or size <= high),
-        f"Invalid value range for {size} between [{low}, {high}].",
+        (min is None or size >= min) and (max is None or size <= max),
+        f"Invalid value range for {size} between [{min}, {max}].",
     )
 
 
-@op("aten::_assert_async", kernel=True)
-def _assert_async(self: Tensor) -> None:
-    """Raise an error unless the only element is true."""
-    require_true(self, "Expected Tensor with single nonzero value, but got zero")
+def require_true_number(self: complex, message: str) -> None:
+    """That a number is true.
+
+    Raises:
+        ShapeError: it is not.
+    """
+    check(bool(self), message)
 
 
-@_assert_async.overload("msg", kernel=True)
-def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
-    """Raise an error with a text of one's own unless the only element is true."""
-    require_true(self, assert_msg)
+def require_size(size: Any, min: int | None, max: int | None) -> None:
+    """``require_between`` of what is a size: not below 0."""
+    require_between(size, 0 if min is None else min, max)
 
 
-@op("aten::_functional_assert_async.msg", kernel=True)
-def _functional_assert_async(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
-    """``_assert_async``, and a copy of a tensor that stands for the order of such steps."""
-    require_true(self, assert_msg)
-    return dep_token.clone()
+def in_order(condition: Callable[..., None]) -> Callable[..., Tensor]:
+    """The condition, and a copy of a tensor that stands for the order of such steps."""
+
+    def checked(*given: Any) -> Tensor:
+        condition(*given[:-1])
+        token: Tensor = given[-1]
+        return token.clone()
+
+    return checked
 
 
-@op("aten::_assert_scalar", kernel="CompositeExplicitAutograd")
-def _assert_scalar(self: Scalar, assert_msg: str) -> None:
-    """Raise an error unless a number is true."""
-    check(bool(self), assert_msg)
+ORDERED = "and a copy of a tensor that stands for the order of such steps."
 
+lib.table(
+    {
+        "_assert_async(Tensor self) -> ()": Row("Raise an error unless the only element is true.", require_true),
+        "_assert_async.msg(Tensor self, str assert_msg) -> ()": Row(
+            "Raise an error with a text of one's own unless the only element is true.", require_true
+        ),
+        "_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor": Row(
+            f"``_assert_async``, {ORDERED}", in_order(require_true)
+        ),
+    },
+    kernel=True,
+)
 
-@op("aten::_functional_assert_scalar", kernel="CompositeExplicitAutograd")
-def _functional_assert_scalar(self: Scalar, assert_msg: str, dep_token: Tensor) -> Tensor:
-    """``_assert_scalar``, and a copy of a tensor that stands for the order of such steps."""
-    check(bool(self), assert_msg)
-    return dep_token.clone()
+lib.table(
+    {
+        "_assert_scalar(Scalar self, str assert_msg) -> ()": Row(
+            "Raise an error unless a number is true.", require_true_number
+        ),
+        "_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor": Row(
+            f"``_assert_scalar``, {ORDERED}", in_order(require_true_number)
+        ),
+        "_print(str s) -> ()": Row("Print a text.", print),
+        "sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()": Row(
+            "Raise an error unless a number lies between two others.", require_between
+        ),
+        "sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()": Row(
+            "``sym_constrain_range`` of what is a size: not below 0.", require_size
+        ),
+        "_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor": Row(
+            f"``sym_constrain_range``, {ORDERED}", in_order(require_between)
+        ),
+        "_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor": Row(
+            f"``sym_constrain_range_for_size``, {ORDERED}", in_order(require_size)
+        ),
+    },
+    kernel="CompositeExplicitAutograd",
+)
 
 
 @op("aten::_assert_tensor_metadata", kernel=("CompositeExplicitAutograd", "Meta"))
@@ -83,40 +120,6 @@ def _assert_tensor_metadata(
     for name, expected in given.items():
         value = tuple(expected) if isinstance(expected, list) else expected
         check(value is None or value == found[name], f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
-
-
-@op("aten::_print", kernel="CompositeExplicitAutograd")
-def _print(s: str) -> None:
-    """Print a text."""
-    print(s)
-
-
-@op("aten::sym_constrain_range", kernel="CompositeExplicitAutograd")
-def sym_constrain_range(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
-    """Raise an error unless a number lies between two others."""
-    require_between(size, min, max)
-
-
-@op("aten::sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
-def sym_constrain_range_for_size(size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
-    """``sym_constrain_range`` of what is a size: not below 0."""
-    require_between(size, 0 if min is None else min, max)
-
-
-@op("aten::_functional_sym_constrain_range", kernel="CompositeExplicitAutograd")
-def _functional_sym_constrain_range(size: Scalar, min: int | None, max: int | None, dep_token: Tensor) -> Tensor:
-    """``sym_constrain_range``, and a copy of a tensor that stands for the order of such steps."""
-    require_between(size, min, max)
-    return dep_token.clone()
-
-
-@op("aten::_functional_sym_constrain_range_for_size", kernel="CompositeExplicitAutograd")
-def _functional_sym_constrain_range_for_size(
-    size: Scalar, min: int | None, max: int | None, dep_token: Tensor
-) -> Tensor:
-    """``sym_constrain_range_for_size``, and a copy of a tensor that stands for the order of such steps."""
-    require_between(size, 0 if min is None else min, max)
-    return dep_token.clone()
 
 
 @op("aten::_make_dep_token")

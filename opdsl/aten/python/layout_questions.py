@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
-from opdsl.declare import op
+from opdsl.declare import Library, Row
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor
-from opdsl.schema import Alias
 
-QUESTION: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "device_guard": False}
-"""What the entries say alike."""
+lib = Library("aten")
+
+PARTS = {
+    "indices": "sparse coordinate",
+    "values": "sparse",
+    "col_indices": "sparse row compressed",
+    "row_indices": "sparse column compressed",
+}
+"""Parts of sparse tensors, and what layout has them."""
+
+COPIED = {**PARTS, "_indices": "sparse coordinate", "_values": "sparse coordinate"}
+"""Parts that operators copy."""
 
 
-def refuse(name: str, layout: str) -> None:
+def refuse(name: str, layout: str, self: Tensor) -> None:
     """Say that a tensor has another layout.
 
     Raises:
@@ -22,60 +33,53 @@ def refuse(name: str, layout: str) -> None:
     check(False, f"{name} expected {layout} tensor layout but got Strided. Tensors of opdsl are dense.")
 
 
-@op("aten::dense_dim", kernel="CompositeExplicitAutograd", **QUESTION)
-def dense_dim(self: Tensor) -> int:
-    """How many dimensions lie densely in memory: all."""
-    return self.ndim
-
-
-@op("aten::to_dense", variants="method")
-def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
+def copied(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """A copy, in another dtype if one is given."""
     return self.to(dtype or self.dtype, copy=True)
 
 
-@op("aten::to_dense_backward")
-def to_dense_backward(grad: Tensor, input: Tensor, masked_grad: bool | None = None) -> Tensor:
-    """The gradient of ``to_dense``, in the dtype of ``input``."""
-    return grad.to_dense(input.dtype, masked_grad=masked_grad)
+def brought_back(grad: Tensor, input: Tensor, masked_grad: bool | None) -> Tensor:
+    """A gradient in the dtype of what it is of."""
+    return copied(grad, input.dtype)
 
 
-def declare(name: str, layout: str) -> Any:
-    """Declare a part of sparse tensors, and the operator that copies it."""
+DENSE: dict[str, Row] = {
+    "dense_dim(Tensor self) -> int": Row("How many dimensions lie densely in memory: all.", attrgetter("ndim")),
+    **{
+        f"{name}(Tensor(a) self) -> Tensor(a)": Row(
+            "A part of a sparse tensor; refused, since there are none.", partial(refuse, name, layout)
+        )
+        for name, layout in PARTS.items()
+    },
+}
+QUESTION: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", "device_guard": False}
+parts = lib.table(DENSE, kernel="CompositeExplicitAutograd", **QUESTION)
+for _name in ("indices", "col_indices", "row_indices"):
+    parts[_name].non_differentiable("self")
 
-    @op(f"aten::{name}", **QUESTION)
-    def part(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-        """A part of a sparse tensor; refused, since there are none."""
-        ...
+lib.table(
+    {
+        f"{name}_copy(Tensor self) -> Tensor": Row(
+            "A copy of a part of a sparse tensor; refused, since there are none.",
+            partial(refuse, name, layout),
+            autogen=f"{name}_copy.out",
+        )
+        for name, layout in COPIED.items()
+    },
+    kernel="CompositeExplicitAutogradNonFunctional",
+    variants="function",
+    tags="view_copy",
+)
 
-    @part.kernel("CompositeExplicitAutograd")
-    def part_kernel(self):
-        refuse(name, layout)
-
-    if name != "values":
-        part.non_differentiable("self")
-    declare_copy(name, layout)
-    return part
-
-
-def declare_copy(name: str, layout: str) -> Any:
-    """Declare the operator that copies a part of sparse tensors."""
-
-    @op(f"aten::{name}_copy", variants="function", tags="view_copy", autogen=f"{name}_copy.out")
-    def copy(self: Tensor) -> Tensor:
-        """A copy of a part of a sparse tensor; refused, since there are none."""
-        ...
-
-    @copy.kernel("CompositeExplicitAutogradNonFunctional")
-    def copy_kernel(self):
-        refuse(name, layout)
-
-    return copy
-
-
-indices = declare("indices", "sparse coordinate")
-values = declare("values", "sparse")
-col_indices = declare("col_indices", "sparse row compressed")
-row_indices = declare("row_indices", "sparse column compressed")
-_indices_copy = declare_copy("_indices", "sparse coordinate")
-_values_copy = declare_copy("_values", "sparse coordinate")
+lib.table(
+    {
+        "to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor": Row(
+            "The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given.",
+            copied,
+            variants="method",
+        ),
+        "to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor": Row(
+            "The gradient of ``to_dense``, in the dtype of ``input``.", brought_back
+        ),
+    }
+)

@@ -2,352 +2,233 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Any
 
 from opdsl.aten.create.construction import tensor
-from opdsl.declare import op
+from opdsl.declare import Library, Row
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import DType, MemoryFormat, Tensor, has_internal_overlap, int64
-from opdsl.runtime import can_cast as castable
-from opdsl.runtime import promote_types as promoted
-from opdsl.runtime import result_type as common_type
+from opdsl.runtime import DType, Tensor, can_cast, has_internal_overlap, int64, promote_types
+from opdsl.runtime import result_type as common_dtype
 from opdsl.runtime.viewing import storage_size
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Name, Scalar, SymBool, SymInt
 
-QUESTION: dict[str, Any] = {
-    "variants": "function",
-    "device_check": "NoCheck",
-    "device_guard": False,
-    "manual_cpp_binding": True,
-}
+lib = Library("aten")
+
+QUESTION: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False, "manual_cpp_binding": True}
 """What PyTorch binds by hand, since no dispatcher has to be asked."""
 
 
-@op("aten::size.int", **QUESTION)
-def size(self: Tensor, dim: int) -> int:
-    """How many positions a dimension has."""
-    return self.size(dim)
+def result_type(*values: Tensor | complex) -> DType:
+    """The dtype that an operation on tensors and numbers computes in."""
+    return common_dtype(values, get_default_dtype())
 
 
-@op("aten::stride.int", **QUESTION)
-def stride(self: Tensor, dim: int) -> int:
-    """How far apart in memory neighbours along a dimension lie."""
-    return self.stride(dim)
-
-
-# Of symbolic sizes, where those above are of known ones; here a size is a size.
-@op("aten::sym_size.int", tags="core", **QUESTION)
-def sym_size(self: Tensor, dim: int) -> SymInt:
-    """How many positions a dimension has."""
-    return self.size(dim)
-
-
-@op("aten::sym_stride.int", tags="core", **QUESTION)
-def sym_stride(self: Tensor, dim: int) -> SymInt:
-    """How far apart in memory neighbours along a dimension lie."""
-    return self.stride(dim)
-
-
-@op("aten::sym_numel", tags="core", **QUESTION)
-def sym_numel(self: Tensor) -> SymInt:
-    """How many elements there are."""
-    return self.numel()
-
-
-@op("aten::sym_storage_offset", tags="core", **QUESTION)
-def sym_storage_offset(self: Tensor) -> SymInt:
-    """How many elements of its memory lie before the first one."""
-    return self.storage_offset()
-
-
-@op("aten::sym_is_contiguous", tags="core", **QUESTION)
-def sym_is_contiguous(self: Tensor, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> SymBool:
-    """Whether the elements lie in memory without gaps, in the order of a format."""
-    return self.is_contiguous(memory_format)
-
-
-METHOD: dict[str, Any] = {**QUESTION, "variants": "method"}
-"""Of those that are methods alone."""
-
-BOTH: dict[str, Any] = {**QUESTION, "variants": "function, method"}
-"""Of those that are functions as well."""
-
-BY_HAND: dict[str, Any] = {"variants": "method", "manual_cpp_binding": True}
-"""Of those that autograd has."""
-
-
-@op("aten::numel", **METHOD)
-def numel(self: Tensor) -> int:
-    """How many elements there are."""
-    return self.numel()
-
-
-@op("aten::dim", **METHOD)
-def dim(self: Tensor) -> int:
-    """How many dimensions there are."""
-    return self.ndim
-
-
-@op("aten::storage_offset", **METHOD)
-def storage_offset(self: Tensor) -> int:
-    """How many elements of its memory lie before the first one."""
-    return self.storage_offset()
-
-
-@op("aten::is_contiguous", **METHOD)
-def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in memory row by row, without gaps."""
-    return self.is_contiguous()
-
-
-@is_contiguous.overload("memory_format", **METHOD)
-def is_contiguous_in_format(self: Tensor, memory_format: MemoryFormat) -> bool:
-    """Whether the elements lie in memory without gaps, in the order of a format."""
-    return self.is_contiguous(memory_format)
-
-
-@op("aten::is_floating_point", **BOTH)
-def is_floating_point(self: Tensor) -> bool:
-    """Whether the elements are real floating-point numbers."""
-    return self.is_floating_point()
-
-
-@op("aten::is_complex", **BOTH)
-def is_complex(self: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
-    return self.is_complex()
-
-
-@op("aten::is_signed", **BOTH)
-def is_signed(self: Tensor) -> bool:
-    """Whether the elements may be negative."""
-    return self.is_signed()
-
-
-@op("aten::is_inference", **BOTH)
-def is_inference(self: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
-    return self.is_inference()
-
-
-@op("aten::is_distributed", variants="function, method", device_check="NoCheck", device_guard=False)
-def is_distributed(self: Tensor) -> bool:
-    """False: no tensor of this kind lies on several machines."""
-    return False
-
-
-@op("aten::is_leaf", **BY_HAND)
-def is_leaf(self: Tensor) -> bool:
-    """Whether no recorded call has made the tensor."""
-    return self.is_leaf
-
-
-@op("aten::output_nr", **BY_HAND)
-def output_nr(self: Tensor) -> int:
-    """Which result of its call the tensor is."""
-    return self.output_nr
-
-
-@op("aten::_version", **BY_HAND)
-def _version(self: Tensor) -> int:
-    """How often the memory was written in place."""
-    return self._version
-
-
-@op("aten::retains_grad", **BY_HAND)
-def retains_grad(self: Tensor) -> bool:
-    """Whether the tensor keeps its gradient though it is no leaf."""
-    return self.retains_grad
-
-
-@op("aten::retain_grad", **BY_HAND)
-def retain_grad(self: Tensor[Alias("a", write=True)]) -> None:
-    """Has a tensor that is no leaf keep its gradient."""
-    self.retain_grad()
-
-
-@op("aten::set_data", **BY_HAND)
-def set_data(self: Tensor[Alias("a", write=True)], new_data: Tensor) -> None:
-    """Has the tensor show the memory of another one; whether it requires grad stays."""
-    self.data = new_data
-
-
-@op("aten::data", may_alias=True, **BY_HAND)
-def data(self: Tensor) -> Tensor:
-    """The tensor without its history, in the same memory."""
-    return self.data
-
-
-@op("aten::requires_grad_", **BY_HAND)
-def requires_grad_(self: Tensor[Alias("a", write=True)], requires_grad: bool = True) -> Tensor[Alias("a", write=True)]:
-    """Has autograd follow the tensor, or no longer follow it."""
-    return self.requires_grad_(requires_grad)
-
-
-@op("aten::_backward", **BY_HAND)
-def _backward(
-    self: Tensor,
-    inputs: list[Tensor],
-    gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-) -> None:
-    """``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their ``grad``."""
-    self.backward(gradient, retain_graph, create_graph, inputs or None)
-
-
-@op("aten::_shape_as_tensor", kernel="CompositeImplicitAutograd")
-def _shape_as_tensor(self: Tensor) -> Tensor:
-    """The sizes, as a vector of int64 on the CPU."""
+def sizes(self: Tensor) -> Tensor:
+    """The sizes, as a vector on the CPU."""
     return tensor(self.shape, dtype=int64)
 
 
-@op("aten::item", variants="method", tags="data_dependent_output")
-def item(self: Tensor) -> Scalar:
-    """The only element, as a number of Python."""
-    return self.item()
+def set_data(self: Tensor, new_data: Tensor) -> None:
+    """Show the memory of another tensor."""
+    self.data = new_data
 
 
-@op("aten::_local_scalar_dense", kernel=True, variants="function", tags=("core", "data_dependent_output"))
-def _local_scalar_dense(self: Tensor) -> Scalar:
-    """The only element, as a number of Python."""
-    return self.item()
+def backward(
+    self: Tensor,
+    inputs: list[Tensor],
+    gradient: Tensor | None,
+    retain_graph: bool | None,
+    create_graph: bool,
+) -> None:
+    """``Tensor.backward`` with its arguments in another order."""
+    self.backward(gradient, retain_graph, create_graph, inputs or None)
 
 
-@op("aten::result_type.Tensor", variants="function")
-def result_type(tensor: Tensor, other: Tensor) -> DType:
-    """The dtype that an operation on both computes in."""
-    return common_type((tensor, other), get_default_dtype())
+def memory_overlap(self: Tensor) -> int:
+    """0 for none, 1 for some."""
+    return int(has_internal_overlap(self.geometry))
 
 
-@result_type.overload("Scalar", variants="function")
-def result_type_number(tensor: Tensor, other: Scalar) -> DType:
-    """The dtype that an operation on a tensor and a number computes in."""
-    return common_type((tensor, other), get_default_dtype())
+def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are of one class."""
+    return type(self) is type(other)
 
 
-@result_type.overload("Scalar_Tensor", variants="function")
-def number_result_type(scalar: Scalar, tensor: Tensor) -> DType:
-    """The dtype that an operation on a number and a tensor computes in."""
-    return common_type((scalar, tensor), get_default_dtype())
-
-
-@result_type.overload("Scalar_Scalar")
-def numbers_result_type(scalar1: Scalar, scalar2: Scalar) -> DType:
-    """The dtype that an operation on two numbers computes in."""
-    return common_type((scalar1, scalar2), get_default_dtype())
-
-
-@op("aten::can_cast", variants="function")
-def can_cast(from_: DType, to: DType) -> bool:
-    """Whether numbers of one dtype may be written into a tensor of another."""
-    return castable(from_, to)
-
-
-@op("aten::promote_types", variants="function")
-def promote_types(type1: DType, type2: DType) -> DType:
-    """The smallest dtype that holds what both hold."""
-    return promoted(type1, type2)
-
-
-@op("aten::get_device", variants="method", device_check="NoCheck", device_guard=False, manual_cpp_binding=True)
-def get_device(self: Tensor) -> int:
-    """The number of the device; -1 for the CPU."""
-    return self.get_device()
-
-
-@op("aten::_is_zerotensor", variants="function, method", device_guard=False, manual_cpp_binding=True)
-def _is_zerotensor(self: Tensor) -> bool:
-    """False: no tensor of this kind stands for zeros without memory."""
-    return False
-
-
-@op("aten::_has_same_storage_numel", kernel="CompositeExplicitAutograd")
-def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
+def has_as_much_memory(self: Tensor, other: Tensor) -> bool:
     """Whether the memory of two tensors holds as many elements."""
     return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
 
 
-@op("aten::_debug_has_internal_overlap")
-def _debug_has_internal_overlap(self: Tensor) -> int:
-    """Whether elements lie in one place: 0 for no, 1 for yes."""
-    return int(has_internal_overlap(self.geometry))
+SIZE = "How many positions a dimension has."
+STRIDE = "How far apart in memory neighbours along a dimension lie."
+NUMEL = "How many elements there are."
+OFFSET = "How many elements of its memory lie before the first one."
+IN_FORMAT = "Whether the elements lie in memory without gaps, in the order of a format."
 
+lib.table(
+    {
+        "size.int(Tensor self, int dim) -> int": Row(SIZE, Tensor.size),
+        "stride.int(Tensor self, int dim) -> int": Row(STRIDE, Tensor.stride),
+    },
+    variants="function",
+    **QUESTION,
+)
 
-@op("aten::_has_compatible_shallow_copy_type")
-def _has_compatible_shallow_copy_type(self: Tensor, from_: Annotated[Tensor, Name("from")]) -> bool:
-    """Whether one tensor may take the place of another: they are of one kind."""
-    return type(self) is type(from_)
+# Of symbolic sizes, where those above are of known ones; here a size is a size.
+lib.table(
+    {
+        "sym_size.int(Tensor self, int dim) -> SymInt": Row(SIZE, Tensor.size),
+        "sym_stride.int(Tensor self, int dim) -> SymInt": Row(STRIDE, Tensor.stride),
+        "sym_numel(Tensor self) -> SymInt": Row(NUMEL, Tensor.numel),
+        "sym_storage_offset(Tensor self) -> SymInt": Row(OFFSET, Tensor.storage_offset),
+        "sym_is_contiguous(Tensor self, MemoryFormat memory_format=contiguous_format) -> SymBool": Row(
+            IN_FORMAT, Tensor.is_contiguous
+        ),
+    },
+    variants="function",
+    tags="core",
+    **QUESTION,
+)
 
+lib.table(
+    {
+        "numel(Tensor self) -> int": Row(NUMEL, Tensor.numel),
+        "dim(Tensor self) -> int": Row("How many dimensions there are.", attrgetter("ndim")),
+        "storage_offset(Tensor self) -> int": Row(OFFSET, Tensor.storage_offset),
+        "is_contiguous(Tensor self) -> bool": Row(
+            "Whether the elements lie in memory row by row, without gaps.", Tensor.is_contiguous
+        ),
+        "is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool": Row(
+            IN_FORMAT, Tensor.is_contiguous
+        ),
+        "get_device(Tensor self) -> int": Row("The number of the device; -1 for the CPU.", Tensor.get_device),
+    },
+    variants="method",
+    **QUESTION,
+)
 
-@op("aten::is_vulkan_available")
-def is_vulkan_available() -> bool:
-    """False: no kernel of this backend is there."""
-    return False
+lib.table(
+    {
+        "is_floating_point(Tensor self) -> bool": Row(
+            "Whether the elements are real floating-point numbers.", Tensor.is_floating_point
+        ),
+        "is_complex(Tensor self) -> bool": Row("Whether the elements are complex numbers.", Tensor.is_complex),
+        "is_signed(Tensor self) -> bool": Row("Whether the elements may be negative.", Tensor.is_signed),
+        "is_inference(Tensor self) -> bool": Row("Whether the tensor was made in inference mode.", Tensor.is_inference),
+    },
+    variants="function, method",
+    **QUESTION,
+)
 
+# What autograd has.
+lib.table(
+    {
+        "is_leaf(Tensor self) -> bool": Row("Whether no recorded call has made the tensor.", attrgetter("is_leaf")),
+        "output_nr(Tensor self) -> int": Row("Which result of its call the tensor is.", attrgetter("output_nr")),
+        "_version(Tensor self) -> int": Row("How often the memory was written in place.", attrgetter("_version")),
+        "retains_grad(Tensor self) -> bool": Row(
+            "Whether the tensor keeps its gradient though it is no leaf.", attrgetter("retains_grad")
+        ),
+        "retain_grad(Tensor(a!) self) -> ()": Row(
+            "Has a tensor that is no leaf keep its gradient.", Tensor.retain_grad
+        ),
+        "set_data(Tensor(a!) self, Tensor new_data) -> ()": Row(
+            "Has the tensor show the memory of another one; whether it requires grad stays.", set_data
+        ),
+        "data(Tensor self) -> Tensor": Row(
+            "The tensor without its history, in the same memory.", attrgetter("data"), may_alias=True
+        ),
+        "requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)": Row(
+            "Has autograd follow the tensor, or no longer follow it.", Tensor.requires_grad_
+        ),
+        "_backward(Tensor self, Tensor[] inputs, Tensor? gradient=None, bool? retain_graph=None, "
+        "bool create_graph=False) -> ()": Row(
+            "``Tensor.backward``: adds the gradients of leaves, or of ``inputs`` where there are some, to their "
+            "``grad``.",
+            backward,
+        ),
+    },
+    variants="method",
+    manual_cpp_binding=True,
+)
 
-@op("aten::_nnpack_available")
-def _nnpack_available() -> bool:
-    """False: no kernel of this library is there."""
-    return False
+# What elements and dtypes are, as they are in Python.
+lib.table(
+    {
+        "item(Tensor self) -> Scalar": Row(
+            "The only element, as a number of Python.", Tensor.item, variants="method", tags="data_dependent_output"
+        ),
+        "_local_scalar_dense(Tensor self) -> Scalar": Row(
+            "The only element, as a number of Python.",
+            Tensor.item,
+            kernel=True,
+            tags=("core", "data_dependent_output"),
+        ),
+        "_shape_as_tensor(Tensor self) -> Tensor": Row(
+            "The sizes, as a vector of int64 on the CPU.", sizes, kernel="CompositeImplicitAutograd"
+        ),
+        "result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType": Row(
+            "The dtype that an operation on both computes in.", result_type
+        ),
+        "result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType": Row(
+            "The dtype that an operation on a tensor and a number computes in.", result_type
+        ),
+        "result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType": Row(
+            "The dtype that an operation on a number and a tensor computes in.", result_type
+        ),
+        "result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType": Row(
+            "The dtype that an operation on two numbers computes in.", result_type
+        ),
+        "can_cast(ScalarType from_, ScalarType to) -> bool": Row(
+            "Whether numbers of one dtype may be written into a tensor of another.", can_cast
+        ),
+        "promote_types(ScalarType type1, ScalarType type2) -> ScalarType": Row(
+            "The smallest dtype that holds what both hold.", promote_types
+        ),
+        "_has_same_storage_numel(Tensor self, Tensor other) -> bool": Row(
+            "Whether the memory of two tensors holds as many elements.",
+            has_as_much_memory,
+            kernel="CompositeExplicitAutograd",
+        ),
+        "_debug_has_internal_overlap(Tensor self) -> int": Row(
+            "Whether elements lie in one place: 0 for no, 1 for yes.", memory_overlap
+        ),
+        "_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool": Row(
+            "Whether one tensor may take the place of another: they are of one kind.", is_of_one_kind
+        ),
+    }
+)
 
+NO_KERNEL = "False: no kernel of this library is there."
+LENGTHS = "Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
+LENGTH_TENSORS = "Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank"
 
-@op("aten::cudnn_is_acceptable", device_check="NoCheck", device_guard=False)
-def cudnn_is_acceptable(self: Tensor) -> bool:
-    """False: no kernel of this library is there."""
-    return False
-
-
-@op("aten::_use_cudnn_rnn_flatten_weight")
-def _use_cudnn_rnn_flatten_weight() -> bool:
-    """False: no kernel of this library is there."""
-    return False
-
-
-@op("aten::_use_cudnn_ctc_loss", device_check="NoCheck", dispatch={"CUDA": "_use_cudnn_ctc_loss"})
-def _use_cudnn_ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    blank: int,
-) -> bool:
-    """False: no kernel of this library is there."""
-    return False
-
-
-@_use_cudnn_ctc_loss.overload("Tensor", device_check="NoCheck", dispatch={"CUDA": "_use_cudnn_ctc_loss_tensor"})
-def _use_cudnn_ctc_loss_Tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int,
-) -> bool:
-    """False: no kernel of this library is there."""
-    return False
-
-
-@op("aten::_use_miopen_ctc_loss", device_check="NoCheck", dispatch={"CUDA": "_use_miopen_ctc_loss"})
-def _use_miopen_ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    blank: int,
-) -> bool:
-    """False: no kernel of this library is there."""
-    return False
-
-
-@_use_miopen_ctc_loss.overload("Tensor", device_check="NoCheck", dispatch={"CUDA": "_use_miopen_ctc_loss_tensor"})
-def _use_miopen_ctc_loss_Tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int,
-) -> bool:
-    """False: no kernel of this library is there."""
-    return False
+lib.table(
+    {
+        "is_distributed(Tensor self) -> bool": Row(
+            "False: no tensor of this kind lies on several machines.",
+            False,
+            variants="function, method",
+            device_check="NoCheck",
+            device_guard=False,
+        ),
+        "_is_zerotensor(Tensor self) -> bool": Row(
+            "False: no tensor of this kind stands for zeros without memory.",
+            False,
+            variants="function, method",
+            device_guard=False,
+            manual_cpp_binding=True,
+        ),
+        "is_vulkan_available() -> bool": Row("False: no kernel of this backend is there.", False),
+        "_nnpack_available() -> bool": Row(NO_KERNEL, False),
+        "cudnn_is_acceptable(Tensor self) -> bool": Row(NO_KERNEL, False, device_check="NoCheck", device_guard=False),
+        "_use_cudnn_rnn_flatten_weight() -> bool": Row(NO_KERNEL, False),
+        **{
+            f"_use_{library}_ctc_loss{overload}({arguments}) -> bool": Row(
+                NO_KERNEL, False, device_check="NoCheck", dispatch={"CUDA": f"_use_{library}_ctc_loss{own}"}
+            )
+            for library in ("cudnn", "miopen")
+            for overload, own, arguments in (("", "", LENGTHS), (".Tensor", "_tensor", LENGTH_TENSORS))
+        },
+    }
+)

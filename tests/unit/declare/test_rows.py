@@ -1,0 +1,90 @@
+"""``Library.table``: operators that are functions which are there, or known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Row, Tensor
+from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
+
+X = opdsl.tensor([[1.0, 2.0, 3.0]])
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("rows") as made:
+        yield made
+
+
+def test_a_function_takes_the_arguments(library: Library) -> None:
+    made = library.table({"extent(Tensor self, int dim=-1) -> int": Row("A size.", Tensor.size)})
+    assert made["extent"](X) == 3 and opdsl.ops.rows.extent(X, dim=0) == 1
+
+
+def test_keyword_only_arguments_are_handed_on_by_name(library: Library) -> None:
+    def power(base: Any, *, exponent: int) -> Any:
+        return base**exponent
+
+    made = library.table({"power(Tensor self, *, int exponent=2) -> Tensor": Row("A power.", power)})
+    assert made["power"](X).tolist() == [[1, 4, 9]] and made["power"](X, exponent=3).tolist() == [[1, 8, 27]]
+
+
+def test_what_is_no_function_is_the_answer(library: Library) -> None:
+    made = library.table({"is_quantum(Tensor self) -> bool": Row("Never.", False)})
+    assert made["is_quantum"](X) is False
+
+
+def test_a_row_documents_its_operator(library: Library) -> None:
+    made = library.table({"rank(Tensor self) -> int": Row("How many dimensions.", attrgetter("ndim"))})
+    assert made["rank"].__doc__ == "How many dimensions."
+
+
+def test_options_of_a_row_come_before_those_of_the_table(library: Library) -> None:
+    rows = {"a(Tensor self) -> bool": Row("", True, tags="core"), "b(Tensor self) -> bool": Row("", True)}
+    made = library.table(rows, tags="pointwise")
+    assert made["a"].tags == ("core",) and made["b"].tags == ("pointwise",)
+
+
+def test_without_kernel_a_row_is_a_composite(library: Library) -> None:
+    made = library.table({"twice(Tensor self) -> Tensor": Row("", lambda self: self + self)})
+    x = opdsl.tensor([1.0], requires_grad=True)
+    made["twice"](x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2]
+
+
+def test_kernel_says_what_the_functions_are_kernels_of(library: Library) -> None:
+    made = library.table({"f(Tensor self) -> int": Row("", Tensor.numel)}, kernel="CPU")
+    assert [str(each) for each in made["f"].operator.registrations] == ["CPU"]  # type: ignore[attr-defined]
+
+
+def test_overloads_are_named_in_full(library: Library) -> None:
+    rows = {"f(Tensor self) -> int": Row("", 1), "f.other(Tensor self, int n) -> int": Row("", 2)}
+    assert [*library.table(rows)] == ["f", "f.other"] and opdsl.ops.rows.f(X, 0) == 2
+
+
+def test_all_or_nothing_is_declared(library: Library) -> None:
+    rows = {"f(Tensor self) -> int": Row("", 1), "g(Tensor self) -> int": Row("", 1, variants="neither")}
+    with pytest.raises(DeclarationError, match="variants"):
+        library.table(rows)
+    assert "rows::f" not in library.registry.packets
+
+
+def test_refuses_what_is_no_row(library: Library) -> None:
+    with pytest.raises(DeclarationError, match=r"False of 'f\(\) -> bool' is no row\. Write Row\(doc, answer\)"):
+        library.table({"f() -> bool": False})  # type: ignore[dict-item]
+
+
+def test_refuses_what_is_no_schema(library: Library) -> None:
+    with pytest.raises(SchemaError):
+        library.table({"rank": Row("", 1)})
+
+
+def test_refuses_a_name_that_is_taken(library: Library) -> None:
+    library.define("f() -> bool", lambda: True)
+    with pytest.raises(DuplicateOperatorError, match="rows::f"):
+        library.table({"f() -> bool": Row("", True)})
