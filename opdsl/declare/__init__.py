@@ -6,9 +6,10 @@ native, scalar, runtime, dispatch, kernels, autograd.
 
 from __future__ import annotations
 
+from opdsl.declare.forwarding import forward
 from opdsl.declare.library import Library, op
 from opdsl.declare.operator import Operator
 from opdsl.declare.options import EntryOptions, Inplace, Out, Overload, Row
 from opdsl.dispatch import traceable
 
-__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "Row", "op", "traceable"]
+__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "Row", "forward", "op", "traceable"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from opdsl.declare.declaration import Declaration
-from opdsl.declare.forwarding import renamed
+from opdsl.declare.forwarding import Forward, forward_of, renamed
 from opdsl.declare.kernels import attach_body, attach_forward
 from opdsl.declare.options import Inplace, Out, normalised
 from opdsl.declare.outputs import OUT, takes_out
@@ -112,7 +112,7 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
     }
     schema = attrs.evolve(main.schema, name=own_name)
     alias = declaration_of(declaration.library, function, schema, {**inherited, **derived, **options})
-    attach_forward(alias, declaration, (), {})
+    attach_forward(alias, Forward(declaration))
     return alias
 
 
@@ -226,14 +226,16 @@ def declared_with_body(
     rest = dict(options)
     where, kernel = f"{location(function)}: {function.__name__}", rest.pop("kernel", False)
     keys = _body_keys(where, kernel)
-    has_body = not is_declaration(function)
-    if keys is not None and not has_body:
+    call, has_body = forward_of(function), not is_declaration(function)
+    if keys is not None and not has_body and call is None:
         raise DeclarationError(
             f"{where}: kernel={kernel!r} says what the body is the kernel of, but there is none. Write one, or attach "
             f"a function beneath: @{function.__name__}.kernel."
         )
     declaration = declaration_of(scope, function, schema, rest)
-    if has_body:
+    if call is not None:
+        attach_forward(declaration, call, keys)
+    elif has_body:
         attach_body(declaration, keys)
     return declaration
 

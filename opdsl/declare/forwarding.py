@@ -2,53 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from opdsl.declare.signature import location
+from opdsl.declare.adapting import parameter_names
+from opdsl.declare.signature import is_declaration, location
 from opdsl.dispatch import Operator, Packet
-from opdsl.errors import KernelSignatureError
+from opdsl.errors import DeclarationError, KernelSignatureError
 from opdsl.generated import function_from_source
 from opdsl.schema.model import python_name
 
+if TYPE_CHECKING:
+    from opdsl.declare.declaration import Declaration
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_MARK = "__opdsl_forward__"
+
+
+class Forward(NamedTuple):
+    """A call of another operator.
+
+    target: the declaration of what is called; what it is not given is its default.
+    order: arguments of the operator that the target takes in the places of its first ones; others are handed on by
+        name.
+    given: the target's other arguments: constants, or functions of the operator's arguments, by name.
+    result: which of the target's results are the operator's; None for all.
+    """
+
+    target: Declaration
+    order: tuple[str, ...] = ()
+    given: Mapping[str, object] = {}
+    result: int | tuple[int, ...] | None = None
+
+
+def forward(
+    target: Callable[..., object], /, *order: str, result: int | tuple[int, ...] | None = None, **given: object
+) -> Callable[[F], F]:
+    """Say, beneath ``@op``, that an operator is a call of another one: what ``f.forward`` says beneath a declaration.
+
+    Args:
+        target: a declared operator.
+        order: names of arguments of this one, which the other takes in the places of its first ones.
+        result: which of the other's results are this one's: a number, or several; all by default.
+        given: the other's arguments that this one does not have: constants, or functions of this one's arguments, by
+            name.
+
+    Returns:
+        A decorator of a function without a body.
+
+    >>> import opdsl
+    >>> with opdsl.Library("example") as lib:
+    ...     @lib.op
+    ...     @opdsl.forward(opdsl.aminmax, dim=lambda rows: 1 if rows else 0, result=1)
+    ...     def largest(self: opdsl.Tensor, rows: bool = True) -> opdsl.Tensor:
+    ...         '''The largest element of each row, or of each column.'''
+    ...     largest(opdsl.tensor([[1.0, 3.0], [2.0, 0.0]]))
+    tensor([3., 2.])
+    """
+
+    def mark(function: F) -> F:
+        function.__dict__[_MARK] = Forward(declaration_behind(target), order, given, result)
+        return function
+
+    return mark
+
+
+def declaration_behind(target: Any) -> Declaration:
+    """The declaration of what is called.
+
+    Raises:
+        DeclarationError: it is no declared operator.
+    """
+    found: Declaration | None = getattr(getattr(target, "operator", None), "declaration", None)
+    if found is None:
+        raise DeclarationError(
+            f"forward({target!r}): that is no declared operator. Name the function that @op has made, or write a body."
+        )
+    return found
+
+
+def forward_of(function: FunctionType) -> Forward | None:
+    """What a function is said to call; None without ``forward``.
+
+    Raises:
+        DeclarationError: it has a body, too.
+    """
+    found: Forward | None = function.__dict__.get(_MARK)
+    if found is not None and not is_declaration(function):
+        raise DeclarationError(
+            f"{location(function)}: {function.__name__} is a call of {found.target.name}, and has a body. Remove one."
+        )
+    return found
+
 
 def forwarding(
-    function: FunctionType,
-    operator: Operator,
-    packet: Packet,
-    target: Operator,
-    order: Sequence[str],
-    constants: Mapping[str, object],
+    function: FunctionType, operator: Operator, packet: Packet, target: Operator, call: Forward
 ) -> FunctionType:
-    """The composite kernel of an operator that calls another one.
+    """The kernel of an operator that calls another one.
 
     Args:
         function: the declared function, for its place in tracebacks.
         operator: whose arguments the kernel takes.
         packet: of the target.
-        target: what is called; what it is not given is its default.
-        order: arguments of the operator that the target takes in the places of its first ones; others are handed on by
-            name.
-        constants: the target's other arguments.
+        target: the variant that is called.
+        call: how.
 
     Returns:
         A Python function of the operator's arguments.
 
     Raises:
-        KernelSignatureError: there is no argument of that name, or one of the target's is given twice or not at all.
+        KernelSignatureError: there is no argument or result of that name, or one of the target's arguments is given
+            twice or not at all.
     """
+    outs = {one.python_name: own.python_name for one, own in zip(target.schema.out, operator.schema.out, strict=False)}
     taken = [each.python_name for each in target.schema.arguments]
     names = [each.python_name for each in operator.schema.arguments]
-    placed = dict(zip(taken, order, strict=False))
-    by_name = [each for each in names if each not in order]
-    given = [*placed, *by_name, *constants]
+    placed = {**dict(zip(taken, call.order, strict=False)), **outs}
+    computed = {name: value for name, value in call.given.items() if isinstance(value, FunctionType)}
+    read = [each for value in computed.values() for each in parameter_names(value)]
+    by_name = [
+        each
+        for each in names
+        if each not in placed.values() and not (each in read and (each not in taken or each in call.given))
+    ]
+    given = [*placed, *by_name, *call.given]
     needed = [each.python_name for each in target.schema.arguments if each.default is None]
+    wanted = call.result if isinstance(call.result, tuple) else () if call.result is None else (call.result,)
     faults = (
-        (order[len(taken) :], "it has fewer arguments than are in order, '{}' is too many"),
-        ([each for each in order if each not in names], f"{operator.schema} has no argument '{{}}'"),
+        (call.order[len(taken) :], "it has fewer arguments than are in order, '{}' is too many"),
+        ([each for each in (*call.order, *read) if each not in names], f"{operator.schema} has no argument '{{}}'"),
         ([each for each in given if each not in taken], "it has no argument '{}'"),
         ([each for each in given if given.count(each) > 1], "its '{}' is given twice"),
         ([each for each in needed if each not in given], "its '{}' is not given"),
+        ([each for each in wanted if not 0 <= each < len(target.schema.returns)], "it has no result {}"),
     )
     fault = next((problem.format(found[0]) for found, problem in faults if found), "")
     if fault:
@@ -57,12 +146,17 @@ def forwarding(
             "both alike, give those of this one in the order of the other's, or write a body."
         )
     passed = [f"{name}={own}" for name, own in (*placed.items(), *((each, each) for each in by_name))]
-    passed += [f"{name}=forwarded_{name}" for name in constants]
-    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in constants.items()}
+    for name in call.given:
+        arguments = f"({', '.join(parameter_names(computed[name]))})" if name in computed else ""
+        passed.append(f"{name}=forwarded_{name}{arguments}")
+    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.given.items()}
     namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)
     name = python_name(operator.schema.name.base)
-    source = f"def {name}({', '.join(names)}):\n    return forwarded_to({', '.join(passed)})\n"
+    called = f"forwarded_to({', '.join(passed)})"
+    if wanted:
+        namespace["picked"], called = itemgetter(*wanted), f"picked({called})"
+    source = f"def {name}({', '.join(names)}):\n    return {called}\n"
     code = function.__code__
     return function_from_source(name, source, namespace, location=(code.co_filename, code.co_firstlineno))
 

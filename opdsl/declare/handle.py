@@ -27,6 +27,7 @@ from opdsl.declare.declaring import (
 from opdsl.declare.defining import function_of
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import exclude_from_derivative
+from opdsl.declare.forwarding import Forward, declaration_behind
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
@@ -79,15 +80,18 @@ class OperatorHandle(Calling):
             sharding(each.main, labels, along, rows, elementwise, windows, selects)
         return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
-    def forward(self, target: Any, /, *order: str, **constants: object) -> None:
+    def forward(
+        self, target: Any, /, *order: str, result: int | tuple[int, ...] | None = None, **given: object
+    ) -> None:
         """Let every variant call the same variant of another declared operator.
 
         Args:
             target: the other operator.
             order: arguments of this one in the places of its first ones.
-            constants: its arguments that this one does not have.
+            result: which of its results are this one's; all by default.
+            given: its arguments that this one does not have: constants, or functions of this one's arguments.
         """
-        attach_forward(self.declaration, target.operator.declaration, order, constants)
+        attach_forward(self.declaration, Forward(declaration_behind(target), order, given, result))
 
     def adjoint(self, target: Any, wanted: str, /, **given: Any) -> None:
         """Say that this is the transpose of another operator, which is linear in a tensor.

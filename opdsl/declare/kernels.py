@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FunctionType
 
 from opdsl.declare.adapting import handed_all
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.derived import DerivedKernel
-from opdsl.declare.forwarding import forwarding
+from opdsl.declare.forwarding import Forward, forwarding
 from opdsl.declare.implementations import checked_kernel, require_view_kernel, wants_key_set, with_separate_options
+from opdsl.declare.options import Out
 from opdsl.declare.outputs import OUT, for_variant, takes_out
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
@@ -35,44 +36,54 @@ def attach_body(declaration: Declaration, keys: tuple[str, ...] | None) -> None:
     Raises:
         DispatchKeyError: there is no such key.
     """
-    function = declaration.function
-    if keys is None:
-        declaration.claim("body", function)
-        register_plain(declaration, function, COMPOSITE_KEY)
-        return
-    given = Attachment(declaration, KINDS["kernel"], function, keys, {})
-    for key in _claimed(given, function, given.keys_or_all()):
-        register_plain(declaration, function, key)
+    for key in _body_keys(declaration, declaration.function, keys):
+        register_plain(declaration, declaration.function, key)
 
 
-def attach_forward(
-    declaration: Declaration, target: Declaration, order: Sequence[str], constants: Mapping[str, object]
-) -> None:
-    """Register for every variant a composite kernel that calls the same variant of another operator.
+def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...] | None = None) -> None:
+    """Register for every variant a kernel that calls the same variant of another operator.
+
+    Those that the other lacks, and those of which only some of its results are taken, are derived as a body's are.
 
     Args:
         declaration: of the operator that calls.
-        target: the other operator.
-        order: arguments of this one in the places of the other's first ones.
-        constants: the other's arguments that this one does not have.
+        call: of the other operator.
+        keys: as ``attach_body`` takes them.
 
     Raises:
-        KernelSignatureError: it lacks a variant, or an argument.
+        KernelSignatureError: it lacks an argument or a result, or the variant that is declared.
+        DispatchKeyError: there is no such key.
     """
-    missing = [variant for variant in declaration.operators if variant not in target.operators]
-    if missing:
+    target, main = call.target, declaration.main
+    shared = {variant: each for variant, each in declaration.operators.items() if variant in target.operators}
+    if main not in shared.values():
         raise KernelSignatureError(
             f"{location(declaration.function)}: {declaration.name} cannot be forwarded to {target.name}, which has no "
-            f"{missing[0]} variant. Leave {missing[0]}= out."
+            f"{next(iter(declaration.operators))} variant. Forward to an operator that writes what this one does."
         )
+    if main is not shared.get("out") and (call.result is not None or not _stores_alike(declaration.out, target.out)):
+        shared.pop("out", None)
     packets = target.library.registry.packets
-    for variant, operator in declaration.operators.items():
+    functions = {}
+    for variant, operator in shared.items():
         other = target.operators[variant]
-        function = forwarding(declaration.function, operator, packets[other.packet_name], other, order, constants)
-        if operator is declaration.main:
-            declaration.claim("body", function)
-        kernel = PythonKernel(function, operator.schema, operator.name, bumps_version=False)
-        declaration.library.register(operator, COMPOSITE_KEY, kernel)
+        functions[variant] = forwarding(declaration.function, operator, packets[other.packet_name], other, call)
+    function = next(functions[variant] for variant, each in shared.items() if each is main)
+    for key in _body_keys(declaration, function, keys):
+        register_plain(declaration, function, key, functions)
+
+
+def _stores_alike(one: Out, other: Out) -> bool:
+    return (one.cast, one.contiguous, one.apart) == (other.cast, other.contiguous, other.apart)
+
+
+def _body_keys(declaration: Declaration, function: FunctionType, keys: tuple[str, ...] | None) -> list[DispatchKey]:
+    """What a body, or what stands for one, is registered under, claimed for it."""
+    if keys is None:
+        declaration.claim("body", function)
+        return [COMPOSITE_KEY]
+    given = Attachment(declaration, KINDS["kernel"], function, keys, {})
+    return _claimed(given, function, given.keys_or_all())
 
 
 def attach_kernel(given: Attachment) -> None:
@@ -122,16 +133,31 @@ def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -
     return keys
 
 
-def register_plain(declaration: Declaration, function: FunctionType, key: DispatchKey) -> None:
-    main, fills = declaration.main, fills_out(declaration, function)
-    kernel = _python_kernel(for_variant(function, main.schema) if fills else function, main, key)
+def register_plain(
+    declaration: Declaration,
+    function: FunctionType,
+    key: DispatchKey,
+    variants: Mapping[str, FunctionType] | None = None,
+) -> None:
+    """Register a Python function as the kernel of the declared operator, and what follows from it as the variants'.
+
+    Args:
+        declaration: of the operators.
+        function: of the declared operator.
+        key: the dispatch key.
+        variants: the functions of variants that do not compute with it.
+    """
+    main, own = declaration.main, dict(variants or {})
+    if fills_out(declaration, function):
+        own["out"] = for_variant(function, declaration.operators["out"].schema)
+        function = for_variant(function, main.schema)
+    kernel = _python_kernel(function, main, key)
     declaration.library.register(main, key, kernel)
     for variant, operator in declaration.operators.items():
         if operator is main or declaration.operators.get("functional") is not main:
             continue
-        if fills and variant == "out":
-            filling = _python_kernel(for_variant(function, operator.schema), operator, key)
-            declaration.library.register(operator, key, filling)
+        if variant in own:
+            declaration.library.register(operator, key, _python_kernel(own[variant], operator, key))
         else:
             derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name, declaration.out)
             is_explicit = variant == "out" and declaration.out_is_explicit

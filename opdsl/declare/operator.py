@@ -530,19 +530,28 @@ class Operator(Protocol, Generic[P, R_co]):
             names: of the arguments.
         """
 
-    def forward(self, target: Callable[..., object], /, *order: str, **constants: object) -> None:
-        """Let every variant call the same variant of another declared operator.
+    def forward(
+        self,
+        target: Callable[..., object],
+        /,
+        *order: str,
+        result: int | tuple[int, ...] | None = None,
+        **given: object,
+    ) -> None:
+        """Let every variant call the same variant of another declared operator; ``@forward`` says it beneath ``@op``.
 
-        Arguments are handed on by their names, outputs too. What the other takes beside these is constant, or its
-        default.
+        Arguments are handed on by their names, outputs too. What the other takes beside these is given here, or its
+        default. Variants that the other lacks are derived, as those of a body are.
 
         Args:
             target: the other operator.
             order: names of arguments of this one, which the other takes in the places of its first ones.
-            constants: the other's arguments that this one does not have.
+            result: which of the other's results are this one's: a number, or several; all by default.
+            given: the other's arguments that this one does not have: constants, or functions of this one's arguments,
+                by name, which depend on shapes, dtypes and numbers, not on elements.
 
         Raises:
-            KernelSignatureError: the other lacks a variant or an argument, or one of its arguments is not given.
+            KernelSignatureError: the other lacks an argument or a result, or one of its arguments is not given.
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:

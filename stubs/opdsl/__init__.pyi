@@ -829,6 +829,7 @@ from opdsl.declare import (
     Out as Out,
     Overload as Overload,
     Row as Row,
+    forward as forward,
     op as op,
 )
 from opdsl.dispatch import (
@@ -1011,6 +1012,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "forward",
     "from_dlpack",
     "from_numpy",
     "get_default_dtype",

@@ -10,7 +10,7 @@ from opdsl.aten.linalg.linear_equations import solved_adjoint
 from opdsl.aten.linalg.lu_factors import factor_by_rows, set_pivots
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.complex_views import imag
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides
@@ -79,15 +79,15 @@ def _linalg_det_derivative(grad, A, result, LU, pivots):
 
 
 @op("aten::linalg_det", variants="function", python_module="linalg", out=Out(explicit=True))
+@forward(_linalg_det, result=0)
 def linalg_det(A: Tensor) -> Tensor:
     """The determinants of matrices, (..., n, n)."""
-    return _linalg_det(A)[0]
 
 
 @op("aten::det", variants="function, method")
+@forward(linalg_det, "self")
 def det(self: Tensor) -> Tensor:
     """Another name of ``linalg.det``."""
-    return linalg_det(self)
 
 
 # ------------------------------------------------------------------------------------------------------------- slogdet
@@ -128,16 +128,15 @@ def _linalg_slogdet_derivative(grads, A, sign, LU, pivots):
 
 
 @op("aten::linalg_slogdet", python_module="linalg", out=Out(args=("sign", "logabsdet"), explicit=True))
+@forward(_linalg_slogdet, result=(0, 1))
 def linalg_slogdet(A: Tensor) -> Logarithm:
     """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
-    found = _linalg_slogdet(A)
-    return Logarithm(found[0], found[1])
 
 
 @op("aten::slogdet", variants="function, method", out=Out(args=("sign", "logabsdet"), explicit=True))
+@forward(linalg_slogdet, "self")
 def slogdet(self: Tensor) -> Logarithm:
     """Another name of ``linalg.slogdet``."""
-    return linalg_slogdet(self)
 
 
 @op("aten::logdet", variants="function, method")

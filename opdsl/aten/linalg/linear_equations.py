@@ -19,7 +19,7 @@ from opdsl.aten.linalg.decompositions import (
 )
 from opdsl.aten.linalg.lu_factors import factor_by_rows, linalg_lu_solve, set_info, set_pivots
 from opdsl.aten.linalg.matrix_products import matmul
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check, copy_, fill_, linear_algebra
 from opdsl.runtime import Tensor, int32, wrap_dimension
@@ -109,10 +109,9 @@ def _linalg_solve_ex_derivative(grad, A, B, result, LU, pivots, left, output_mas
 
 
 @op("aten::linalg_solve_ex", python_module="linalg", out=Out(args=("result", "info"), explicit=True))
+@forward(_linalg_solve_ex, result=(0, 3))
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> CheckedSolution:
     """``linalg.solve``, which says of each matrix whether it is singular."""
-    found = _linalg_solve_ex(A, B, left=left, check_errors=check_errors)
-    return CheckedSolution(found[0], found[3])
 
 
 @op("aten::linalg_solve", python_module="linalg", out=Out(explicit=True))
@@ -190,9 +189,9 @@ def linalg_inv(A: Tensor) -> Tensor:
 
 
 @op("aten::inverse", variants="function, method", out=Out(explicit=True))
+@forward(linalg_inv, "self")
 def inverse(self: Tensor) -> Tensor:
     """Another name of ``linalg.inv``."""
-    return linalg_inv(self)
 
 
 # ---------------------------------------------------------------------------------------- tensors in place of matrices

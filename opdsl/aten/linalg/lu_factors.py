@@ -17,7 +17,7 @@ from opdsl.aten.linalg.decompositions import (
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError, PositionError
 from opdsl.kernels import check, copy_, fill_, linear_algebra, step
 from opdsl.runtime import Tensor, contiguous_strides, int32
@@ -162,10 +162,9 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
 
 
 @op("aten::_lu_with_info", variants="function")
+@forward(linalg_lu_factor_ex, "self")
 def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -> CheckedFactors:
     """An older name of ``linalg.lu_factor_ex``."""
-    factors, pivots, info = linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors)
-    return CheckedFactors(factors, pivots, info)
 
 
 # ----------------------------------------------------------------------------------------------------------- unpacking
@@ -346,6 +345,6 @@ linalg_lu_solve.non_differentiable("pivots")
 
 
 @op("aten::lu_solve", variants="method, function", out=Out(explicit=True))
+@forward(linalg_lu_solve, "LU_data", "LU_pivots", "self")
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """An older name of ``linalg.lu_solve``."""
-    return linalg_lu_solve(LU_data, LU_pivots, self)

@@ -10,7 +10,7 @@ from typing import Any
 from opdsl.aten.linalg.decompositions import require_numbers, require_square
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
@@ -26,9 +26,9 @@ WRITTEN = Out(dispatch=None)
 
 
 @op("aten::linalg_matmul", out=WRITTEN, **LINALG)
+@forward(matmul)
 def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
     """``matmul``."""
-    return matmul(self, other)
 
 
 @op("aten::linalg_diagonal", **LINALG)
@@ -129,9 +129,9 @@ linalg_matrix_exp.derivative(self=lambda grad, self: of_direction(self.adjoint()
 
 
 @op("aten::matrix_exp", variants="function, method")
+@forward(linalg_matrix_exp)
 def matrix_exp(self: Tensor) -> Tensor:
     """``linalg.matrix_exp``."""
-    return linalg_matrix_exp(self)
 
 
 @op("aten::matrix_exp_backward")

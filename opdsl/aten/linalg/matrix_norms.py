@@ -10,7 +10,7 @@ from opdsl.aten.linalg.decompositions import require_matrix, require_square
 from opdsl.aten.linalg.linear_equations import linalg_inv, linalg_inv_ex
 from opdsl.aten.linalg.spectral_factors import linalg_svdvals
 from opdsl.aten.reduce.norms import check_norm_dtype, linalg_vector_norm
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, wrap_dimension
@@ -158,12 +158,11 @@ def linalg_norm(
 
 
 @linalg_norm.overload("ord_str", python_module="linalg", out=Out(explicit=True))
+@forward(linalg_matrix_norm_str_ord, dim=lambda self, dim: dims_of_norm("linalg.norm", self, dim) or (0, 1))
 def linalg_norm_ord_str(
     self: Tensor, ord: str, dim: Ints[1] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
-    dims = dims_of_norm("linalg.norm", self, dim)
-    return linalg_matrix_norm_str_ord(self, ord, (0, 1) if dims is None else dims, keepdim, dtype=dtype)
 
 
 @op(
@@ -180,21 +179,21 @@ def linalg__powsum(
 
 
 @op("aten::frobenius_norm.dim", out=Out("frobenius_norm.out", dispatch=None))
+@forward(linalg_vector_norm, ord=2)
 def frobenius_norm(self: Tensor, dim: Ints[1], keepdim: bool = False) -> Tensor:
     """The root of the sum of squares along dimensions."""
-    return linalg_vector_norm(self, 2, dim, keepdim)
 
 
 @op("aten::nuclear_norm", out=Out(explicit=True))
+@forward(linalg_matrix_norm_str_ord, ord="nuc")
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices."""
-    return linalg_matrix_norm_str_ord(self, "nuc", (-2, -1), keepdim)
 
 
 @nuclear_norm.overload("dim", out=Out(explicit=True))
+@forward(linalg_matrix_norm_str_ord, ord="nuc", dim=lambda dim: as_dims(dim))
 def nuclear_norm_dim(self: Tensor, dim: Ints[2], keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices in two dimensions."""
-    return linalg_matrix_norm_str_ord(self, "nuc", as_dims(dim), keepdim)
 
 
 @op("aten::norm_except_dim")

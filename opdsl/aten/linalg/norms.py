@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten.linalg.matrix_norms import linalg_matrix_norm
 from opdsl.aten.reduce.norms import attach_norms, check_identity, check_norm_dtype, linalg_vector_norm, norm_gradient
 from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, install_method
 from opdsl.schema.vocabulary import Scalar
@@ -94,9 +94,9 @@ norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad,
 
 
 @op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")
+@forward(norm_all)
 def native_norm(self: Tensor, p: Scalar = 2) -> Tensor:
     """``norm`` of all elements."""
-    return norm_all(self, p)
 
 
 @native_norm.overload(

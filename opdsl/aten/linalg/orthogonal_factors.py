@@ -9,7 +9,7 @@ from opdsl.aten.linalg.decompositions import by_column, require_matrix, require_
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor
 from opdsl.schema.spelling import spelled
@@ -91,6 +91,6 @@ def linalg_qr_derivative(grads, Q, R, mode):
 
 
 @op("aten::qr", variants="method, function", out=Out("qr.Q", args=("Q", "R"), explicit=True))
+@forward(linalg_qr, "self", mode=lambda some: "reduced" if some else "complete")
 def qr(self: Tensor, some: bool = True) -> Orthogonal:
     """An older name of ``linalg.qr``."""
-    return Orthogonal(*linalg_qr(self, "reduced" if some else "complete"))

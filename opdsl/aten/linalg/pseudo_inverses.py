@@ -12,7 +12,7 @@ from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.spectral_factors import linalg_eigh, linalg_eigvalsh, linalg_svd, linalg_svdvals
 from opdsl.aten.pointwise.clamping import maximum
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import write_out
 from opdsl.native.generated import out_schema
@@ -51,9 +51,9 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
 
 
 @op("aten::matrix_power", variants="function, method")
+@forward(linalg_matrix_power)
 def matrix_power(self: Tensor, n: int) -> Tensor:
     """``linalg.matrix_power``."""
-    return power("linalg.matrix_power", self, n)
 
 
 # ----------------------------------------------------------------------------------------------------------- tolerances
@@ -170,23 +170,23 @@ def linalg_pinv_atol_rtol_float(
 
 
 @linalg_pinv.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@forward(linalg_pinv_atol_rtol_float, atol=0.0, rtol=lambda rcond: rcond)
 def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
     """The pseudo-inverses of matrices, whose singular values count as 0 up to this part of the largest one."""
-    return linalg_pinv_atol_rtol_float(self, atol=0.0, rtol=rcond, hermitian=hermitian)
 
 
 @linalg_pinv.overload(
     "rcond_tensor", python_module="linalg", out=Out("linalg_pinv.out_rcond_tensor", explicit=True, cast="safe")
 )
+@forward(linalg_pinv, atol=lambda rcond: rcond.new_zeros((), dtype=float64), rtol=lambda rcond: rcond)
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
     """``linalg.pinv`` with a tolerance for each matrix, as a part of its largest singular value."""
-    return linalg_pinv(self, atol=rcond.new_zeros((), dtype=float64), rtol=rcond, hermitian=hermitian)
 
 
 @op("aten::pinverse", variants="function, method")
+@forward(linalg_pinv_default)
 def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverses of matrices."""
-    return linalg_pinv_default(self, rcond, False)
 
 
 # ---------------------------------------------------------------------------------------------------------------- ranks
@@ -228,9 +228,9 @@ def linalg_matrix_rank_atol_rtol_float(
 
 
 @linalg_matrix_rank.overload("", python_module="linalg", out=Out(explicit=True, cast="safe"))
+@forward(linalg_matrix_rank_atol_rtol_float, atol=lambda tol: tol, rtol=0.0)
 def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
     """The ranks of matrices, whose singular values count as 0 up to ``tol``."""
-    return rank(self, tol, 0.0, hermitian)
 
 
 @linalg_matrix_rank.overload(

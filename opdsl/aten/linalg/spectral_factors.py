@@ -13,7 +13,7 @@ from opdsl.aten.linalg.decompositions import (
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides, int32
 
@@ -92,15 +92,15 @@ def _linalg_eigh_derivative(grads, eigenvalues, eigenvectors, compute_v):
     python_module="linalg",
     out=Out("linalg_eigh.eigvals", args=("eigvals", "eigvecs"), explicit=True),
 )
+@forward(_linalg_eigh, "self")
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Spectrum:
     """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
-    return Spectrum(*_linalg_eigh(self, UPLO, True))
 
 
 @op("aten::linalg_eigvalsh", python_module="linalg", out=Out(explicit=True))
+@forward(_linalg_eigh, "self", compute_v=lambda self: self.requires_grad, result=0)
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, the smallest first."""
-    return _linalg_eigh(self, UPLO, self.requires_grad)[0]
 
 
 # ----------------------------------------------------------------------------------------------------------------- svd
@@ -190,15 +190,15 @@ def _linalg_svd_derivative(grads, U, S, Vh, full_matrices, compute_uv):
     python_module="linalg",
     out=Out("linalg_svd.U", args=("U", "S", "Vh"), explicit=True),
 )
+@forward(_linalg_svd, compute_uv=True)
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Singular:
     """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
-    return Singular(*_linalg_svd(A, full_matrices, True, driver=driver))
 
 
 @op("aten::linalg_svdvals", variants="function", python_module="linalg", out=Out(explicit=True))
+@forward(_linalg_svd, compute_uv=lambda A: A.requires_grad, result=1)
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices, the largest first."""
-    return _linalg_svd(A, False, A.requires_grad, driver=driver)[1]
 
 
 class OlderSingular(NamedTuple):

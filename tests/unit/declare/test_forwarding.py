@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 import opdsl
-from opdsl import Library, Out, Scalar, Tensor
-from opdsl.errors import DuplicateOperatorError, KernelSignatureError
+from opdsl import Alias, Library, Out, Scalar, Tensor, forward
+from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 
 
 @pytest.fixture
@@ -116,12 +116,86 @@ def test_the_order_of_arguments(lib: Library, order: tuple[str, ...]) -> None:
     assert out.tolist() == [4.0, 7.0]
 
 
-def test_a_variant_that_the_target_lacks_is_refused(lib: Library) -> None:
+def test_a_variant_that_the_target_lacks_is_derived(lib: Library) -> None:
     @lib.op
-    def plain(self: Tensor) -> Tensor: ...
+    def plain(self: Tensor) -> Tensor:
+        return self + 1
 
-    @lib.op(inplace=True)
-    def twice(self: Tensor) -> Tensor: ...
+    @lib.op(inplace=True, out=True)
+    @forward(plain)
+    def next_one(self: Tensor) -> Tensor:
+        """``self + 1``"""
+
+    x, out = opdsl.tensor([1.0, 2.0]), opdsl.empty(0)
+    assert next_one(x, out=out) is out  # type: ignore[call-arg]
+    assert next_one.variants["inplace"](x) is x
+    assert (x.tolist(), out.tolist()) == ([2.0, 3.0], [2.0, 3.0])
+
+
+def test_an_operator_that_writes_is_no_call_of_one_that_does_not(lib: Library) -> None:
+    @lib.op
+    def plain(self: Tensor) -> Tensor:
+        return self + 1
 
     with pytest.raises(KernelSignatureError, match="has no inplace variant"):
-        twice.forward(plain)
+
+        @lib.op
+        @forward(plain)
+        def plain_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+
+def test_results_can_be_picked(lib: Library) -> None:
+    @lib.op(out=True)
+    @forward(opdsl.aminmax, result=1)
+    def largest(self: Tensor) -> Tensor: ...
+
+    @lib.op(out=Out(args=("high", "low")))
+    @forward(opdsl.aminmax, result=(1, 0))
+    def extrema(self: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    x, out = opdsl.tensor([3.0, 1.0]), opdsl.empty(0)
+    for _ in range(2):
+        assert largest(x).item() == 3.0
+        assert [each.item() for each in extrema(x)] == [3.0, 1.0]
+    assert largest(x, out=out) is out  # type: ignore[call-arg]
+    assert out.item() == 3.0
+    with pytest.raises(KernelSignatureError, match="has no result 2"):
+
+        @lib.op
+        @forward(opdsl.aminmax, result=2)
+        def third(self: Tensor) -> Tensor: ...
+
+
+def test_arguments_can_be_computed(lib: Library) -> None:
+    @lib.op
+    @forward(target(lib), factor=lambda self, doubled: 2 if doubled else self.shape[0])  # type: ignore[arg-type]
+    def grown(self: Tensor, doubled: bool) -> Tensor: ...
+
+    x = opdsl.tensor([1.0, 2.0, 3.0])
+    assert [grown(x, True).tolist(), grown(x, False).tolist()] == [[2.0, 4.0, 6.0], [3.0, 6.0, 9.0]]
+
+    with pytest.raises(KernelSignatureError, match="has no argument 'other'"):
+
+        @lib.op
+        @forward(target(lib), factor=lambda other: 2)  # type: ignore[arg-type]
+        def stray(self: Tensor) -> Tensor: ...
+
+
+def test_a_call_can_be_the_kernel_of_a_key(lib: Library) -> None:
+    @lib.op(kernel="CompositeExplicitAutograd")
+    @forward(target(lib), factor=2)  # type: ignore[arg-type]
+    def doubled(self: Tensor) -> Tensor: ...
+
+    assert [str(each) for each in doubled.operator.registrations] == ["CompositeExplicitAutograd"]  # type: ignore[attr-defined]
+    assert doubled(opdsl.ones(1)).tolist() == [2.0]
+
+
+def test_what_is_no_declared_operator_is_refused(lib: Library) -> None:
+    with pytest.raises(DeclarationError, match="is no declared operator"):
+        forward(len)(lambda self: None)
+    with pytest.raises(DeclarationError, match="has a body"):
+
+        @lib.op
+        @forward(target(lib), factor=2)  # type: ignore[arg-type]
+        def doubled(self: Tensor) -> Tensor:
+            return self
