@@ -53,6 +53,9 @@ def forward(
     Returns:
         A decorator of a function without a body.
 
+    Raises:
+        DeclarationError: the target is no declared operator; ``@op`` raises what ``f.forward`` raises.
+
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
     ...     @lib.op
