@@ -10,7 +10,7 @@ import attrs
 
 from opdsl.backends.cuda.points import Points, points_of, statements_of
 from opdsl.kernels.loops.making import around
-from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Update, graphs_of
+from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Scan, Update, graphs_of
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
 
@@ -22,7 +22,7 @@ class Team(NamedTuple):
 
     along: whether its lanes follow each other.
     vector: elements that are loaded at once.
-    items: elements of a row that a lane holds; 0 where it goes from turn to turn.
+    items: elements of a row that a lane holds, neighbours where it scans them; 0 where it goes from turn to turn.
     tiled: whether rows are longer than what a team holds, and so are read for each loop over them.
     """
 
@@ -64,7 +64,7 @@ class Kernel:
     def headers(self) -> tuple[str, ...]:
         """What it stands on."""
         kinds = {type(each) for each in statements_of(self.program.body)}
-        holds = self.team is not None and self.team.items > 0
+        holds = self.team is not None and self.team.items > 0 and Scan not in kinds
         further = {
             "atomics": Update in kinds,
             "margins": Bound in kinds,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.layouts import layout
@@ -17,18 +19,23 @@ from opdsl.backends.cuda.program import (
     Launch,
     Number,
     Program,
+    Scratch,
     Source,
     Variant,
     blocks_for,
     long_long,
+    packed,
 )
 from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Size, graphs_of
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["THREADS", "arguments_of", "loop_program", "source_of"]
+__all__ = ["THREADS", "Taken", "loop_program", "team_program"]
 
 THREADS = 256
+
+# Of arrays in scratch memory, in bytes.
+_ALIGNMENT = 16
 
 
 def loop_program(loops: Loops, kernels: Mapping[int, Kernel], threads: int = THREADS) -> Program:
@@ -47,15 +54,55 @@ def loop_program(loops: Loops, kernels: Mapping[int, Kernel], threads: int = THR
         if kernel.program.vector > 1:
             sizes[-1] = -(-sizes[-1] // kernel.program.vector)
         count = math.prod(sizes)
-        arguments, forms = arguments_of(loops, kernel, number)
+        arguments, forms = _arguments(loops, kernel, number)
         layouts.append(forms)
         launch = Launch(kernel.entry, blocks_for(count, threads), (threads, 1, 1), (*arguments, long_long(count)))
         variants.append(Variant(alignment, (launch,) if count else ()))
-    source = source_of(loops, tuple(kernels.values()), layouts, threads)
+    source = _source(loops, tuple(kernels.values()), layouts, threads)
     return Program(source, len(loops.arguments), tuple(variants))
 
 
-def arguments_of(
+class Taken(NamedTuple):
+    """How teams take the points of a program.
+
+    log: lanes of a team, as a power of two. parts: of each point.
+    """
+
+    loops: Loops
+    kernel: Kernel
+    log: int
+    parts: int = 1
+
+
+def team_program(steps: Sequence[Taken], points: int) -> Program:
+    """The program of kernels that are run one after another, with teams for so many points.
+
+    What the first one has in scratch memory is an element for each part.
+    """
+    first = steps[0]
+    number = number_of(first.loops)
+    scratch, size = _scratch(first.kernel, points * first.parts)
+    launches, layouts = [], []
+    for loops, kernel, log, parts in steps:
+        arguments, forms = _arguments(loops, kernel, number, scratch)
+        layouts.append(forms)
+        counts = (long_long(points), packed("int", ctypes.c_int(log)))
+        grid = (-(-points // (THREADS >> log)), parts, 1)
+        launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*arguments, *counts)))
+    source = _source(first.loops, tuple(kernel for _, kernel, *_ in steps), layouts, THREADS)
+    return Program(source, len(first.loops.arguments), (Variant(1, tuple(launches) if points else ()),), size)
+
+
+def _scratch(kernel: Kernel, count: int) -> tuple[list[Scratch], int]:
+    """Where arrays of so many elements lie in scratch memory, and how much of it they take."""
+    found, end = [], 0
+    for each in kernel.program.scratch:
+        found.append(Scratch(end))
+        end += -(-count * each.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+    return found, end
+
+
+def _arguments(
     loops: Loops, kernel: Kernel, number: Callable[[Size], int], scratch: Sequence[Argument] = ()
 ) -> tuple[list[Argument], tuple[str, ...]]:
     """The parameters that a kernel begins with, and the types of its layouts."""
@@ -86,7 +133,7 @@ def _layout(points: Points, number: Callable[[Size], int]) -> Constant:
     return layout(sizes, points.strides(number))
 
 
-def source_of(loops: Loops, kernels: tuple[Kernel, ...], layouts: Sequence[tuple[str, ...]], threads: int) -> Source:
+def _source(loops: Loops, kernels: tuple[Kernel, ...], layouts: Sequence[tuple[str, ...]], threads: int) -> Source:
     """The source of kernels, which have their scalar functions in common.
 
     Args:

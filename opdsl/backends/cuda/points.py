@@ -142,5 +142,5 @@ def used_by(each: Statement, arrays: dict[str, Array]) -> Iterator[object]:
         yield each.size
     elif isinstance(each, (Fold, Scan)):
         yield from (size for _, size in (each.ranges if isinstance(each, Fold) else (each.range,)))
-    if isinstance(each, Fold) and each.part is not None:
+    if isinstance(each, (Fold, Scan)) and each.part is not None:
         yield from each.part

@@ -5,20 +5,17 @@ How a call is cut depends on its geometry alone, so that it gives the same bits 
 
 from __future__ import annotations
 
-import ctypes
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cuda.kernel import Team, team_kernel
-from opdsl.backends.cuda.loop_program import THREADS, arguments_of, source_of
-from opdsl.backends.cuda.program import Launch, Program, Scratch, Variant, long_long, packed
+from opdsl.backends.cuda.loop_program import THREADS, Taken, team_program
 from opdsl.kernels.loops import folding as folds
-from opdsl.kernels.loops.making import number_of
 from opdsl.kernels.loops.schedules import in_parts
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import Folding, ReductionCall
-    from opdsl.kernels.loops import model
+    from opdsl.backends.cuda.program import Program
+    from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
 
 __all__ = ["reduction"]
 
@@ -34,9 +31,6 @@ _MOST_ELEMENTS = 8
 # Loads of a lane that are worth a lane, and a part, of their own.
 _LOADS_OF_A_LANE = 4
 _LOADS_OF_A_PART = 16
-
-# Of arrays in scratch memory, in bytes.
-_ALIGNMENT = 16
 
 
 class Cut(NamedTuple):
@@ -58,11 +52,6 @@ class Cut(NamedTuple):
     parts: int
     part: int
 
-    @property
-    def blocks(self) -> int:
-        """That take all rows once."""
-        return -(-self.rows // (THREADS >> self.log))
-
 
 def reduction(folding: Folding, call: ReductionCall) -> Program:
     """The program of a reduction.
@@ -74,47 +63,26 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
     loops = folds.reduction(folding, call)
     form = cut(call, in_order=folding.in_order)
     team, kept = Team(form.along, form.vector), len(call.kept)
-    number = number_of(loops)
     if form.parts == 1:
-        kernels = [(loops, team_kernel("whole", loops.program, kept, team), form.blocks, form.parts, form.log)]
+        steps = [Taken(loops, team_kernel("whole", loops.program, kept, team), form.log)]
     else:
         first, second = in_parts(loops, form.parts, form.part)
-        number = number_of(first)
         log = (min(THREADS, form.parts) - 1).bit_length()
-        finish = -(-form.rows // (THREADS >> log))
-        kernels = [
-            (first, team_kernel("parts", first.program, kept, team), form.blocks, form.parts, form.log),
-            (second, team_kernel("rest", second.program, kept, Team(True, 1)), finish, 1, log),
+        steps = [
+            Taken(first, team_kernel("parts", first.program, kept, team), form.log, form.parts),
+            Taken(second, team_kernel("rest", second.program, kept, Team(True, 1)), log),
         ]
-    scratch, size = _scratch(kernels[0][0].program, form.rows * form.parts)
-    launches, layouts = [], []
-    for own, kernel, blocks, parts, log in kernels:
-        arguments, forms = arguments_of(own, kernel, number, scratch)
-        layouts.append(forms)
-        counts = (long_long(form.rows), packed("int", ctypes.c_int(log)))
-        launches.append(Launch(kernel.entry, (blocks, parts, 1), (THREADS, 1, 1), (*arguments, *counts)))
-    source = source_of(loops, tuple(kernel for _, kernel, *_ in kernels), layouts, THREADS)
-    return Program(source, len(loops.arguments), (Variant(1, tuple(launches) if form.rows else ()),), size)
-
-
-def _scratch(program: model.Program, count: int) -> tuple[list[Scratch], int]:
-    """Where arrays of so many elements lie in scratch memory, and how much of it they take."""
-    found, end = [], 0
-    for each in program.scratch:
-        found.append(Scratch(end))
-        end += -(-count * each.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
-    return found, end
+    return team_program(steps, form.rows)
 
 
 def cut(call: ReductionCall, *, in_order: bool) -> Cut:
     """How a call is cut."""
     rows, count = math.prod(call.kept), math.prod(call.reduced)
-    strides, size = call.input.strides or (), call.input.dtype.itemsize
+    strides = call.input.strides or ()
     inner = abs(strides[-1]) if call.reduced else 0
     beside = abs(strides[len(call.kept) - 1]) if call.kept else inner
     along = inner <= beside
-    contiguous = along and len(call.reduced) == 1 and strides[-1] == size
-    vector = max(1, min(_LARGEST_VECTOR // size, _MOST_ELEMENTS)) if contiguous else 1
+    vector = vector_of(call.input) if along and len(call.reduced) == 1 else 1
     loads = -(-count // vector)
     log = floor_log(max(1, loads // _LOADS_OF_A_LANE))
     widest = floor_log(THREADS) if along else floor_log(max(THREADS // WARP, THREADS // max(1, rows)))
@@ -127,6 +95,12 @@ def cut(call: ReductionCall, *, in_order: bool) -> Cut:
     parts = max(1, min(-(-ENOUGH_BLOCKS // max(1, blocks)), loads // (_LOADS_OF_A_PART << log)))
     part = -(-loads // parts) * vector
     return Cut(along, vector, rows, count, log, max(1, -(-count // max(1, part))), part)
+
+
+def vector_of(spec: OperandSpec) -> int:
+    """How many elements along the last dimension are loaded at once."""
+    size = spec.dtype.itemsize
+    return max(1, min(_LARGEST_VECTOR // size, _MOST_ELEMENTS)) if spec.strides and spec.strides[-1] == size else 1
 
 
 def floor_log(value: int) -> int:

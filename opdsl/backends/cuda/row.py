@@ -6,19 +6,17 @@ computed once. Longer rows are read again for every stage, tile by tile.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cuda.kernel import Team, team_kernel
-from opdsl.backends.cuda.loop_program import THREADS, arguments_of, source_of
-from opdsl.backends.cuda.program import Launch, Program, Variant, blocks_for, long_long, packed
+from opdsl.backends.cuda.loop_program import THREADS, Taken, team_program
 from opdsl.kernels.loops import rows
-from opdsl.kernels.loops.making import number_of
 from opdsl.scalar.rows import row_program
 
 if TYPE_CHECKING:
+    from opdsl.backends.cuda.program import Program
     from opdsl.kernels.calls import RowCall
     from opdsl.scalar.graph import TypedGraph
     from opdsl.scalar.rows import RowProgram, Stage
@@ -53,14 +51,10 @@ def row(graph: TypedGraph, call: RowCall) -> Program:
         graph: the function; its first parameters are those of the arrays, the others those of the numbers.
         call: where the operands lie.
     """
-    form, count = cut(graph, call), math.prod(call.kept)
+    form = cut(graph, call)
     loops = rows.row(graph, call, keep=not form.team.tiled)
     kernel = team_kernel("rows", loops.program, len(call.kept), form.team)
-    given, layouts = arguments_of(loops, kernel, number_of(loops))
-    arguments = (*given, long_long(count), packed("int", ctypes.c_int(form.log)))
-    launch = Launch("rows", blocks_for(count, THREADS >> form.log), (THREADS, 1, 1), arguments)
-    source = source_of(loops, (kernel,), [layouts], THREADS)
-    return Program(source, len(loops.arguments), (Variant(1, (launch,) if count else ()),))
+    return team_program([Taken(loops, kernel, form.log)], math.prod(call.kept))
 
 
 def cut(graph: TypedGraph, call: RowCall) -> Cut:

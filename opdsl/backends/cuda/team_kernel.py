@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
-from opdsl.backends.c_printer import constant_text
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.loop_kernel import LoopKernel
 from opdsl.backends.cuda.storage import VALUE_TYPES, stored_type
-from opdsl.kernels.loops.model import Fold, For, Load, Local, Range, Statement, Store, locals_of
+from opdsl.kernels.loops.model import Fold, For, Index, Load, Local, Range, Scan, Statement, Store, locals_of
 from opdsl.runtime.dtype import DType
-from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
 
 __all__ = ["TeamKernel"]
@@ -21,12 +20,13 @@ _BLOCKS_OF_TILES = 3
 
 
 class TeamKernel(LoopKernel):
-    """The text of one kernel: folds and loops of each point, which a team shares, then what its first lane does.
+    """The text of one kernel: folds, loops and scans of each point, which a team shares, then what its first lane does.
 
-    A loop around a fold of turns takes blocks along the grid's second dimension. The last parameter is how many lanes a
+    A loop around folds and scans takes blocks along the grid's second dimension. The last parameter is how many lanes a
     team has, as a power of two.
 
     packs: of rows that a team holds, elements are loaded once. spreads: whether all lanes are to know what is folded.
+    monoids: names of what ``team.cuh`` calls one.
     """
 
     counts = (("long long", "count_"), ("int", "log_"))
@@ -37,6 +37,7 @@ class TeamKernel(LoopKernel):
         self.team = kernel.team
         self.held = {each.array.name for each in locals_of(kernel.program.body)}
         self.spreads = False
+        self.monoids: dict[TypedGraph, str] = {}
 
     def bounds(self, threads: int) -> str:
         """See ``LoopKernel``."""
@@ -48,10 +49,10 @@ class TeamKernel(LoopKernel):
             self.types[word] = ScalarType.INT64
         ranges, body = self.program.points
         self.located(ranges)
-        while not self.team.items and isinstance(body[0], For):
+        while isinstance(body[0], For) and isinstance(body[0].body[0], (Fold, Scan)):
             self.declared(body[0].index, ScalarType.INT64, "blockIdx.y")
             body = body[0].body
-        taken = max((place for place, each in enumerate(body, 1) if isinstance(each, (Fold, For))), default=0)
+        taken = max((place for place, each in enumerate(body, 1) if isinstance(each, (Fold, For, Scan))), default=0)
         for place, each in enumerate(body[:taken], 1):
             self.spreads = place < taken
             self.block([each])
@@ -75,17 +76,16 @@ class TeamKernel(LoopKernel):
 
     def fold(self, each: Fold) -> None:
         """See ``LoopPrinter``: lanes take turns, and the first one gets what all have folded."""
-        assert each.where is None, "all turns of a team's fold count"
-        monoid = self.monoid(each)
+        monoid = self.monoid(each.names, each.neutral, each.combine)
         found = self.fresh("found")
-        if self.team.items:
+        if self.team.items and not each.in_order:
+            assert each.where is None and each.part is None, "rows are folded as a whole"
             own = f"own_{found}"
             self.say(f"{monoid}::Accumulators {own} = {monoid}::none();")
             with self.along(each.ranges[0], each.body):
                 self.block(each.body)
                 self.say(f"{own} = {monoid}::combine({own}, {{{', '.join(each.values)}}});")
-            whole = f"combined<{monoid}>(team_, {own})"
-            self.say(f"const auto {found} = {f'from_first_lane(team_, {whole})' if self.spreads else whole};")
+            self.say(f"const auto {found} = {self.spread(f'combined<{monoid}>(team_, {own})')};")
         else:
             self.turns_folded(each, monoid, found)
         for place, (name, kind) in enumerate(zip(each.names, each.combine.result_types, strict=True)):
@@ -109,14 +109,20 @@ class TeamKernel(LoopKernel):
         else:
             head = f"fold_lane<{monoid}, {_text(each.in_order)}>(team_, first_, last_"
             taken = "long long turn_"
-        self.say(f"const auto {found} = combined<{monoid}>(team_, {head}, [&]({taken}) {{")
+        begin, end = self.spread(f"combined<{monoid}>(team_, \n)").split("\n")
+        self.say(f"const auto {found} = {begin}{head}, [&]({taken}) {{")
         self.depth += 1
         self.turn_of(each, is_counted=vector > 1)
         self.block(each.body)
-        self.say(f"return {monoid}::Accumulators{{{', '.join(each.values)}}};")
+        counts = "" if each.where is None else f"!{each.where} ? {monoid}::none() : "
+        self.say(f"return {counts}{monoid}::Accumulators{{{', '.join(each.values)}}};")
         self.depth -= 1
-        self.say("}));")
+        self.say(f"}}){end};")
         self.packs = {}
+
+    def spread(self, whole: str) -> str:
+        """What a first lane has, in all lanes if they ask for it."""
+        return f"from_first_lane(team_, {whole})" if self.spreads else whole
 
     def turn_of(self, each: Fold, *, is_counted: bool) -> None:
         """Where a turn is: at an index that counts, or where a layout says."""
@@ -136,20 +142,22 @@ class TeamKernel(LoopKernel):
         for place, name in enumerate(turns.indices, len(turns.begins)):
             self.say(f"const long long {name} = inner_[{place}];")
 
-    def monoid(self, each: Fold) -> str:
-        """Declare what ``team.cuh`` calls a monoid; its name."""
-        kinds = each.combine.result_types
-        name = f"{self.kernel.entry}_{each.names[0]}"
+    def monoid(self, names: Sequence[str], neutral: Sequence[Number | str], combine: TypedGraph) -> str:
+        """The name of a monoid, which is declared when it is first met."""
+        if combine in self.monoids:  # what a scan begins with was folded before, from what is neutral
+            return self.monoids[combine]
+        kinds = combine.result_types
+        name = self.monoids[combine] = f"{self.kernel.entry}_{names[0]}"
         fields = [f"a{k}" for k in range(len(kinds))]
         declared = " ".join(f"{VALUE_TYPES[kind]} {field};" for kind, field in zip(kinds, fields, strict=True))
-        none = ", ".join(constant_text(self.to, value, kind) for value, kind in zip(each.neutral, kinds, strict=True))
+        none = ", ".join(self.initial(value, kind) for value, kind in zip(neutral, kinds, strict=True))
         given = [f"{side}.{field}" for side in ("first", "later", "made") for field in fields]
         self.local += [
             f"struct {name} {{",
             f"    struct Accumulators {{ {declared} }};",
             f"    static __device__ Accumulators none() {{ return {{{none}}}; }}",
             "    static __device__ Accumulators combine(const Accumulators& first, const Accumulators& later) {",
-            f"        Accumulators made;\n        {self.functions[each.combine]}({', '.join(given)});",
+            f"        Accumulators made;\n        {self.functions[combine]}({', '.join(given)});",
             "        return made;\n    }\n};",
         ]
         return name
@@ -189,7 +197,8 @@ class TeamKernel(LoopKernel):
         head = f"for (long long tile_ = 0; tile_ < {row}; tile_ += {items}LL * team_.lanes)"
         left, tile = (f"{row} - tile_", " + tile_") if is_tiled else (row, "")
         with self.braces(head) if is_tiled else nullcontext():
-            stores = self.taken(index, body, left)
+            begin = "tile_" if is_tiled else 0
+            stores = self.taken(index, body, begin, f"_row<{items}, {vector}>(team_, ", left)
             self.say("#pragma unroll")
             item, inside = f"for (int item_ = 0; item_ < {items}; ++item_)", f"place<{vector}>(team_, item_) < {left}"
             with self.braces(item), self.braces(f"if ({inside})"):
@@ -200,19 +209,72 @@ class TeamKernel(LoopKernel):
         if is_tiled:
             self.packs = before
 
-    def taken(self, index: str, body: Sequence[Statement], left: str) -> list[str]:
-        """Load what statements read along a row, and make room for what they write; the lines that store that."""
+    def scan(self, each: Scan) -> None:
+        """See ``LoopPrinter``: lanes scan neighbours, and begin with what others have, tile by tile."""
+        assert each.is_associative, "lanes take turns at once"
+        kinds, items, (index, size) = each.step.result_types, self.team.items, each.range
+        self.types[index] = ScalarType.INT64
+        monoid = self.monoid(each.names, each.first, each.step)
+        if each.part is None:
+            self.say(f"const long long from_ = 0, until_ = {size};")
+        else:
+            part, turns = each.part
+            self.say(f"const long long from_ = {part} * {turns}, next_ = from_ + {turns};")
+            self.say(f"const long long until_ = next_ < {size} ? next_ : {size};")
+        first = ", ".join(self.initial(value, kind) for value, kind in zip(each.first, kinds, strict=True))
+        self.say(f"{monoid}::Accumulators carry_ = {{{first}}};")
+        # All threads of a block go through the same tiles, since they wait for each other.
+        with self.braces(f"for (long long tile_ = from_; tile_ < until_; tile_ += {items}LL * team_.lanes)"):
+            self.say(f"const long long begin_ = tile_ + team_.lane * {items}, stop_ = is_point_ ? until_ : begin_;")
+            moved = f"_neighbours<{items}>("
+            self.taken(index, each.body, 0, moved, "begin_, stop_")
+            self.say(f"{monoid}::Accumulators found_[{items}], all_ = {monoid}::none();")
+            with self.items(index):
+                with self.braces(f"if ({index} < stop_)"):
+                    self.block(each.body)
+                    self.say(f"all_ = {monoid}::combine(all_, {{{', '.join(each.values)}}});")
+                self.say("found_[item_] = all_;")
+            self.say(f"const auto others_ = scanned<{monoid}>(team_, all_);")
+            self.say(f"const auto before_ = {monoid}::combine(carry_, others_.before);")
+            stores = self.taken(index, each.after, 0, moved, "begin_, stop_")
+            with self.items(index):
+                self.say(f"const auto now_ = {monoid}::combine(before_, found_[item_]);")
+                for place, (name, kind) in enumerate(zip(each.names, kinds, strict=True)):
+                    self.declared(name, kind, f"now_.a{place}")
+                self.block(each.after)
+            for line in stores:
+                self.say(line)
+            self.say(f"carry_ = {monoid}::combine(carry_, others_.all);")
+
+    @contextmanager
+    def items(self, index: str) -> Iterator[None]:
+        """Statements for each of a lane's neighbours."""
+        self.say("#pragma unroll")
+        with self.braces(f"for (int item_ = 0; item_ < {self.team.items}; ++item_)"):
+            self.say(f"const long long {index} = begin_ + item_;")
+            yield
+
+    def taken(self, index: str, body: Sequence[Statement], begin: Index, call: str, left: str) -> list[str]:
+        """Load what statements read along a row, and make room for what they write; the lines that store that.
+
+        Args:
+            index: along the row.
+            body: the statements.
+            begin: where in the row.
+            call: the functions that load and store, without that verb, and their first arguments.
+            left: their last arguments.
+        """
         stores = []
         for each in body:
             if not isinstance(each, (Load, Store)) or each.array in self.packs:
                 continue
             array, pack = self.arrays[each.array], self.fresh("pack")
-            stored, place = stored_type(array.dtype), "tile_" if self.team.tiled else 0
-            begin = self.begun(array.name, self.place(array.name, [place if at == index else at for at in each.index]))
+            stored = stored_type(array.dtype)
+            first = self.begun(array.name, self.place(array.name, [begin if at == index else at for at in each.index]))
             self.say(f"{stored} {pack}[{self.team.items}] = {{}};")
             verb = "load" if isinstance(each, Load) else "store"
             step = f"{array.strides[-1]} * sizeof({stored})"
-            line = f"{verb}_row<{self.team.items}, {self.team.vector}>(team_, {pack}, &{begin}, {step}, {left});"
+            line = f"{verb}{call}{pack}, &{first}, {step}, {left});"
             if isinstance(each, Load):
                 self.say(line)
             else:

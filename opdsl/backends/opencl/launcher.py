@@ -93,10 +93,8 @@ def _steps(loops: Loops) -> tuple[Loops, ...]:
 
 def _points(loops: Loops) -> int:
     """How often the outermost loops of a call go around."""
-    words = dict(zip(loops.program.words, loops.words, strict=True))
     ranges, _ = loops.program.points
-    sizes = [size if isinstance(size, int) else words[size] for _, size in ranges]
-    return math.prod(size for size in sizes if isinstance(size, int))
+    return math.prod(map(number_of(loops), (size for _, size in ranges)))
 
 
 def run_program(

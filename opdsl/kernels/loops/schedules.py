@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+from typing import TYPE_CHECKING
+
 import attrs
 
 from opdsl.kernels.loops.making import Loops, around, number_of, places, product
-from opdsl.kernels.loops.model import Array, Fold, For, Load, Part, Program, Scan, Statement, Store, Update, blocks_of
+from opdsl.kernels.loops.model import (
+    Array,
+    Compute,
+    Fold,
+    For,
+    Load,
+    Part,
+    Program,
+    Scan,
+    Statement,
+    Store,
+    Update,
+    blocks_of,
+)
 from opdsl.runtime.dtype import to_dtype
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.types import ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import TypedGraph
 
 __all__ = ["in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
 
@@ -28,9 +49,10 @@ def threaded(program: Program, count: int) -> Program:
 
 
 def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
-    """Two programs in the place of one that folds the turns of each point first.
+    """Two programs in the place of one that begins with a fold, or is an associative scan, at each point.
 
-    The first folds parts of them, into scratch memory, the second what all parts have made, and goes on.
+    The first folds parts of the turns into scratch memory. The second folds what all parts have made, and goes on; or
+    folds what the parts before one have made, and scans that part from there.
 
     Args:
         loops: of the program.
@@ -39,10 +61,10 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
     """
     program, number = loops.program, number_of(loops)
     words = dict(zip(program.words, loops.words, strict=True))
-    ranges, (fold, *rest) = program.points
-    assert isinstance(fold, Fold), "a fold is what points begin with"
+    ranges, (whole, *rest) = program.points
+    kept, part, own = places(ranges), ("part", "parts"), Part("part", "part_size")
+    fold = attrs.evolve(_folded(whole), part=own)
     kinds = fold.combine.result_types
-    kept, part = places(ranges), ("part", "parts")
     sizes = [number(size) for _, size in ranges]
     steps = {f"part_s{k}": product([*sizes[k + 1 :], count]) for k in range(len(sizes))}
     scratch = tuple(
@@ -51,10 +73,18 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
     )
     stores = (Store(each.name, (*kept, part[0]), name) for each, name in zip(scratch, fold.names, strict=True))
     names = tuple(f"found{k}" for k in range(len(kinds)))
-    loads = tuple(
-        Load(name, each.name, (*kept, part[0]), kind) for name, each, kind in zip(names, scratch, kinds, strict=True)
-    )
-    again = Fold(fold.names, fold.neutral, fold.combine, (part,), loads, names, in_order=True)
+    other = part if isinstance(whole, Fold) else ("other", "parts")
+    loads: list[Statement] = [
+        Load(name, each.name, (*kept, other[0]), kind) for name, each, kind in zip(names, scratch, kinds, strict=True)
+    ]
+    if not isinstance(whole, Scan):
+        again = Fold(fold.names, fold.neutral, fold.combine, (part,), tuple(loads), names, in_order=True)
+        last = around(ranges, (again, *rest))
+    else:
+        loads.append(Compute(("comes_before",), _less(), (other[0], part[0])))
+        before = tuple(f"before{k}" for k in range(len(kinds)))
+        given = Fold(before, fold.neutral, fold.combine, (other,), tuple(loads), names, "comes_before", in_order=True)
+        last = around((*ranges, part), (given, attrs.evolve(whole, first=before, part=own)))
     words |= {"parts": count, "part_size": size, **steps}
     first, second = (
         attrs.evolve(
@@ -62,12 +92,26 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
             program=attrs.evolve(program, words=tuple(words), body=body, scratch=scratch),
             words=tuple(words.values()),
         )
-        for body in (
-            around((*ranges, part), (attrs.evolve(fold, part=Part(part[0], "part_size")), *stores)),
-            around(ranges, (again, *rest)),
-        )
+        for body in (around((*ranges, part), (fold, *stores)), last)
     )
     return first, second
+
+
+def _folded(whole: Statement) -> Fold:
+    """A fold, or what a scan carries behind its last turn."""
+    if isinstance(whole, Fold):
+        return whole
+    assert isinstance(whole, Scan) and whole.is_associative, "a fold, or an associative scan, is what has parts"
+    first = tuple(each for each in whole.first if not isinstance(each, str))
+    return Fold(whole.names, first, whole.step, (whole.range,), whole.body, whole.values, in_order=True)
+
+
+@functools.cache
+def _less() -> TypedGraph:
+    """Two whole numbers -> whether the first is less."""
+    builder = GraphBuilder()
+    both = tuple(builder.parameter(name, ScalarType.INT64) for name in ("one", "other"))
+    return builder.finish("less", [builder.node("less", both, ScalarType.BOOL)])
 
 
 def serial(program: Program) -> Program:

@@ -14,21 +14,27 @@ from opdsl.backends.cuda.loops import indirect, pointwise, recurrence
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
-from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, ReductionCall, RowCall
+from opdsl.backends.cuda.scan import scan
+from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, ReductionCall, RowCall, Scanning
+from opdsl.kernels.loops.making import identity, pairwise
 from opdsl.runtime.dtype import bfloat16, float32, int64
 from opdsl.scalar import read
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.intrinsics import row_max, row_sum
+from opdsl.scalar.types import ScalarType
 from tests.unit.backends.recording import Recorder
 from tests.unit.backends.test_opencl_texts import ADD, SUM
 
 GOLDEN = Path(__file__).with_name("cuda_kernels.txt")
 
+FLOAT32 = ScalarType.FLOAT32
 FLAT, ONE, NUMBER = OperandSpec(float32, (4,)), OperandSpec(float32, (0,)), OperandSpec(float32, None)
+ACROSS = OperandSpec(float32, (4, 2400))
 LONG = OperandSpec(float32, (400_000, 4))
 ROW, HALF_ROW = OperandSpec(float32, (80, 4)), OperandSpec(bfloat16, (2, 12))
 PLACES = OperandSpec(int64, (8, 0))
 SCALAR = OperandSpec(float32, ())
+RUNNING = Scanning((0.0,), identity((FLOAT32,)), pairwise(("add",), (FLOAT32,)), identity((FLOAT32,)))
 SOFTMAX = read(lambda x: math.exp(x - row_max(x)) / row_sum(math.exp(x - row_max(x))), rows=True).specialise(
     {"x": "float32"}, results=["float32"]
 )
@@ -57,6 +63,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
         "folded in parts": reduction(SUM, ReductionCall((), (1 << 20,), FLAT, (SCALAR,), (None,))),
         "rows that teams hold": row(SOFTMAX, RowCall((600,), 100, (LONG,), (LONG,), (None,))),
         "rows in tiles": row(SOFTMAX, RowCall((6,), 100_000, (LONG,), (LONG,), (None,))),
+        "scanned in parts": scan(RUNNING, RowCall((), 1 << 20, (FLAT,), (FLAT,), (None,))),
+        "scanned across": scan(RUNNING, RowCall((600,), 100, (ACROSS,), (ACROSS,), (None,))),
         "recurring": recurrence(Recurring((0.0,), twice(), False), RowCall((6,), 5, (ROW,), (ROW,), (None,))),
         "pooled": pool,
         "with a margin": margin,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl.errors import KernelError
-from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall, RowCall
+from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall, RowCall, Scanning
 from opdsl.kernels.loops import folding, rows
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
@@ -222,3 +222,16 @@ def test_rows_that_keep_what_costs_much_give_what_others_give(keep: bool) -> Non
     interpret(loops.program, [source, out], [each for each in loops.words if isinstance(each, int)])
     expected = np.exp(source - source.max(1, keepdims=True))
     np.testing.assert_allclose(out, expected / expected.sum(1, keepdims=True), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 12), (2, 7), (5, 3)])
+def test_scans_in_parts_give_what_whole_ones_give(count: int, size: int) -> None:
+    same, add = identity((FLOAT64,)), pairwise(("add",), (FLOAT64,))
+    spec = OperandSpec(float64, (96, 8))
+    loops = folding.scan(Scanning((0,), same, add, same), RowCall((5,), 12, (spec,), (spec,), (None,)))
+    source, out = np.random.default_rng(7).integers(-9, 9, (5, 12)).astype(float), np.zeros((5, 12))
+    partial = np.zeros((5, count))
+    for part in in_parts(loops, count, size):
+        check_program(part.program)
+        interpret(part.program, [source, out, partial], [each for each in part.words if isinstance(each, int)])
+    np.testing.assert_array_equal(out, source.cumsum(1))
