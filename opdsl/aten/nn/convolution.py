@@ -43,7 +43,7 @@ _FAR = 1 << 12
 """Windows that reach further may have elements that lie in margins alone."""
 
 _FEW = 8
-"""Channels of groups that are read in rows of one channel."""
+"""Channels of groups that are read in rows of one channel, unless it is one, which may be a lane."""
 
 COMMON = (float32, float16, bfloat16)
 """The dtypes for which PyTorch has a library of its own."""
@@ -124,16 +124,6 @@ class Operands(NamedTuple):
 
     def write(self, kind: str, bias: Tensor | None = None) -> None:
         """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
-        written = {"correlate": "results", "spread": "images"}.get(kind, "weight")
-        operands, target = self.in_planes(written), self.images if kind == "spread" else self.results
-        if kind == "weigh" or not self._lies_across(target):
-            operands._write(kind, bias)
-            return
-        made = empty_in(target, target.shape)
-        (operands._replace(images=made) if kind == "spread" else operands._replace(results=made))._write(kind, bias)
-        copy_(target, made)
-
-    def _write(self, kind: str, bias: Tensor | None) -> None:
         if any(each.dilation * (each.length - 1) > _FAR for each in self.windows):
             met = [_met(each) for each in self.windows]
             if any(count < each.length for (_, count), each in zip(met, self.windows, strict=True)):
@@ -146,19 +136,6 @@ class Operands(NamedTuple):
         made = _BY_COLUMNS[kind](self)
         if bias is not None:
             made.add_(bias.view((-1, *(1,) * len(self.windows))))
-
-    def _lies_across(self, tensor: Tensor) -> bool:
-        """Whether channels lie side by side that groups take few of, so that these find neighbours far apart."""
-        taken = max(self.weight.shape[1], self.weight.shape[0] // self.groups)
-        return self.groups > 1 and taken < _FEW and tensor.strides[1] == 1 and not tensor.is_contiguous()
-
-    def in_planes(self, written: str) -> Operands:
-        """The same with channel after channel where groups need them so, but for what is written."""
-
-        def rows(name: str, tensor: Tensor) -> Tensor:
-            return tensor.contiguous() if name != written and self._lies_across(tensor) else tensor
-
-        return self._replace(images=rows("images", self.images), results=rows("results", self.results))
 
     def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
         """``write`` by some elements of the windows alone: those in margins see zeros, and have no gradients.
@@ -403,6 +380,7 @@ class Problem(NamedTuple):
     windows: over what is larger, the input or the result of a transposed one.
     slides: see ``Operands``.
     shape, layout: of the result. As in PyTorch it has no channels where the input has none.
+    inner: the layout that is computed in; None where any will do.
     dtype: that is computed in.
     """
 
@@ -411,12 +389,28 @@ class Problem(NamedTuple):
     slides: tuple[WindowSpec, ...] | None
     shape: Shape
     layout: MemoryFormat
+    inner: MemoryFormat | None
     dtype: DType
 
     def operands(self, input: Tensor, weight: Tensor, result: Tensor) -> Operands:
         """The roles of the tensors of the call."""
         pair = (result, input) if self.given.transposed else (input, result)
         return Operands(pair[0], weight, pair[1], self.windows, self.given.groups, self.slides)
+
+    def given_in(self, tensor: Tensor) -> Tensor:
+        """An input, or a gradient of a result, as it is computed with."""
+        wide = widened(tensor, self.dtype)
+        return wide if self.inner is None else wide.contiguous(memory_format=self.inner)
+
+    def empty(self, like: Tensor, shape: Shape) -> Tensor:
+        """Memory for a result, or for a gradient of the input."""
+        return empty_in(like, shape, self.inner or self.layout, self.dtype)
+
+    def given_out(self, made: Tensor, dtype: DType) -> Tensor:
+        """What is returned of what has been made."""
+        if self.inner in (None, self.layout):
+            return widened(made, dtype)
+        return copy_(empty_in(made, made.shape, self.layout, dtype), made)
 
 
 @lru_cache(maxsize=1024)
@@ -437,7 +431,12 @@ def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, v
     wide, slides = precision_of(input.dtype), None
     if wide in (float32, float64) and not any(0 in sizes for sizes in (input.shape, weight.shape, shape)):
         slides = slides_of(windows)
-    return Problem(given, windows, slides, shape, layout_of(input, weight), wide)
+    layout: MemoryFormat = layout_of(input, weight)
+    taken = max(weight.shape[1], weight.shape[0] // given.groups)
+    computed: MemoryFormat | None = None
+    if given.groups > 1 and taken < _FEW:
+        computed = layout if taken == 1 and slides is not None else MemoryFormat.contiguous_format
+    return Problem(given, windows, slides, shape, layout, computed, wide)
 
 
 def widened(tensor: Tensor, dtype: DType) -> Tensor:
@@ -454,12 +453,11 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     problem = problem_of(input.geometry, weight.geometry, None if bias is None else bias.geometry, values)
     if input.shape[1] == 0:
         return empty_in(input, (input.shape[0], 0, *counts_of(problem.windows)))
-    wide = problem.dtype
-    made = empty_in(input, problem.shape, problem.layout, wide)
-    operands = problem.operands(widened(input, wide), widened(weight, wide), made)
+    made = problem.empty(input, problem.shape)
+    operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), made)
     kind = "spread" if problem.given.transposed else "correlate"
-    operands.write(kind, None if bias is None else widened(bias, wide))
-    return widened(made, input.dtype)
+    operands.write(kind, None if bias is None else widened(bias, problem.dtype))
+    return problem.given_out(made, input.dtype)
 
 
 @op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution.out")
@@ -568,17 +566,16 @@ def convolution_backward_kernel(
         found = [fill_(empty_in(input, tuple(shape)), 0) for shape in shapes]
         found = [each if asked else None for each, asked in zip(found, output_mask, strict=True)]
         return found[0], found[1], found[2]
-    wide, layout = problem.dtype, problem.layout
-    grad = widened(grad_output, wide)
-    operands = problem.operands(widened(input, wide), widened(weight, wide), grad).in_planes("weight")
+    grad = problem.given_in(grad_output)
+    operands = problem.operands(problem.given_in(input), widened(weight, problem.dtype), grad)
     found = [None, None, None]
     if output_mask[0]:
-        made = empty_in(input, input.shape, layout, wide)
+        made = problem.empty(input, input.shape)
         wanted = operands._replace(results=made) if transposed else operands._replace(images=made)
         wanted.write("correlate" if transposed else "spread")
-        found[0] = widened(made, input.dtype)
+        found[0] = problem.given_out(made, input.dtype)
     if output_mask[1]:
-        made = empty_in(weight, weight.shape, layout, wide)
+        made = empty_in(weight, weight.shape, problem.layout, problem.dtype)
         operands._replace(weight=made).write("weigh")
         found[1] = widened(made, weight.dtype)
     if output_mask[2]:

@@ -6,9 +6,8 @@ import functools
 import math
 from typing import TYPE_CHECKING
 
-from opdsl.backends.cpu import builtin, engine
+from opdsl.backends.cpu import builtin, convolution_text, depthwise_text, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.convolution_text import SYMBOLS, module_ir
 from opdsl.backends.cpu.convolution_words import DIMENSIONS, Dimension, Words
 from opdsl.backends.cpu.vector_text import Machine, Shape
 from opdsl.kernels.calls import WindowSpec
@@ -41,16 +40,23 @@ def _machine(dtype: str, itemsize: int) -> Machine:
 
 
 @functools.cache
-def _code(machine: Machine) -> engine.Code:
-    return engine.compile_ir(f"convolution {machine}", lambda: module_ir(machine), SYMBOLS, has_long_loops=False)
+def _code(machine: Machine, is_depthwise: bool) -> engine.Code:
+    text = depthwise_text if is_depthwise else convolution_text
+    name = f"{text.__name__} {machine}"
+    return engine.compile_ir(name, lambda: text.module_ir(machine), text.SYMBOLS, has_long_loops=False)
+
+
+def _is_depthwise(call: ConvolutionCall) -> bool:
+    """Whether each channel is convolved by itself, and channels lie side by side."""
+    return call.channels == call.outputs == call.images[1] == call.results[1] == 1 < call.groups
 
 
 def convolution(call: ConvolutionCall) -> Kernel | None:
     """Plan a convolution, or the gradient of its weight, see ``Compiler.convolution``."""
     if call.dtype.name not in DTYPES:
         return None
-    machine = _machine(call.dtype.name, call.dtype.itemsize)
-    code = _code(machine)
+    is_depthwise = _is_depthwise(call)
+    code = _code(_machine(call.dtype.name, call.dtype.itemsize), is_depthwise)
     spreads, weighs = call.kind == "spread", call.kind == "weigh"
     read, written = (call.results, call.images) if spreads else (call.images, call.results)
     channels, outputs = (call.outputs, call.channels) if spreads else (call.channels, call.outputs)
@@ -81,8 +87,11 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         out_sample=written[0],
         out_channel=written[1],
     )
-    # What threads share out: channels of the weight, or rows of what is written.
-    units = call.groups * channels if weighs else call.samples * call.groups * dimensions[places[0]].steps
+    # What threads share out: channels of the weight, or rows of what is written, of all channels where these are lanes.
+    rows = call.groups * dimensions[places[0]].steps
+    if is_depthwise:
+        rows = math.prod(each.out_size for each in dimensions[:-1])
+    units = call.groups * channels if weighs else call.samples * rows
     steps = math.prod(each.steps * each.length for each in dimensions)
     total = steps * call.samples * call.groups * channels * outputs
     work = Work(

@@ -62,11 +62,11 @@ class Room:
         self.text.call("free", f"ptr {self.block}")
 
 
-def _operand(text: Function, slot: object) -> str:
+def operand(text: Function, slot: object) -> str:
     return text.value(f"load ptr, ptr {text.at('%frame', slot, 'i8')}")
 
 
-def _bytes(text: Function, count: str, *slack: int) -> str:
+def sizes_in_bytes(text: Function, count: str, *slack: int) -> str:
     """Bytes of so many elements."""
     return text.mul(text.add(count, *slack), MEMORY[text.machine.dtype].itemsize)
 
@@ -75,9 +75,9 @@ def _correlate(machine: Machine) -> str:
     """Bands [begin, end) of the results, counted through groups and samples."""
     text = Function(machine, "void @correlate(ptr %frame, i64 %begin, i64 %end)")
     known = Known(text, known_words(text))
-    x, w, out = _operand(text, 16), _operand(text, 32), _operand(text, known.out_slot)
+    x, w, out = operand(text, 16), operand(text, 32), operand(text, known.out_slot)
     is_biased = text.is_("ne", known.is_biased, 0)
-    bias = text.value(f"select i1 {is_biased}, ptr {_operand(text, text.choose(is_biased, 48, 16))}, ptr null")
+    bias = text.value(f"select i1 {is_biased}, ptr {operand(text, text.choose(is_biased, 48, 16))}, ptr null")
     bands = Bands(text, known)
     terms = text.mul(known.channels, *known.length)
     phases = text.mul(*known.out_phases)
@@ -85,8 +85,8 @@ def _correlate(machine: Machine) -> str:
     height = machine.shapes[0].rows
     room = Room(text)
     eight = [text.mul(text.add(each, 1), 8) for each in (terms, terms, phases, known.outputs)]
-    planes_size = _bytes(text, text.mul(known.channels, bands.plane), 2 * machine.widest)
-    ka, kb, starts, rows, planes, sums = room.take([*eight, planes_size, _bytes(text, text.mul(pitch, height))])
+    planes_size = sizes_in_bytes(text, text.mul(known.channels, bands.plane), 2 * machine.widest)
+    ka, kb, starts, rows, planes, sums = room.take([*eight, planes_size, sizes_in_bytes(text, text.mul(pitch, height))])
     extents = ", ".join(f"i64 {each}" for each in bands.extents)
     text.call(
         "tables",
@@ -177,7 +177,7 @@ def _weigh(machine: Machine) -> str:
     """
     text = Function(machine, "void @weigh(ptr %frame, i64 %begin, i64 %end)")
     known = Known(text, known_words(text))
-    grad, x, out = _operand(text, 16), _operand(text, 32), _operand(text, known.out_slot)
+    grad, x, out = operand(text, 16), operand(text, 32), operand(text, known.out_slot)
     bands = Bands(text, known)
     window = text.mul(*known.length)
     terms = text.mul(known.chunk, window)
@@ -187,9 +187,9 @@ def _weigh(machine: Machine) -> str:
     room = Room(text)
     eight = [text.mul(text.add(each, 1), 8) for each in (terms, terms, "1", terms, windows, windows)]
     sizes = [
-        _bytes(text, text.mul(known.chunk, bands.plane), 2 * machine.widest),
-        _bytes(text, text.mul(pitch, windows), machine.widest),
-        _bytes(text, text.mul(pitch, whole), machine.widest),
+        sizes_in_bytes(text, text.mul(known.chunk, bands.plane), 2 * machine.widest),
+        sizes_in_bytes(text, text.mul(pitch, windows), machine.widest),
+        sizes_in_bytes(text, text.mul(pitch, whole), machine.widest),
     ]
     unused, kb, starts, rows, at_window, at_gradient, planes, turned, sums = room.take([*eight, *sizes])
     extents = ", ".join(f"i64 {each}" for each in bands.extents)

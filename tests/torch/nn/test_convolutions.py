@@ -59,6 +59,8 @@ SHAPES = {
     "groups": ((2, 12, 13, 18), (20, 3, 3, 3), 2, 2, 1, 4),
     "depthwise": ((2, 17, 21, 30), (17, 1, 3, 3), 1, 1, 1, 17),
     "depthwise by strides": ((2, 6, 21, 30), (12, 1, 5, 3), 2, 2, 1, 6),
+    "depthwise dilated": ((2, 18, 11, 23), (18, 1, 3, 4), 2, 3, 2, 18),
+    "depthwise volumes": ((2, 17, 5, 6, 7), (17, 1, 3, 2, 3), 2, 1, 1, 17),
     "dilated by strides": ((1, 9, 30, 31), (10, 9, 3, 3), 3, 2, 2, 1),
     "only margins": ((2, 3, 2, 2), (4, 3, 5, 5), 1, 4, 1, 1),
 }
@@ -97,7 +99,7 @@ def test_registers_of_all_widths(width, monkeypatch):
     monkeypatch.setattr(convolution, "_machine", machine)
     convolutions._compiled.cache_clear()
     try:
-        for case in ("tiles of all heights", "depthwise by strides", "dilated by strides"):
+        for case in ("tiles of all heights", "depthwise by strides", "depthwise dilated", "dilated by strides"):
             for is_last in (False, True):
                 check_shapes(case, torch.float32, is_last, *direct)
     finally:
