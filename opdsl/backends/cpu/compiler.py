@@ -13,12 +13,13 @@ from opdsl.schema.kinds import COMPILED
 SYMBOLS = True
 """Its loops take sizes that come with the call."""
 
-# Parts and their modules here, which bear the same name but for one.
+# Parts and their modules here, which bear the same name but for these.
 _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "product")} | {
     "allocating": "builtin",
     "apart": "row",
     "multiplies": "narrow_product",
     "plan": "tensors",
+    "recurrence": "scan",
     "sequenced": "sequence",
 }
 

@@ -1,31 +1,30 @@
-"""Row kernels: a row function's graph and a call's geometry become a built-in function."""
+"""Row kernels: a row function's graph and a call's geometry become a built-in function.
+
+Two forms. Along: one row after another, and loops over the elements of the row, which vectorise. Across: as many rows
+as there are lanes at once, and loops over the rows, for rows whose neighbours lie closer than their elements.
+
+What a row is folded in depends on its length and the form alone: blocks of elements one after another, and in a block
+the lanes of the processor's vectors.
+"""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING
 
-from opdsl.backends.cpu import builtin, engine, native
-from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.loops import Operand
-from opdsl.backends.cpu.nests import kept_elements, layout_of, nest_details, runs_across
-from opdsl.backends.cpu.pointwise import (
-    PARALLEL_FROM,
-    SHARE_OF_A_THREAD,
-    graph_cost,
-    graph_name,
-    lies_over,
-    number_input,
-    planned_outputs,
-)
-from opdsl.backends.cpu.row_text import LANES, SYMBOL, RowSignature, module_ir
+from opdsl.backends.cpu import engine
+from opdsl.backends.cpu.along import SYMBOL, Form, form_of, kept_elements, kernel_of, kernel_text, runs_across
+from opdsl.backends.cpu.builtin import Kernel
+from opdsl.backends.cpu.pointwise import graph_cost, lies_over
 from opdsl.backends.cpu.storage import MEMORY
-from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall
     from opdsl.scalar.graph import TypedGraph
-    from opdsl.scalar.rows import RowProgram
+
+# Rows at once, across, and elements of them that are folded before the fold is added to the others'.
+_LANES = 64
+_BLOCK = 128
 
 # What a kernel may keep of a row on the stack, in bytes.
 _ROOM = 1 << 17
@@ -46,25 +45,18 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
         a tuple.
     """
     across = runs_across(call)
-    keep = _fits(graph, call, across=across)
-    code = row_code(graph, _signature(graph, call, across=across), keep=keep)
-    rows = kept_elements(call)
-    cost = largest(1, rows * call.length * graph_cost(graph))
-    unit = LANES if across else 1
-    work = Work(
-        loop=native.code().address("walk"),
-        elements=rows,
-        grain=largest(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
-        unit=unit,
-        details=nest_details(code.address(SYMBOL), call),
-    )
-    inputs = [
-        builtin.ARRAY if spec.strides is not None else number_input(str(kind))
-        for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)
-    ]
+    form = form_of(call, [kind for _, kind in graph.parameters], graph.result_types, across=across)
+    size = _kept_size(graph, sum(not each.is_number for each in form.inputs))
+    keep = 0 < size * call.length * (_LANES if across else 1) <= _ROOM
     reads_others = any(node.op == "row_at" for node in graph.nodes)
-    return builtin.builtin(
-        graph_name(graph), work, inputs, planned_outputs(call), [code], [] if reads_others else lies_over(call)
+    return kernel_of(
+        graph.name,
+        row_code(graph, form, keep=keep),
+        call,
+        form,
+        graph_cost(graph),
+        _LANES if across else 1,
+        [] if reads_others else lies_over(call),
     )
 
 
@@ -76,52 +68,26 @@ def apart(call: RowCall) -> list[int]:
     return [place for place, each in inputs if each.strides and each.strides[-1] not in (0, each.dtype.itemsize)]
 
 
-def _arrays(call: RowCall) -> int:
-    return sum(spec.strides is not None for spec in call.inputs)
-
-
 @functools.lru_cache(maxsize=1024)
-def _program(graph: TypedGraph, arrays: int, *, keep: bool) -> RowProgram:
+def _kept_size(graph: TypedGraph, arrays: int) -> int:
+    """Bytes that stages could keep of an element for others."""
     from opdsl.scalar.rows import row_program
 
-    return row_program(graph, arrays, keep=keep)
-
-
-def _fits(graph: TypedGraph, call: RowCall, *, across: bool) -> bool:
-    """Whether what one stage could keep for another is small enough to be kept."""
-    stages = _program(graph, _arrays(call), keep=True).stages
-    kinds = [kind for stage in stages for kind in stage.graph.result_types[len(stage.folds) :]]
-    size = sum(MEMORY[str(kind)].itemsize for kind in kinds)
-    return 0 < size * call.length * (LANES if across else 1) <= _ROOM
-
-
-def _signature(graph: TypedGraph, call: RowCall, *, across: bool) -> RowSignature:
-    return RowSignature(
-        tuple(
-            Operand("" if spec.strides is None else spec.dtype.name, str(kind))
-            for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)
-        ),
-        tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in zip(call.outputs, graph.result_types, strict=True)),
-        layout_of([*call.inputs, *call.outputs], -2 if across else -1),
-        across,
-    )
+    stages = row_program(graph, arrays, keep=True).stages
+    return sum(MEMORY[kind.value].itemsize for each in stages for kind in each.graph.result_types[len(each.folds) :])
 
 
 @functools.lru_cache(maxsize=4096)
-def row_code(graph: TypedGraph, signature: RowSignature, *, keep: bool) -> engine.Code:
-    """The row kernel of a layout."""
+def row_code(graph: TypedGraph, form: Form, *, keep: bool) -> engine.Code:
+    """The row kernel of a form."""
 
     def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir
+        from opdsl.kernels.loops import distribution, row_schedules, rows
 
-        program = _program(graph, sum(not each.is_number for each in signature.inputs), keep=keep)
-        graphs = {f"stage{index}": stage.graph for index, stage in enumerate(program.stages)}
-        graphs |= {
-            name: each for name, each in (("elements", program.elements), ("rows", program.rows)) if each.results
-        }
-        functions = [function_ir(each, name) for name, each in graphs.items()]
-        return module_ir(
-            program, signature, functions, [line for each in graphs.values() for line in declarations(each)]
+        program = rows.row(graph, form.call(), keep=keep).program
+        is_across = form.across
+        return kernel_text(
+            distribution.across(program, _LANES, _BLOCK) if is_across else row_schedules.fetching(program)
         )
 
-    return engine.compile_ir(f"row {graph.fingerprint} {signature} {keep}", text, [SYMBOL])
+    return engine.compile_ir(f"row {graph.fingerprint} {form} {keep}", text, [SYMBOL])

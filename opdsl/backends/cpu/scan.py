@@ -1,32 +1,49 @@
-"""Scans: the graphs of a monoid and a call's geometry become a built-in function."""
+"""Scans and recurrences: their graphs and a call's geometry become a built-in function.
+
+A lane that waits for one addition after the other leaves the processor idle, so there are always several. Across: many
+rows whose elements lie next to each other, in vectors. Abreast: a few rows in registers. In parts: a row alone is cut
+into parts, each of which begins with the accumulators of all parts before it, so the row is read twice.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opdsl.backends.cpu import builtin, engine, native
-from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu import engine
+from opdsl.backends.cpu.along import SYMBOL, Form, form_of, kernel_of, kernel_text, runs_across
+from opdsl.backends.cpu.builtin import Kernel
 from opdsl.backends.cpu.folds import constants
-from opdsl.backends.cpu.loops import SINGLE, STRIDED, Operand
-from opdsl.backends.cpu.nests import kept_elements, layout_of, nest_details, runs_across
-from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, planned_outputs
-from opdsl.backends.cpu.scan_text import ABREAST, ACROSS, LANES, PARTS, SYMBOL, ScanSignature, module_ir
-from opdsl.runtime.symbol import largest
+from opdsl.backends.cpu.loops import CONTIGUOUS, SINGLE, STRIDED
+from opdsl.backends.cpu.pointwise import graph_cost
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import RowCall, Scanning
-    from opdsl.scalar.graph import TypedGraph
+    from opdsl.kernels.calls import Recurring, RowCall, Scanning
+    from opdsl.kernels.loops.model import Program
+    from opdsl.scalar.graph import Number, TypedGraph
+    from opdsl.scalar.types import ScalarType
 
-# Fewer rows side by side than this are cut into parts.
+ACROSS, ABREAST, PARTS = "across", "abreast", "parts"
+
+_LANES = {ACROSS: 64, ABREAST: 4, PARTS: 8}
+
+# Rows of a recurrence that are taken abreast: its steps wait longer.
+_ROWS_OF_A_RECURRENCE = 8
+
+# Fewer rows side by side than this are cut into parts, unless they have fewer turns: parts are no shorter than what
+# they leave of a row.
 _FEWEST_ROWS = 4
+_FEWEST_TURNS = _LANES[PARTS] ** 2
 
-# Parts begin at other places of the first cache: a part's length leaves this many elements over such a multiple.
+# Parts begin at other places of the first cache: a part's length leaves this many elements over such a multiple. Longer
+# parts than these leave no more of a row than one part has.
 _PART_MULTIPLE, _PART_REST = 256, 80
+_LONG_PART = _LANES[PARTS] * (_PART_MULTIPLE + 1)
 
 
 def scan(scanning: Scanning, call: RowCall) -> Kernel:
-    """Compile (or find) the functions of a scan for a call's dtypes and layout, and plan its geometry.
+    """Compile (or find) the kernel of a scan for a call's dtypes and layout, and plan its geometry.
 
     Args:
         scanning: the monoid.
@@ -35,19 +52,46 @@ def scan(scanning: Scanning, call: RowCall) -> Kernel:
     Returns:
         A built-in function of the input and the given outputs, which returns the output or, of several, a tuple.
     """
-    signature = _signature(scanning, call)
-    code = scan_code(scanning.lift, scanning.combine, scanning.finish, signature)
-    rows = kept_elements(call)
-    cost = largest(1, rows * call.length * sum(map(graph_cost, (scanning.lift, scanning.combine, scanning.finish))))
-    unit = 1 if signature.form == PARTS else LANES[signature.form]
-    work = Work(
-        loop=native.code().address("walk"),
-        elements=rows,
-        grain=largest(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
-        unit=unit,
-        details=nest_details(code.address(SYMBOL), call, part_length(call.length)),
-    )
-    return builtin.builtin(f"{scanning.combine.name}_cpu", work, [builtin.ARRAY], planned_outputs(call), [code])
+    is_row_alone = (not call.kept or call.kept[-1] < _FEWEST_ROWS) and call.length >= _FEWEST_TURNS
+    way = ACROSS if runs_across(call) else PARTS if is_row_alone else ABREAST
+    form = _form(call, [scanning.lift.parameters[0][1]], scanning.finish.result_types, way)
+    code = scan_code(scanning, _first(scanning.init, scanning.combine), form, way)
+    cost = sum(map(graph_cost, (scanning.lift, scanning.combine, scanning.finish)))
+    unit = 1 if way == PARTS else _LANES[way]
+    return kernel_of(scanning.combine.name, code, call, form, cost, unit, more=[part_length(call.length)])
+
+
+def recurrence(recurring: Recurring, call: RowCall) -> Kernel:
+    """Compile (or find) a recurrence for a call's dtypes and layout, and plan its geometry.
+
+    Nothing is known of its step, so a row is gone along turn by turn, several rows side by side.
+
+    Args:
+        recurring: what is computed at each step.
+        call: where the operands lie.
+
+    Returns:
+        A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
+        a tuple.
+    """
+    step, count = recurring.step, len(recurring.init)
+    way = ACROSS if runs_across(call) else ABREAST
+    form = _form(call, [kind for _, kind in step.parameters[count:]], step.result_types[count:], way)
+    code = recurrence_code(recurring, _first(recurring.init, step), form, way)
+    unit = _LANES[ACROSS] if way == ACROSS else _ROWS_OF_A_RECURRENCE
+    return kernel_of(step.name, code, call, form, graph_cost(step), unit)
+
+
+def _form(call: RowCall, taken: Sequence[ScalarType], made: Sequence[ScalarType], way: str) -> Form:
+    """The form of a call; elements of a row are wherever they are."""
+    form = form_of(call, taken, made, across=way == ACROSS)
+    layout = form.layout.replace(SINGLE, STRIDED)
+    return form._replace(layout=layout if way == ACROSS else layout.replace(CONTIGUOUS, STRIDED))
+
+
+def _first(init: Sequence[Number], graph: TypedGraph) -> tuple[str, ...]:
+    """What accumulators begin with, as text, which tells -0.0 from 0.0."""
+    return constants(init, [kind.value for kind in graph.result_types[: len(init)]])
 
 
 def part_length(length: int) -> int:
@@ -56,39 +100,43 @@ def part_length(length: int) -> int:
     >>> part_length(100), part_length(1 << 20)
     (12, 130896)
     """
-    part = length // LANES[PARTS]
-    return part if part < 2 * _PART_MULTIPLE else part - (part - _PART_REST) % _PART_MULTIPLE
-
-
-def _signature(scanning: Scanning, call: RowCall) -> ScanSignature:
-    (source,), outputs = call.inputs, call.outputs
-    form = ACROSS if runs_across(call) else ABREAST if call.kept and call.kept[-1] >= _FEWEST_ROWS else PARTS
-    layout = layout_of([source, *outputs], -2) if form == ACROSS else STRIDED * (1 + len(outputs))
-    layout = layout.replace(SINGLE, STRIDED)
-    parameters = scanning.lift.parameters
-    accumulators = tuple(str(kind) for kind in scanning.combine.result_types)
-    results = zip(outputs, scanning.finish.result_types, strict=True)
-    return ScanSignature(
-        Operand(source.dtype.name, str(parameters[0][1])),
-        len(parameters) > 1,
-        accumulators,
-        constants(scanning.init, accumulators),
-        tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
-        layout,
-        form,
-    )
+    part = length // _LANES[PARTS]
+    return part if part < _LONG_PART else part - (part - _PART_REST) % _PART_MULTIPLE
 
 
 @functools.lru_cache(maxsize=4096)
-def scan_code(lift: TypedGraph, combine: TypedGraph, finish: TypedGraph, signature: ScanSignature) -> engine.Code:
+def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) -> engine.Code:
     """The kernel of a scan."""
-    graphs = {"lift": lift, "combine": combine, "finish": finish}
 
     def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir
+        from opdsl.kernels.loops import folding, row_schedules
 
-        functions = [function_ir(graph, name) for name, graph in graphs.items()]
-        return module_ir(signature, functions, [line for graph in graphs.values() for line in declarations(graph)])
+        program = folding.scan(scanning, form.call()).program
+        if way == PARTS:
+            return kernel_text(row_schedules.scans_in_parts(program, _LANES[PARTS]))
+        return kernel_text(_scheduled(program, way, _LANES[ABREAST]))
 
-    prints = " ".join(graph.fingerprint for graph in graphs.values())
-    return engine.compile_ir(f"scan {prints} {signature}", text, [SYMBOL])
+    graphs = " ".join(each.fingerprint for each in (scanning.lift, scanning.combine, scanning.finish))
+    return engine.compile_ir(f"scan {graphs} {first} {form} {way}", text, [SYMBOL])
+
+
+@functools.lru_cache(maxsize=4096)
+def recurrence_code(recurring: Recurring, first: tuple[str, ...], form: Form, way: str) -> engine.Code:
+    """The kernel of a recurrence."""
+
+    def text() -> str:
+        from opdsl.kernels.loops import folding
+
+        return kernel_text(_scheduled(folding.recurrence(recurring, form.call()).program, way, _ROWS_OF_A_RECURRENCE))
+
+    key = f"recurrence {recurring.step.fingerprint} {recurring.is_reverse} {first} {form} {way}"
+    return engine.compile_ir(key, text, [SYMBOL])
+
+
+def _scheduled(program: Program, way: str, rows: int) -> Program:
+    """Rows across, or some of them abreast."""
+    from opdsl.kernels.loops import distribution, schedules
+
+    if way == ACROSS:
+        return distribution.across(program, _LANES[ACROSS], 1)
+    return schedules.vectorised(program, rows)

@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from opdsl.kernels.loops.model import Array, Compute, For, Program, Range, Scalar, Size, Statement
+from opdsl.kernels.loops.model import Array, Compute, For, Parts, Program, Range, Scalar, Size, Statement
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import OperandSpec
-    from opdsl.scalar.graph import TypedGraph
+    from opdsl.scalar.graph import Number, TypedGraph
 
 __all__ = [
     "Given",
     "Loops",
     "Maker",
     "around",
+    "before",
     "identity",
     "number_of",
+    "numbers",
     "pairwise",
     "places",
     "product",
@@ -57,6 +59,8 @@ def number_of(loops: Loops) -> Callable[[Size], int]:
     words = dict(zip(loops.program.words, loops.words, strict=True))
 
     def number(size: Size) -> int:
+        if isinstance(size, Parts):
+            return -(-number(size.size) // number(size.turns))
         found = words[size] if isinstance(size, str) else size
         assert isinstance(found, int), "how many points there are, and where, does not depend on arguments"
         return found
@@ -209,8 +213,22 @@ def product(sizes: Sequence[int]) -> int:
 @functools.cache
 def zero(kind: ScalarType) -> TypedGraph:
     """Nothing -> 0."""
+    return numbers((0,), (kind,))
+
+
+def numbers(values: Sequence[Number], kinds: Sequence[ScalarType]) -> TypedGraph:
+    """Nothing -> numbers of types."""
     builder = GraphBuilder()
-    return builder.finish("zero", [builder.constant(0, kind)])
+    return builder.finish("numbers", [builder.constant(*each) for each in zip(values, kinds, strict=True)])
+
+
+@functools.cache
+def before(combine: TypedGraph) -> TypedGraph:
+    """Accumulators and others -> what comes of them, then the accumulators as they were."""
+    builder = GraphBuilder()
+    made = builder.inline(combine)
+    own = [at for at, node in enumerate(combine.nodes) if node.op == "parameter"][: len(combine.results)]
+    return builder.finish("before", [made[at] for at in (*combine.results, *own)])
 
 
 def used_parameters(graph: TypedGraph) -> set[int]:

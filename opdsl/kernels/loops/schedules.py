@@ -29,7 +29,7 @@ from opdsl.scalar.types import ScalarType
 if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
-__all__ = ["in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
+__all__ = ["folded", "in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
 
 
 def shared(program: Program, lanes: int) -> Program:
@@ -63,7 +63,7 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
     words = dict(zip(program.words, loops.words, strict=True))
     ranges, (whole, *rest) = program.points
     kept, part, own = places(ranges), ("part", "parts"), Part("part", "part_size")
-    fold = attrs.evolve(_folded(whole), part=own)
+    fold = attrs.evolve(folded(whole), part=own)
     kinds = fold.combine.result_types
     sizes = [number(size) for _, size in ranges]
     steps = {f"part_s{k}": product([*sizes[k + 1 :], count]) for k in range(len(sizes))}
@@ -97,7 +97,7 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
     return first, second
 
 
-def _folded(whole: Statement) -> Fold:
+def folded(whole: Statement) -> Fold:
     """A fold, or what a scan carries behind its last turn."""
     if isinstance(whole, Fold):
         return whole

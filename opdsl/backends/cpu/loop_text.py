@@ -1,0 +1,420 @@
+"""LLVM text of loop programs: kernels ``void (operands, count, strides)``, which ``walk`` calls.
+
+The outermost loop has ``count`` turns; other words stand in the table behind ``strides``, those of strides in bytes.
+Loops whose turns are independent of each other say so, and are vectorised by LLVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from opdsl.backends.cpu.folds import constant
+from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, number, store_operand
+from opdsl.backends.cpu.nests import PARALLEL, SMALLER, Loop, call, smaller
+from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text
+from opdsl.kernels.loops.model import (
+    Array,
+    Compute,
+    Fetch,
+    Fold,
+    For,
+    Index,
+    Load,
+    Local,
+    Part,
+    Parts,
+    Program,
+    Scalar,
+    Scan,
+    Size,
+    Statement,
+    Store,
+    blocks_of,
+    graphs_of,
+    locals_of,
+)
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
+
+__all__ = ["COUNT", "module_ir"]
+
+COUNT = -1
+"""In a table of words: how many turns the outermost loop has."""
+
+_SLOT_SIZE = 16
+
+# Turns of a fold that are folded before they are added to the others'.
+_BLOCK = 4096
+
+# Bytes that are fetched ahead at most, and of a line of the cache.
+_FETCHED = 8192
+_LINE = 64
+
+_COMPARISONS = {"maximum": "max", "minimum": "min"}
+
+
+def module_ir(program: Program, symbol: str, table: Mapping[str, int]) -> str:
+    """The module of a kernel.
+
+    Args:
+        program: its parameters are the operands.
+        symbol: the kernel's name.
+        table: where words stand behind ``strides``.
+    """
+    from opdsl.backends.cpu.printer import declarations, function_ir
+
+    printer = _Printer(program, symbol, table)
+    printer.block(program.body)
+    printer.text.line("  ret void\n}")
+    functions = [function_ir(graph, name) for graph, name in printer.functions.items()]
+    declared = {line for graph in printer.functions for line in declarations(graph)} | printer.declared
+    return "\n".join([*functions, str(printer.text), *sorted({*declared, *DECLARATIONS}), ATTRIBUTES, METADATA])
+
+
+class _Printer:
+    """A kernel under construction.
+
+    lanes: neighbours that are taken together, in registers: for each what is known of values, by name.
+    types: of values. depths: how many loops are around where they are given.
+    """
+
+    def __init__(self, program: Program, symbol: str, table: Mapping[str, int]) -> None:
+        self.program, self.arrays = program, program.arrays
+        self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
+        self.declared = {SMALLER}
+        self.text = text = Text()
+        self.types: dict[str, ScalarType] = {}
+        self.depths: dict[str, int] = {}
+        self.depth = self.loops = 0
+        self.bases: dict[str, str] = {}
+        self.lanes: list[dict[str, str]] = [{}]
+        text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
+        for word, place in table.items():
+            address = f"getelementptr i64, ptr %strides, i64 {place}"
+            value = "%count" if place == COUNT else text.value(f"load i64, ptr {text.value(address)}")
+            self.give(word, ScalarType.INT64, [value])
+        for k, each in enumerate(program.parameters):
+            slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * k}")
+            if isinstance(each, Scalar):
+                self.give(each.name, each.type, [number(text, each.type.value, slot)])
+            else:
+                self.bases[each.name] = text.value(f"load ptr, ptr {slot}")
+        for local in locals_of(program.body):
+            self.bases[local.array.name] = self.memory(local.array)
+
+    def memory(self, array: Array) -> str:
+        """Memory of a thread."""
+        size = "1"
+        for each in array.sizes:
+            size = self.text.value(f"mul i64 {size}, {self.size(each)}")
+        return self.text.value(f"alloca {MEMORY[array.dtype.name].llvm}, i64 {size}, align 64")
+
+    # -------------------------------------------------------------------------------------------------------- values
+
+    def give(self, name: str, kind: ScalarType, values: Sequence[str]) -> None:
+        """Take note of a value, in each lane."""
+        self.types[name], self.depths[name] = kind, self.depth
+        for lane, value in zip(self.lanes, values, strict=True):
+            lane[name] = value
+
+    def known(self, names: Sequence[str], lane: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Values and their types."""
+        return [(self.types[name].value, lane[name]) for name in names]
+
+    def size(self, size: Size) -> str:
+        """A size."""
+        if isinstance(size, Parts):
+            more = f"add i64 {self.size(size.size)}, {self.text.value(f'sub i64 {self.size(size.turns)}, 1')}"
+            return self.text.value(f"udiv i64 {self.text.value(more)}, {self.size(size.turns)}")
+        return str(size) if isinstance(size, int) else self.lanes[0][size]
+
+    def index(self, index: Index, lane: Mapping[str, str]) -> str:
+        """A place."""
+        return str(index) if isinstance(index, int) else lane[index]
+
+    def begins(self, part: Part | None) -> list[str]:
+        """The first turn that is taken, in each lane."""
+        if part is None:
+            return ["0"] * len(self.lanes)
+        turns = self.size(part.turns)
+        return [self.text.value(f"mul i64 {self.index(part.number, lane)}, {turns}") for lane in self.lanes]
+
+    def turns(self, size: Size, part: Part | None, begin: str) -> str:
+        """How many turns are taken; lanes have as many as the first one."""
+        whole = self.size(size)
+        if part is None:
+            return whole
+        return smaller(self.text, self.text.value(f"sub i64 {whole}, {begin}"), self.size(part.turns))
+
+    def address(self, array: str, index: Sequence[Index], lane: Mapping[str, str]) -> str:
+        """Where an element lies: what changes in the outermost loop first, so that inner ones need not compute it."""
+        strides = self.arrays[array].strides
+        found, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
+        for each, stride in sorted(zip(index, strides, strict=True), key=lambda pair: self.depths.get(str(pair[0]), 0)):
+            if each == 0 or stride == 0:
+                continue
+            place = self.index(each, lane)
+            if stride != 1:
+                place = self.text.value(f"mul i64 {place}, {self.size(stride)}")
+            step = "i8" if isinstance(stride, str) else kind
+            found = self.text.value(f"getelementptr {step}, ptr {found}, i64 {place}")
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Sequence[Statement]) -> None:
+        """Statements one after another."""
+        for each in statements:
+            match each:
+                case Load():
+                    self.load(each, ACCESS)
+                case Store():
+                    self.store(each)
+                case Compute():
+                    given = [self.known(each.arguments, lane) for lane in self.lanes]
+                    self.compute(each.graph, given, each.names)
+                case For():
+                    self.loop(each)
+                case Fold():
+                    self.fold(each)
+                case Scan():
+                    self.scan(each)
+                case Fetch():
+                    self.fetch(each)
+                case _:
+                    assert isinstance(each, Local), "rows and scans have no other statements"
+
+    def load(self, each: Load, suffix: str) -> None:
+        """An element, unless it was read before the loop."""
+        if each.name in self.lanes[0]:
+            return
+        operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
+        places = [self.address(each.array, each.index, lane) for lane in self.lanes]
+        self.give(each.name, each.type, [load_operand(self.text, operand, place, suffix) for place in places])
+
+    def store(self, each: Store) -> None:
+        """An element that is written."""
+        operand = Operand(self.arrays[each.array].dtype.name, self.types[each.value].value)
+        for lane in self.lanes:
+            store_operand(self.text, operand, self.address(each.array, each.index, lane), lane[each.value])
+
+    def compute(
+        self, graph: TypedGraph, given: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]
+    ) -> list[list[str]]:
+        """Values of a graph, of the arguments of each lane."""
+        kinds = [kind.value for kind in graph.result_types]
+        found = [call(self.text, self.functions[graph], each, kinds) for each in given]
+        for k, (name, kind) in enumerate(zip(names, graph.result_types, strict=False)):
+            self.give(name, kind, [values[k] for values in found])
+        return found
+
+    def fetch(self, each: Fetch) -> None:
+        """Bring the row of the next turn near."""
+        text = self.text
+        self.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        (lane,) = self.lanes
+        index = each.index[each.index.index(each.ahead)]
+        following = {**lane, each.along[0]: "0", str(index): text.value(f"add i64 {lane[str(index)]}, 1")}
+        first = self.address(each.array, each.index, following)
+        itemsize = MEMORY[self.arrays[each.array].dtype.name].itemsize
+        size = text.value(f"mul i64 {self.size(each.along[1])}, {itemsize}")
+        with Loop(text, self.fresh(), "0", smaller(text, size, str(_FETCHED)), _LINE) as line:
+            address = text.value(f"getelementptr i8, ptr {first}, i64 {line.counter}")
+            text.line(f"  call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+
+    # --------------------------------------------------------------------------------------------------------- loops
+
+    def fresh(self) -> str:
+        """The name of a loop."""
+        self.loops += 1
+        return f"loop{self.loops}"
+
+    @contextmanager
+    def within(self, body: Sequence[Statement], *own: str | None) -> Iterator[None]:
+        """What is known within a loop is not known behind it; elements that it need not read again are read before.
+
+        Args:
+            body: of the loop.
+            own: the names of its indices.
+        """
+        outer = self.lanes
+        self.lanes = [dict(lane) for lane in outer]
+        for each in body:
+            if isinstance(each, Load) and self.is_same(each, own):
+                self.load(each, "")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.lanes = outer
+
+    def is_same(self, each: Load, own: Sequence[str | None]) -> bool:
+        """Whether an element is the same in all turns of a loop."""
+        steps = zip(each.index, self.arrays[each.array].strides, strict=True)
+        moving = [index for index, stride in steps if stride != 0 and isinstance(index, str)]
+        return not any(index in own or index not in self.lanes[0] for index in moving)
+
+    def loop(self, each: For) -> None:
+        """A loop, several neighbours at once where it says so."""
+        if each.vector > 1:
+            self.together(each)
+            return
+        (begin,) = self.begins(each.part)
+        turns = self.turns(each.size, each.part, begin)
+        is_innermost = not any(blocks_of(inner) for inner in each.body)
+        kind = PARALLEL if is_innermost and not each.in_order else ""
+        with (
+            self.within(each.body, each.index, each.place),
+            Loop(self.text, self.fresh(), "0", turns, kind=kind) as loop,
+        ):
+            turn = self.turn(loop, turns, is_reverse=each.is_reverse)
+            index = turn if each.part is None else self.text.value(f"add i64 {begin}, {turn}")
+            self.give(each.index, ScalarType.INT64, [index])
+            if each.place is not None:
+                self.give(each.place, ScalarType.INT64, [turn])
+            self.block(each.body)
+
+    def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
+        """Which turn a loop takes."""
+        if not is_reverse:
+            return loop.counter
+        return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
+
+    def together(self, each: For) -> None:
+        """A loop that takes several neighbours at once, then those that are left, one by one."""
+        text, count = self.text, each.vector
+        size = self.size(each.size)
+        whole = text.value(f"sub i64 {size}, {text.value(f'urem i64 {size}, {count}')}")
+        is_whole = isinstance(each.size, int) and each.size % count == 0
+        for begin, end, lanes in (("0", whole, count), (whole, size, 1))[: 1 if is_whole else 2]:
+            with self.within(each.body, each.index), Loop(text, self.fresh(), begin, end, lanes) as loop:
+                self.lanes = [dict(self.lanes[0]) for _ in range(lanes)]
+                indices = [text.value(f"add i64 {loop.counter}, {lane}") for lane in range(lanes)]
+                self.give(each.index, ScalarType.INT64, indices)
+                self.block(each.body)
+
+    # ------------------------------------------------------------------------------------------------ folds and scans
+
+    def first(self, values: Sequence[Number | str], kinds: Sequence[ScalarType]) -> list[list[str]]:
+        """What accumulators begin with, in each lane."""
+        return [
+            [
+                lane[each] if isinstance(each, str) else constant(each, kind.value)
+                for each, kind in zip(values, kinds, strict=True)
+            ]
+            for lane in self.lanes
+        ]
+
+    def fold(self, each: Fold) -> None:
+        """A fold: in blocks, where the order of its turns is of no account."""
+        ((index, size),) = each.ranges
+        kinds = each.combine.result_types
+        begins = self.begins(each.part)
+        turns = self.turns(size, each.part, begins[0])
+        first = self.first(each.neutral, kinds)
+        if each.in_order:
+            found = self.folded(each, index, begins, ("0", turns), first)
+        else:
+            with Loop(self.text, self.fresh(), "0", turns, _BLOCK) as block:
+                totals = self.carried(block, kinds, first)
+                far = self.text.value(f"add nuw nsw i64 {block.counter}, {_BLOCK}")
+                extent = block.counter, smaller(self.text, far, turns)
+                parts = self.folded(each, index, begins, extent, first)
+                block.hand_on(_flat(self.combined(each, totals, parts)))
+            found = self.results(block, len(kinds))
+        for k, (name, kind) in enumerate(zip(each.names, kinds, strict=True)):
+            self.give(name, kind, [values[k] for values in found])
+
+    def carried(self, loop: Loop, kinds: Sequence[ScalarType], first: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Values that a loop carries, of each lane."""
+        return [[loop.carry(kind.value, value) for kind, value in zip(kinds, lane, strict=True)] for lane in first]
+
+    def results(self, loop: Loop, count: int) -> list[list[str]]:
+        """What a loop has carried to its end, of each lane."""
+        return [loop.results[at : at + count] for at in range(0, len(loop.results), count)]
+
+    def folded(
+        self, each: Fold, index: str, begins: Sequence[str], extent: tuple[str, str], first: Sequence[Sequence[str]]
+    ) -> list[list[str]]:
+        """Some turns of a fold."""
+        is_innermost = not any(blocks_of(inner) for inner in each.body)
+        kind = PARALLEL if is_innermost and not each.in_order else ""
+        with self.within(each.body, index):
+            with Loop(self.text, self.fresh(), *extent, kind=kind) as loop:
+                before = self.carried(loop, each.combine.result_types, first)
+                self.indices(index, begins, loop.counter)
+                self.block(each.body)
+                values = [[lane[name] for name in each.values] for lane in self.lanes]
+                loop.hand_on(_flat(self.combined(each, before, values)))
+            return self.results(loop, len(each.names))
+
+    def indices(self, index: str, begins: Sequence[str], turn: str) -> None:
+        """The index of a turn, in each lane."""
+        values = [turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}") for begin in begins]
+        self.give(index, ScalarType.INT64, values)
+
+    def combined(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Accumulators of some turns and of others as those of all, of each lane."""
+        kinds = [kind.value for kind in each.combine.result_types]
+        if not each.in_order and _is_pairwise(each.combine):
+            return [
+                [self.reordered(*parts) for parts in zip(_operations(each.combine), kinds, *pair, strict=True)]
+                for pair in zip(first, later, strict=True)
+            ]
+        given = [
+            list(zip((*kinds, *kinds), (*one, *other), strict=True)) for one, other in zip(first, later, strict=True)
+        ]
+        return self.compute(each.combine, given, ())
+
+    def reordered(self, op: str, kind: str, first: str, second: str) -> str:
+        """Two values under an operation which LLVM may take in any order."""
+        register, scalar = REGISTER[kind], ScalarType(kind)
+        if op == "add":
+            instruction = "fadd reassoc" if scalar.category == FLOAT else "add"
+            return self.text.value(f"{instruction} {register} {first}, {second}")
+        if scalar.category == FLOAT:
+            symbol = f"@llvm.{op}.f{scalar.bits}"
+        else:
+            symbol = f"@llvm.{'s' if scalar.is_signed else 'u'}{_COMPARISONS[op]}.{register}"
+        self.declared.add(f"declare {register} {symbol}({register}, {register})")
+        flags = "nsz " if scalar.category == FLOAT else ""
+        return self.text.value(f"call {flags}{register} {symbol}({register} {first}, {register} {second})")
+
+    def scan(self, each: Scan) -> None:
+        """A scan, turn after turn."""
+        index, size = each.range
+        kinds = each.step.result_types[: len(each.names)]
+        begins = self.begins(each.part)
+        turns = self.turns(size, each.part, begins[0])
+        first = self.first(each.first, kinds)
+        with self.within(each.body, index), Loop(self.text, self.fresh(), "0", turns) as loop:
+            before = self.carried(loop, kinds, first)
+            self.indices(index, begins, self.turn(loop, turns, is_reverse=each.is_reverse))
+            self.block(each.body)
+            given = [
+                [*zip((kind.value for kind in kinds), own, strict=True), *self.known(each.values, lane)]
+                for own, lane in zip(before, self.lanes, strict=True)
+            ]
+            found = self.compute(each.step, given, (*each.names, *each.results))
+            self.block(each.after)
+            loop.hand_on(_flat(values[: len(kinds)] for values in found))
+
+
+def _flat(lanes: Iterable[Sequence[str]]) -> list[str]:
+    return [value for values in lanes for value in values]
+
+
+def _is_pairwise(graph: TypedGraph) -> bool:
+    """Whether each accumulator is combined for itself, by one operation whose order is of no account."""
+    count = len(graph.results)
+    operations = {"add", *_COMPARISONS}
+    return all(
+        graph.nodes[at].op in operations
+        and graph.nodes[at].arguments == (k, count + k)
+        and graph.nodes[at].type.category in (INTEGER, FLOAT)
+        for k, at in enumerate(graph.results)
+    )
+
+
+def _operations(graph: TypedGraph) -> list[str]:
+    return [graph.nodes[at].op for at in graph.results]

@@ -1,0 +1,236 @@
+"""Schedules of rows and scans, against NumPy: tiles of rows, parts of them, what is kept, what is fetched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from opdsl.errors import KernelError
+from opdsl.kernels.calls import OperandSpec, Recurring, RowCall, Scanning
+from opdsl.kernels.loops import folding, rows
+from opdsl.kernels.loops.checking import check_program
+from opdsl.kernels.loops.distribution import across
+from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.making import Loops, identity, pairwise
+from opdsl.kernels.loops.model import Array, Fetch, For, Load, Local, Part, Parts, Program, Store, Update
+from opdsl.kernels.loops.row_schedules import PART_LENGTH, fetching, scans_in_parts
+from opdsl.kernels.loops.schedules import vectorised
+from opdsl.kernels.loops.text import program_text
+from opdsl.runtime.dtype import float64, int64
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import ScalarType
+
+FLOAT64, INT64 = ScalarType.FLOAT64, ScalarType.INT64
+
+
+def softmax() -> TypedGraph:
+    builder = GraphBuilder()
+    x = builder.parameter("x", FLOAT64)
+    shifted = builder.node("subtract", (x, builder.node("row_max", (x,), FLOAT64)), FLOAT64)
+    raised = builder.node("exp", (shifted,), FLOAT64)
+    return builder.finish(
+        "softmax", [builder.node("divide", (raised, builder.node("row_sum", (raised,), FLOAT64)), FLOAT64)]
+    )
+
+
+def call_of(count: int, length: int, results: int = 1) -> RowCall:
+    spec = OperandSpec(float64, (length * 8 + 16, 8))
+    return RowCall((count,), length, (spec,), (spec,) * results, (None,) * results)
+
+
+def ran(program: Program, loops: Loops, arrays: Sequence[Any], *more: int) -> None:
+    check_program(program)
+    words = [each for each in loops.words if isinstance(each, int)]
+    interpret(program, arrays, [*words, *more])
+
+
+def room(count: int, length: int) -> Any:
+    """Memory of rows, two elements apart."""
+    return np.random.default_rng(count * 100 + length).standard_normal((count, length + 2))
+
+
+SIZES = {
+    "count": st.integers(1, 9),
+    "length": st.integers(1, 40),
+    "lanes": st.integers(1, 5),
+    "block": st.integers(1, 9),
+}
+
+
+@given(**SIZES, keep=st.booleans())
+def test_rows_in_tiles_give_what_rows_give(count: int, length: int, lanes: int, block: int, keep: bool) -> None:
+    loops = rows.row(softmax(), call_of(count, length), keep=keep)
+    source, found = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, block), loops, [source, found])
+    raised = np.exp(source[:, :length] - source[:, :length].max(1, keepdims=True))
+    np.testing.assert_allclose(found[:, :length], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+    assert not found[:, length:].any()
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_a_stage_keeps_is_not_computed_again(keep: bool) -> None:
+    program = rows.row(softmax(), call_of(3, 4), keep=keep).program
+    assert program_text(program).count(": float64 = exp(") == (1 if keep else 2)
+    source, found = room(3, 4), np.zeros((3, 6))
+    ran(program, rows.row(softmax(), call_of(3, 4), keep=keep), [source, found])
+    raised = np.exp(source[:, :4] - source[:, :4].max(1, keepdims=True))
+    np.testing.assert_allclose(found[:, :4], raised / raised.sum(1, keepdims=True), rtol=1e-12)
+
+
+def scanning(op: str, neutral: float) -> Scanning:
+    same = identity((FLOAT64,))
+    return Scanning((neutral,), same, pairwise((op,), (FLOAT64,)), same)
+
+
+SCANS: dict[str, tuple[float, Callable[..., Any]]] = {
+    "maximum": (-math.inf, np.maximum.accumulate),
+    "add": (0.0, np.cumsum),
+}
+
+
+@pytest.mark.parametrize("op", SCANS)
+@given(**SIZES)
+def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, lanes: int, block: int) -> None:
+    loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
+    source, found = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, block), loops, [source, found])
+    np.testing.assert_allclose(found[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("op", SCANS)
+@given(count=st.integers(1, 4), parts=st.integers(1, 5), part=st.integers(1, 9), rest=st.integers(0, 9))
+@example(count=2, parts=3, part=4, rest=0)
+@example(count=1, parts=8, part=3, rest=3)
+def test_scans_in_parts_give_what_scans_give(op: str, count: int, parts: int, part: int, rest: int) -> None:
+    length = parts * part + min(rest, part)
+    loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
+    source, found = room(count, length), np.zeros((count, length + 2))
+    ran(scans_in_parts(loops.program, parts), loops, [source, found], part)
+    np.testing.assert_allclose(found[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
+
+
+def test_the_word_of_parts_is_the_last() -> None:
+    program = folding.scan(scanning("add", 0.0), call_of(2, 9)).program
+    assert scans_in_parts(program, 3).words == (*program.words, PART_LENGTH)
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+@given(**SIZES)
+def test_recurrences_in_tiles_go_their_way(is_reverse: bool, count: int, length: int, lanes: int, block: int) -> None:
+    builder = GraphBuilder()
+    carried, x = builder.parameter("carried", FLOAT64), builder.parameter("x", FLOAT64)
+    half = builder.node("multiply", (carried, builder.constant(0.5, FLOAT64)), FLOAT64)
+    made = builder.node("add", (half, x), FLOAT64)
+    loops = folding.recurrence(
+        Recurring((1.0,), builder.finish("decay", [made, made]), is_reverse), call_of(count, length)
+    )
+    source, found = room(count, length), np.zeros((count, length + 2))
+    ran(across(loops.program, lanes, block), loops, [source, found])
+    for row, result in zip(source, found, strict=True):
+        state = 1.0
+        for turn in reversed(range(length)) if is_reverse else range(length):
+            state = state * 0.5 + row[turn]
+            assert result[turn] == state
+
+
+def test_only_neighbours_are_fetched_ahead() -> None:
+    near, far = call_of(3, 4), RowCall((3,), 4, (OperandSpec(float64, (8, 24)),), call_of(3, 4).outputs, (None,))
+    fetched = []
+    for call in (near, far):
+        program = fetching(rows.row(softmax(), call).program)
+        check_program(program)
+        (loop,) = program.body
+        assert isinstance(loop, For)
+        fetched.append([each.array for each in loop.body if isinstance(each, Fetch)])
+    assert fetched == [["a0"], []]
+
+
+def test_what_is_fetched_changes_nothing() -> None:
+    loops = rows.row(softmax(), call_of(3, 4))
+    found = [np.zeros((3, 6)), np.zeros((3, 6))]
+    for program, out in zip((loops.program, fetching(loops.program)), found, strict=True):
+        ran(program, loops, [room(3, 4), out])
+    np.testing.assert_array_equal(*found)
+
+
+# ---------------------------------------------------------------------------------------------------------- the nodes
+
+OUT = Array("out", int64, ("n",), (1,))
+
+
+def interpreted(*body: Any, n: int) -> Any:
+    program = Program("tried", (OUT,), ("n",), body)
+    check_program(program)
+    found = np.full(n, -1)
+    interpret(program, [found], [n])
+    return found
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 5])
+def test_parts_of_a_loop_cover_it(n: int) -> None:
+    inner = For("i", "n", (Store("out", ("i",), "place"),), part=Part("part", 2), place="place")
+    np.testing.assert_array_equal(interpreted(For("part", Parts("n", 2), (inner,)), n=n), np.arange(n) % 2)
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+def test_turns_in_order_see_what_was_written_before(is_reverse: bool) -> None:
+    one = pairwise(("add",), (INT64,))
+    memory = Local(Array("seen", int64, (1,), (1,)))
+    body = (Load("here", "seen", (0,), INT64), Store("out", ("i",), "here"), Update("seen", (0,), one, (None, "n")))
+    found = interpreted(memory, For("i", "n", body, in_order=True, is_reverse=is_reverse), n=3)
+    np.testing.assert_array_equal(found, [6, 3, 0] if is_reverse else [0, 3, 6])
+
+
+def test_each_point_has_its_own_memory() -> None:
+    memory = Local(Array("own", int64, (1,), (1,)))
+    body = (memory, Store("own", (0,), "i"), Load("mine", "own", (0,), INT64), Store("out", ("i",), "mine"))
+    np.testing.assert_array_equal(interpreted(For("i", "n", body), n=4), np.arange(4))
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ((For("i", "n", (Store("out", ("i",), "at"),), place="at"),), "at is a place within a part"),
+        ((For("i", "n", (Store("out", ("i",), "i"),), part=Part("k", 2)),), "k is a whole number"),
+        ((For("i", Parts("k", 2), ()),), "k is a word"),
+        ((Fetch("out", ("i",), "i", ("j", "n")),), "the place i of out"),
+    ],
+)
+def test_a_program_that_breaks_a_rule_is_refused(body: tuple[Any, ...], rule: str) -> None:
+    with pytest.raises(KernelError, match=rule):
+        check_program(Program("tried", (OUT,), ("n",), body))
+
+
+def test_a_schedule_is_readable() -> None:
+    loops = folding.scan(scanning("add", 0.0), call_of(6, 5))
+    assert program_text(across(loops.program, 4, 1)).split("\n\n")[0] == SCAN_IN_TILES
+
+
+SCAN_IN_TILES = """\
+kernel scan(a: float64[i0_n, j0_n | a_s0, 1], out0: float64[i0_n, j0_n | out0_s0, 1]; i0_n, j0_n, a_s0, out0_s0):
+    for tile < ((i0_n + 4 - 1) / 4):
+        local acc0_lanes: float64[4 | 1]
+        for i0 < i0_n in part tile of 4 each at lane:
+            acc0_lanes_first = numbers_0()
+            acc0_lanes[lane] = acc0_lanes_first
+        for j0 < j0_n in order:
+            for i0 < i0_n in part tile of 4 each at lane:
+                element: float64 = a[i0, j0]
+                v0 = identity_1(element)
+                acc0_lanes_before: float64 = acc0_lanes[lane]
+                acc0 = combine_2(acc0_lanes_before, v0)
+                acc0_lanes[lane] = acc0
+                y0 = identity_1(acc0)
+                out0[i0, j0] = y0"""
+
+
+def test_neighbours_of_a_schedule_are_an_annotation() -> None:
+    program = folding.scan(scanning("add", 0.0), call_of(6, 5)).program
+    assert "for i0 < i0_n by 4:" in program_text(vectorised(program, 4))
