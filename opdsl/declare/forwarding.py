@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -30,16 +30,23 @@ class Forward(NamedTuple):
         name.
     given: the target's other arguments: constants, or functions of the operator's arguments, by name.
     result: which of the target's results are the operator's; None for all.
+    unused: arguments of the operator that count for nothing.
     """
 
     target: Declaration
     order: tuple[str, ...] = ()
     given: Mapping[str, object] = {}
     result: int | tuple[int, ...] | None = None
+    unused: tuple[str, ...] = ()
 
 
 def forward(
-    target: Callable[..., object], /, *order: str, result: int | tuple[int, ...] | None = None, **given: object
+    target: Callable[..., object],
+    /,
+    *order: str,
+    result: int | tuple[int, ...] | None = None,
+    unused: Iterable[str] = (),
+    **given: object,
 ) -> Callable[[F], F]:
     """Say, beneath ``@op``, that an operator is a call of another one: what ``f.forward`` says beneath a declaration.
 
@@ -47,6 +54,7 @@ def forward(
         target: a declared operator.
         order: names of arguments of this one, which the other takes in the places of its first ones.
         result: which of the other's results are this one's: a number, or several; all by default.
+        unused: arguments of this one that count for nothing.
         given: the other's arguments that this one does not have: constants, or functions of this one's arguments, by
             name.
 
@@ -67,7 +75,7 @@ def forward(
     """
 
     def mark(function: F) -> F:
-        function.__dict__[_MARK] = Forward(declaration_behind(target), order, given, result)
+        function.__dict__[_MARK] = Forward(declaration_behind(target), order, given, result, tuple(unused))
         return function
 
     return mark
@@ -120,27 +128,44 @@ def forwarding(
         KernelSignatureError: there is no argument or result of that name, or one of the target's arguments is given
             twice or not at all.
     """
+    names = [each.python_name for each in operator.schema.arguments]
+    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.given.items()}
+    namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
+    namespace["forwarded_to"] = packet.operator_function(target)
+    called = f"forwarded_to({', '.join(_passed(function, operator, target, call))})"
+    wanted = _results(call)
+    if wanted:
+        namespace["picked"], called = itemgetter(*wanted), f"picked({called})"
+    name, code = python_name(operator.schema.name.base), function.__code__
+    source = f"def {name}({', '.join(names)}):\n    return {called}\n"
+    return function_from_source(name, source, namespace, location=(code.co_filename, code.co_firstlineno))
+
+
+def _results(call: Forward) -> tuple[int, ...]:
+    """The results that are picked; none where they are handed on as they are."""
+    return call.result if isinstance(call.result, tuple) else () if call.result is None else (call.result,)
+
+
+def _passed(function: FunctionType, operator: Operator, target: Operator, call: Forward) -> list[str]:
+    """What a call gives for each argument, as Python writes it; see ``forwarding``."""
     outs = {one.python_name: own.python_name for one, own in zip(target.schema.out, operator.schema.out, strict=False)}
     taken = [each.python_name for each in target.schema.arguments]
     names = [each.python_name for each in operator.schema.arguments]
     placed = {**dict(zip(taken, call.order, strict=False)), **outs}
-    computed = {name: value for name, value in call.given.items() if isinstance(value, FunctionType)}
-    read = [each for value in computed.values() for each in parameter_names(value)]
-    by_name = [
-        each
-        for each in names
-        if each not in placed.values() and not (each in read and (each not in taken or each in call.given))
-    ]
+    reads = {name: parameter_names(value) for name, value in call.given.items() if isinstance(value, FunctionType)}
+    read = [each for parameters in reads.values() for each in parameters]
+    handed = {*placed.values(), *call.unused, *(each for each in read if each not in taken or each in call.given)}
+    by_name = [each for each in names if each not in handed]
     given = [*placed, *by_name, *call.given]
     needed = [each.python_name for each in target.schema.arguments if each.default is None]
-    wanted = call.result if isinstance(call.result, tuple) else () if call.result is None else (call.result,)
+    unknown = [each for each in (*call.order, *read, *call.unused) if each not in names]
     faults = (
         (call.order[len(taken) :], "it has fewer arguments than are in order, '{}' is too many"),
-        ([each for each in (*call.order, *read) if each not in names], f"{operator.schema} has no argument '{{}}'"),
+        (unknown, f"{operator.schema} has no argument '{{}}'"),
         ([each for each in given if each not in taken], "it has no argument '{}'"),
         ([each for each in given if given.count(each) > 1], "its '{}' is given twice"),
         ([each for each in needed if each not in given], "its '{}' is not given"),
-        ([each for each in wanted if not 0 <= each < len(target.schema.returns)], "it has no result {}"),
+        ([each for each in _results(call) if not 0 <= each < len(target.schema.returns)], "it has no result {}"),
     )
     fault = next((problem.format(found[0]) for found, problem in faults if found), "")
     if fault:
@@ -148,20 +173,9 @@ def forwarding(
             f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: {fault}. Name arguments of "
             "both alike, give those of this one in the order of the other's, or write a body."
         )
-    passed = [f"{name}={own}" for name, own in (*placed.items(), *((each, each) for each in by_name))]
-    for name in call.given:
-        arguments = f"({', '.join(parameter_names(computed[name]))})" if name in computed else ""
-        passed.append(f"{name}=forwarded_{name}{arguments}")
-    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in call.given.items()}
-    namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
-    namespace["forwarded_to"] = packet.operator_function(target)
-    name = python_name(operator.schema.name.base)
-    called = f"forwarded_to({', '.join(passed)})"
-    if wanted:
-        namespace["picked"], called = itemgetter(*wanted), f"picked({called})"
-    source = f"def {name}({', '.join(names)}):\n    return {called}\n"
-    code = function.__code__
-    return function_from_source(name, source, namespace, location=(code.co_filename, code.co_firstlineno))
+    passed = [f"{name}={own}" for name, own in placed.items()] + [f"{name}={name}" for name in by_name]
+    calls = {name: f"({', '.join(parameters)})" for name, parameters in reads.items()}
+    return passed + [f"{name}=forwarded_{name}{calls.get(name, '')}" for name in call.given]
 
 
 def renamed(function: FunctionType, name: str, module: str) -> FunctionType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -81,7 +81,13 @@ class OperatorHandle(Calling):
         return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
 
     def forward(
-        self, target: Any, /, *order: str, result: int | tuple[int, ...] | None = None, **given: object
+        self,
+        target: Any,
+        /,
+        *order: str,
+        result: int | tuple[int, ...] | None = None,
+        unused: Iterable[str] = (),
+        **given: object,
     ) -> None:
         """Let every variant call the same variant of another declared operator.
 
@@ -89,9 +95,11 @@ class OperatorHandle(Calling):
             target: the other operator.
             order: arguments of this one in the places of its first ones.
             result: which of its results are this one's; all by default.
+            unused: arguments of this one that count for nothing.
             given: its arguments that this one does not have: constants, or functions of this one's arguments.
         """
-        attach_forward(self.declaration, Forward(declaration_behind(target), order, given, result))
+        call = Forward(declaration_behind(target), order, given, result, tuple(unused))
+        attach_forward(self.declaration, call)
 
     def adjoint(self, target: Any, wanted: str, /, **given: Any) -> None:
         """Say that this is the transpose of another operator, which is linear in a tensor.

@@ -536,6 +536,7 @@ class Operator(Protocol, Generic[P, R_co]):
         /,
         *order: str,
         result: int | tuple[int, ...] | None = None,
+        unused: Iterable[str] = (),
         **given: object,
     ) -> None:
         """Let every variant call the same variant of another declared operator; ``@forward`` says it beneath ``@op``.
@@ -547,6 +548,7 @@ class Operator(Protocol, Generic[P, R_co]):
             target: the other operator.
             order: names of arguments of this one, which the other takes in the places of its first ones.
             result: which of the other's results are this one's: a number, or several; all by default.
+            unused: arguments of this one that count for nothing.
             given: the other's arguments that this one does not have: constants, or functions of this one's arguments,
                 by name, which depend on shapes, dtypes and numbers, not on elements.
 

@@ -10,6 +10,7 @@ from typing import Any
 from opdsl.aten.linalg.decompositions import require_numbers, require_square
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.shape.joining import cat
+from opdsl.aten.shape.slicing import diagonal
 from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -32,9 +33,9 @@ def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
 
 
 @op("aten::linalg_diagonal", **LINALG)
+@forward(diagonal, "A")
 def linalg_diagonal(A: Tensor[Alias("a")], *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor[Alias("a")]:
     """A view of diagonals, those of matrices by default."""
-    return A.diagonal(offset, dim1, dim2)
 
 
 @op("aten::linalg_multi_dot", python_module="linalg", out=WRITTEN)

@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten.linalg.matrix_norms import linalg_matrix_norm
 from opdsl.aten.reduce.norms import attach_norms, check_identity, check_norm_dtype, linalg_vector_norm, norm_gradient
 from opdsl.aten.reduce.variances import BOTH, ENTRY, Dimensions
-from opdsl.declare import Out, forward, op, traceable
+from opdsl.declare import Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, install_method
 from opdsl.schema.vocabulary import Scalar
@@ -74,20 +74,18 @@ def check_norm(self: Tensor, p: Any, dim: Any) -> None:
 
 
 @norm_dim.overload("Scalar", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
-@traceable
+@forward(norm_dim, dim=())
 def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
     """The norm of all elements."""
-    return norm_dim(self, p, ())
 
 
 norm_all.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
 
 
 @norm_dim.overload("ScalarOpt_dtype", kernel="CompositeExplicitAutograd", variants=BOTH, out=True, **ENTRY)
-@traceable
+@forward(norm_dim_dtype, dim=(), keepdim=False)
 def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
     """The norm of all elements, which become ``dtype`` first."""
-    return norm_dim_dtype(self, p, (), False, dtype=dtype)
 
 
 norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))

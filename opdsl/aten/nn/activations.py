@@ -10,7 +10,7 @@ from opdsl.aten._shared.entries import CORE_UNARY
 from opdsl.aten.nn.activation_gradients import sigmoid_backward
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
@@ -81,9 +81,9 @@ def log_sigmoid_scalar_function(self):
 
 
 @op("aten::log_sigmoid", python_module="nn", device_check="NoCheck", out=Out(explicit=True))
+@forward(log_sigmoid_forward, result=0)
 def log_sigmoid(self: Tensor) -> Tensor:
     """``log(sigmoid(self))``"""
-    return log_sigmoid_forward(self)[0]
 
 
 # ------------------------------------------------------------------------------------------- pieces of straight lines

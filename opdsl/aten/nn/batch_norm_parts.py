@@ -15,7 +15,7 @@ from opdsl.aten.nn.batch_normalization import (
     others,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
@@ -156,6 +156,12 @@ def _batch_norm_no_update_derivative(
 
 
 @op("aten::_batch_norm_impl_index_backward")
+@forward(
+    native_batch_norm_backward,
+    "grad_output",
+    save_invstd=lambda save_var_transform: save_var_transform,
+    unused=("impl_index", "reservedSpace"),
+)
 def _batch_norm_impl_index_backward(
     impl_index: int,
     input: Tensor,
@@ -171,9 +177,6 @@ def _batch_norm_impl_index_backward(
     reservedSpace: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
-    return native_batch_norm_backward(
-        grad_output, input, weight, running_mean, running_var, save_mean, save_var_transform, train, eps, output_mask
-    )
 
 
 # -------------------------------------------------------------------------------------------------- several devices
@@ -228,6 +231,7 @@ def batch_norm_gather_stats_with_counts(
     dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
     autogen="batch_norm_gather_stats.out",
 )
+@forward(batch_norm_gather_stats_with_counts, counts=lambda mean, count: mean.new_full(mean.shape[:1], count))
 def batch_norm_gather_stats(
     input: Tensor,
     mean: Tensor,
@@ -239,14 +243,15 @@ def batch_norm_gather_stats(
     count: int,
 ) -> tuple[Tensor, Tensor]:
     """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
-    counts = mean.new_full(mean.shape[:1], count)
-    return batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean, running_var, momentum, eps, counts)
 
 
 # ------------------------------------------------------------------------------------------------- other signatures
 
 
 @op("aten::batch_norm_backward", kernel=True)
+@forward(
+    native_batch_norm_backward, save_invstd=lambda save_var: save_var, train=lambda update: update, unused=("reserve",)
+)
 def batch_norm_backward(
     grad_out: Tensor,
     input: Tensor,
@@ -261,9 +266,6 @@ def batch_norm_backward(
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
-    return native_batch_norm_backward(
-        grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask
-    )
 
 
 @batch_norm_backward.derivative("grad_out", "input", "weight")

@@ -14,7 +14,7 @@ from opdsl.aten.nn.normalization import (
     statistics_dtype,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DimensionError, DTypeError, ShapeError
 from opdsl.kernels import check
@@ -394,11 +394,11 @@ Library("aten").define(
 @_native_batch_norm_legit.overload(
     "no_stats", kernel=True, tags="core", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=())
 )
+@forward(native_batch_norm, running_mean=None, running_var=None)
 def _native_batch_norm_legit_no_stats(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``native_batch_norm`` without running statistics."""
-    return batch_normalized(input, weight, bias, None, None, training, momentum, eps)
 
 
 @_native_batch_norm_legit_no_stats.derivative("input", "weight", "bias")
@@ -412,6 +412,7 @@ def _native_batch_norm_legit_no_stats_derivative(grad, input, weight, training, 
     tags="core",
     autogen="_native_batch_norm_legit_no_training.out",
 )
+@forward(native_batch_norm, training=False)
 def _native_batch_norm_legit_no_training(
     input: Tensor,
     weight: Tensor | None,
@@ -422,7 +423,6 @@ def _native_batch_norm_legit_no_training(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``native_batch_norm`` with the running statistics."""
-    return batch_normalized(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
 @_native_batch_norm_legit_no_training.derivative("input", "weight", "bias")
@@ -488,6 +488,7 @@ def _batch_norm_impl_index(
 
 
 @op("aten::batch_norm", tags="maybe_aliasing_or_mutating")
+@forward(_batch_norm_impl_index, result=0)
 def batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -500,8 +501,6 @@ def batch_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
-    values = (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
-    return _batch_norm_impl_index(*values)[0]
 
 
 @op("aten::instance_norm")

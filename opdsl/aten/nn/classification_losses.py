@@ -13,7 +13,7 @@ from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
-from opdsl.declare import Library, Operator, Out, op, traceable
+from opdsl.declare import Library, Operator, Out, forward, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Category, Tensor, int64, uint8
@@ -238,17 +238,17 @@ def declare_loss(
         python_module="nn",
         out=Out(f"{name}_forward.output", args=("output", "total_weight"), named=False, explicit=not structured),
     )
-    def forward(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt) -> Loss:
+    def losses(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt) -> Loss:
         """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
         ...
 
-    @forward.meta
-    def forward_meta(ctx, self, target, weight, reduction):
+    @losses.meta
+    def losses_meta(ctx, self, target, weight, reduction):
         check_input(self, target, weight)
         ctx.set_output(0, shape_of(self, target, reduction), like=self)
         ctx.set_output(1, (), like=self)
 
-    forward.out_kernel(write_loss)
+    losses.out_kernel(write_loss)
 
     @op(
         f"aten::{name}_backward",
@@ -276,8 +276,8 @@ def declare_loss(
 
     backward.out_kernel(write_gradient)
 
-    @forward.derivative("self")
-    def forward_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
+    @losses.derivative("self")
+    def losses_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
         return backward(grad, self, target, weight, reduction, ignore_index, total_weight)
 
     @backward.derivative("grad_output")
@@ -287,7 +287,7 @@ def declare_loss(
     backward.derivative(self=lambda grad: zeros_like(grad))
 
     @op(f"aten::{name}", python_module="nn", out=Out(explicit=True))
-    @traceable
+    @forward(losses, result=0)
     def loss(
         self: Tensor,
         target: Tensor,
@@ -296,7 +296,6 @@ def declare_loss(
         ignore_index: SymInt = -100,
     ) -> Tensor:
         """The negative of what ``self``, logarithms of probabilities, has for each class."""
-        return forward(self, target, weight, reduction, ignore_index)[0]
 
     return loss
 

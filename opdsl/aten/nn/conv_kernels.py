@@ -12,7 +12,7 @@ from opdsl.aten.nn.convolution import (
     convolution_backward_derivative,
 )
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Bools, Name, SymInt, SymInts
@@ -275,6 +275,7 @@ def conv_tbc_backward(
 
 
 @op("aten::convolution_overrideable", kernel="CompositeExplicitAutograd", autogen="convolution_overrideable.out")
+@forward(convolution)
 def convolution_overrideable(
     input: Tensor,
     weight: Tensor,
@@ -287,7 +288,6 @@ def convolution_overrideable(
     groups: SymInt,
 ) -> Tensor:
     """``convolution``, for backends that compute it themselves."""
-    return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 @convolution_overrideable.derivative("input", "weight", "bias")
@@ -303,6 +303,7 @@ def convolution_overrideable_derivative(
     kernel="CompositeExplicitAutograd",
     autogen="convolution_backward_overrideable.out",
 )
+@forward(convolution_backward, bias_sizes=None)
 def convolution_backward_overrideable(
     grad_output: Tensor,
     input: Tensor,
@@ -318,8 +319,6 @@ def convolution_backward_overrideable(
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
     """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
-    values = stride, padding, dilation, transposed, output_padding, groups
-    return convolution_backward(grad_output, input, weight, None, *values, output_mask)
 
 
 convolution_backward_overrideable.derivative("grad_output", "input", "weight")(convolution_backward_derivative)

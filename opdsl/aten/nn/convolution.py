@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen, spread
-from opdsl.declare import op
+from opdsl.declare import forward, op
 from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, new_tensor, slide
 from opdsl.kernels.calls import WindowSpec
@@ -608,6 +608,7 @@ def convolution_backward_derivative(
 
 
 @op("aten::_convolution", kernel="CompositeExplicitAutograd", autogen="_convolution.out")
+@forward(convolution, unused=("benchmark", "deterministic", "cudnn_enabled", "allow_tf32"))
 def _convolution(
     input: Tensor,
     weight: Tensor,
@@ -624,13 +625,13 @@ def _convolution(
     allow_tf32: bool,
 ) -> Tensor:
     """``convolution``; the last four arguments are for kernels of cuDNN."""
-    return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 _convolution.derivative("input", "weight", "bias")(convolution_derivative)
 
 
 @_convolution.overload("deprecated")
+@forward(convolution, unused=("benchmark", "deterministic", "cudnn_enabled"))
 def _convolution_deprecated(
     input: Tensor,
     weight: Tensor,
@@ -646,4 +647,3 @@ def _convolution_deprecated(
     cudnn_enabled: bool,
 ) -> Tensor:
     """``_convolution`` without its last argument."""
-    return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)

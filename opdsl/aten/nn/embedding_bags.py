@@ -10,7 +10,7 @@ from opdsl.aten.index.bucketization import searchsorted
 from opdsl.aten.nn.embedding import frequencies
 from opdsl.aten.nn.normalization import require_floating
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import op
+from opdsl.declare import forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -229,6 +229,7 @@ _embedding_bag_forward_only.kernel(_embedding_bag_kernel)
 
 
 @op("aten::embedding_bag")
+@forward(_embedding_bag)
 def embedding_bag(
     weight: Tensor,
     indices: Tensor,
@@ -240,9 +241,6 @@ def embedding_bag(
     include_last_offset: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """See ``_embedding_bag``."""
-    return _embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
-    )
 
 
 @embedding_bag.overload("padding_idx")

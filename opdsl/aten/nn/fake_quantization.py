@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and, logical_or
-from opdsl.declare import op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
@@ -85,11 +85,11 @@ def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tenso
 
 
 @op("aten::fake_quantize_per_tensor_affine", device_check="NoCheck")
+@forward(fake_quantize_per_tensor_affine_cachemask, result=0)
 def fake_quantize_per_tensor_affine(
     self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
 ) -> Tensor:
     """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
-    return fake_quantize_per_tensor_affine_cachemask(self, scale, zero_point, quant_min, quant_max)[0]
 
 
 @op(
@@ -114,14 +114,15 @@ def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_derivative(grad, m
 
 
 @fake_quantize_per_tensor_affine.overload("tensor_qparams", device_check="NoCheck")
+@forward(
+    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
+    fake_quant_enabled=lambda scale: scale.new_ones((1,)),
+    result=0,
+)
 def fake_quantize_per_tensor_affine_tensor_qparams(
     self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
 ) -> Tensor:
     """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
-    enabled = scale.new_ones((1,))
-    return _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
-        self, scale, zero_point, enabled, quant_min, quant_max
-    )[0]
 
 
 @op(
@@ -152,11 +153,11 @@ def fake_quantize_per_channel_affine_cachemask_backward(grad: Tensor, mask: Tens
 
 
 @op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
+@forward(fake_quantize_per_channel_affine_cachemask, result=0)
 def fake_quantize_per_channel_affine(
     self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Tensor:
     """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
-    return fake_quantize_per_channel_affine_cachemask(self, scale, zero_point, axis, quant_min, quant_max)[0]
 
 
 # -------------------------------------------------------------------------------------------- scales that are learned

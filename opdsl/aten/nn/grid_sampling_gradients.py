@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.nn.grid_sampling import MODES, PADDINGS, check_grid, grid_sampler_2d, grid_sampler_3d
-from opdsl.declare import Library, op
+from opdsl.declare import Library, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -97,20 +97,19 @@ def grid_sampler_3d_backward(
     dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback"},
     autogen="_grid_sampler_2d_cpu_fallback.out",
 )
+@forward(grid_sampler_2d)
 def _grid_sampler_2d_cpu_fallback(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """``grid_sampler_2d``."""
-    return grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @op(
     "aten::_grid_sampler_2d_cpu_fallback_backward",
     dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
 )
+@forward(grid_sampler_2d_backward, output_mask=(True, True))
 def _grid_sampler_2d_cpu_fallback_backward(
     grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> tuple[Tensor, Tensor]:
     """The gradients of ``grid_sampler_2d``."""
-    given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
-    return gradients(2, (True, True), *given)

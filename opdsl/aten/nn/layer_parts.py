@@ -11,7 +11,7 @@ from opdsl.aten.nn.shuffles import channel_shuffle
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, wrap_dimension
 from opdsl.schema import Alias
@@ -43,9 +43,9 @@ def _add_relu_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     "aten::native_channel_shuffle",
     dispatch={"CPU": "channel_shuffle_cpu", "CompositeImplicitAutograd": "math_channel_shuffle"},
 )
+@forward(channel_shuffle)
 def native_channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
     """``channel_shuffle``."""
-    return channel_shuffle(self, groups)
 
 
 @op("aten::_weight_norm")
@@ -84,11 +84,11 @@ def _weight_norm_differentiable_backward(
     },
     autogen="_weight_norm_interface_backward.out",
 )
+@forward(_weight_norm_differentiable_backward)
 def _weight_norm_interface_backward(
     grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
     """``_weight_norm_differentiable_backward``."""
-    return _weight_norm_differentiable_backward(grad_w, saved_v, saved_g, saved_norms, dim)
 
 
 def centers(like: Tensor, count: int, align_corners: bool) -> Tensor:
@@ -227,9 +227,9 @@ def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor 
     dispatch={"CPU": "_stack_cpu", "CompositeExplicitAutograd": "_stack"},
     out=Out(explicit=True, dispatch={"CPU": "_stack_out_cpu", "CompositeExplicitAutograd": "_stack_out"}),
 )
+@forward(stack)
 def _stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
     """``stack``."""
-    return stack(tensors, dim)
 
 
 @op("aten::fill_diagonal_", variants="method")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
 from opdsl.runtime import Tensor, float32, float64, int64
@@ -285,9 +285,9 @@ def multilabel_margin_loss_forward_derivative(grad, self, target, reduction, is_
 
 
 @op("aten::multilabel_margin_loss", python_module="nn", out=Out(explicit=True))
+@forward(multilabel_margin_loss_forward, result=0)
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
 
     target: int64, the right classes of each row, with -1 behind the last.
     """
-    return multilabel_margin_loss_forward(self, target, reduction)[0]

@@ -25,7 +25,7 @@ from opdsl.aten.nn.pooling import (
     with_one,
 )
 from opdsl.aten.nn.sliding import added
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, Positions, fill_, scatter
 from opdsl.runtime import Category, Tensor, bool_, contiguous_strides, int64
@@ -194,6 +194,7 @@ max_pool3d_with_indices, _ = declare_max_pool(3, structured=False, backward_tags
 
 
 @op("aten::max_pool2d")
+@forward(max_pool2d_with_indices, result=0)
 def max_pool2d(
     self: Tensor,
     kernel_size: Ints[2],
@@ -216,7 +217,6 @@ def max_pool2d(
     >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
     tensor([[[5., 6.]]])
     """
-    return max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
 max_pool2d.sharding(windows=slides(2))
@@ -239,6 +239,7 @@ def max_pool2d_backward(
 
 
 @op("aten::max_pool3d")
+@forward(max_pool3d_with_indices, result=0)
 def max_pool3d(
     self: Tensor,
     kernel_size: Ints[3],
@@ -248,7 +249,6 @@ def max_pool3d(
     ceil_mode: bool = False,
 ) -> Tensor:
     """The largest element of each window of volumes; see ``max_pool2d``."""
-    return max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
 max_pool3d.sharding(windows=slides(3))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
@@ -150,9 +150,9 @@ _log_softmax.derivative(self=lambda grad, result, dim, self: _log_softmax_backwa
     variants="function, method",
     out=Out("softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
 )
+@forward(_softmax, self=lambda self, dtype: self if dtype is None else self.to(dtype), half_to_float=False)
 def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
-    return _softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
 @op(
@@ -160,9 +160,9 @@ def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     variants="function, method",
     out=Out("log_softmax.int_out", explicit=True, dispatch="CompositeExplicitAutograd"),
 )
+@forward(_log_softmax, self=lambda self, dtype: self if dtype is None else self.to(dtype), half_to_float=False)
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
-    return _log_softmax(self if dtype is None else self.to(dtype), dim, False)
 
 
 # ------------------------------------------------------------------------------------------------- layer normalisation
@@ -386,6 +386,7 @@ def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:
 
 
 @op("aten::layer_norm")
+@forward(native_layer_norm, unused=("cudnn_enable",), result=0)
 def layer_norm(
     input: Tensor,
     normalized_shape: list[SymInt],
@@ -395,7 +396,6 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
-    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
 # ------------------------------------------------------------------------------------------------------------ rms_norm
@@ -446,8 +446,8 @@ def _fused_rms_norm_backward(
 
 
 @op("aten::rms_norm")
+@forward(_fused_rms_norm, result=0)
 def rms_norm(
     input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """The last dimensions divided by the root of their mean square, times ``weight``."""
-    return _fused_rms_norm(input, normalized_shape, weight, eps)[0]
