@@ -10,7 +10,7 @@ import attrs
 
 from opdsl.backends.cuda.points import Points, points_of, statements_of
 from opdsl.kernels.loops.making import around
-from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Scan, Update, graphs_of
+from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Range, Scan, Update, graphs_of
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
 
@@ -41,6 +41,7 @@ class Kernel:
     points: where arrays begin, see ``LoopKernel``.
     team: of a point; None where a thread takes it.
     turns: where arrays lie in the turns of a team's fold; None where these are counted.
+    ranges, vector: of the program.
     """
 
     entry: str
@@ -48,6 +49,16 @@ class Kernel:
     points: Points | None
     team: Team | None = None
     turns: Points | None = None
+    ranges: tuple[Range, ...] = attrs.field(init=False)
+    vector: int = attrs.field(init=False)
+
+    @ranges.default
+    def _ranges(self) -> tuple[Range, ...]:
+        return self.program.points[0]
+
+    @vector.default
+    def _vector(self) -> int:
+        return self.program.vector
 
     @functools.cached_property
     def fingerprint(self) -> str:

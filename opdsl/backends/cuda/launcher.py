@@ -112,14 +112,12 @@ class Frame:
 class _Ready(NamedTuple):
     """A variant whose kernels are on a device.
 
-    alignment: of ``Variant``.
     pack: packs operands and scratch addresses into the beginning of a frame.
     frames: those that no run uses now; ``frame`` makes another one.
     launches: function, grid, block and shared memory of each kernel.
     scratch: where the scratch parameters lie in the scratch memory.
     """
 
-    alignment: int
     pack: Callable[..., None]
     frames: list[Frame]
     frame: Callable[[], Frame]
@@ -130,13 +128,15 @@ class _Ready(NamedTuple):
 class _Start:
     """Starts the kernels of a program; loads them onto a device when it is first met there."""
 
-    __slots__ = ("_lock", "_ready", "format", "program", "slots")
+    __slots__ = ("_lock", "_ready", "alignments", "format", "program", "slots")
 
     def __init__(self, program: Program, shape: _Shape) -> None:
         self.program = program
-        formats = ["Q" if kind is None else _FORMATS[number_type(kind)] for _, kind in _operands(shape)]
-        self.format, self.slots = _slots(formats)
-        self._ready: dict[int, tuple[_Ready, ...]] = {}
+        self.alignments = tuple(each.alignment for each in program.variants)
+        self.format, self.slots = _slots(
+            tuple("Q" if kind is None else _FORMATS[number_type(kind)] for _, kind in _operands(shape))
+        )
+        self._ready: dict[tuple[int, int], _Ready] = {}
         self._lock = threading.Lock()
 
     def __call__(self, index: int, handle: int, joined: int, scratch: int, *values: Any) -> None:
@@ -151,12 +151,12 @@ class _Start:
         """
         api = driver()
         api.activate(index)
-        ready = self._ready.get(index)
-        if ready is None:
-            ready = self._load(api, index)
-        for found in ready:
-            if joined % found.alignment == 0:
+        variant = 0
+        for alignment in self.alignments:
+            if joined % alignment == 0:
                 break
+            variant += 1
+        found = self._ready.get((index, variant)) or self._load(api, index, variant)
         try:
             frame = found.frames.pop()
         except IndexError:
@@ -166,13 +166,13 @@ class _Start:
             api.launch(function, grid, block, shared, handle, pointers)
         found.frames.append(frame)
 
-    def _load(self, api: Driver, index: int) -> tuple[_Ready, ...]:
+    def _load(self, api: Driver, index: int, variant: int) -> _Ready:
         with self._lock:
-            ready = self._ready.get(index)
+            ready = self._ready.get((index, variant))
             if ready is None:
                 module = module_of(api, index, self.program.source)
-                ready = tuple(self._variant(api, module, each) for each in self.program.variants)
-                self._ready[index] = ready
+                ready = self._variant(api, module, self.program.variants[variant])
+                self._ready[index, variant] = ready
             return ready
 
     def _variant(self, api: Driver, module: int, variant: Variant) -> _Ready:
@@ -198,14 +198,15 @@ class _Start:
             places.append(here)
         launches = tuple(_started(api, module, each) for each in variant.launches)
         pack: Callable[..., None] = struct.Struct(f"={packed}").pack_into
-        return _Ready(variant.alignment, pack, [], lambda: Frame(size, constants, places), launches, scratch)
+        return _Ready(pack, [], lambda: Frame(size, constants, places), launches, scratch)
 
 
-def _slots(formats: Sequence[str]) -> tuple[str, list[int]]:
+@lru_cache(maxsize=1024)
+def _slots(formats: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
     """How operands are packed, and where each lies then: at a multiple of its size, which is eight bytes or sixteen.
 
-    >>> _slots(["Q", "dd", "q"])
-    ('Qxxxxxxxxddq', [0, 16, 32])
+    >>> _slots(("Q", "dd", "q"))
+    ('Qxxxxxxxxddq', (0, 16, 32))
     """
     packed, slots = "", []
     for each in formats:
@@ -213,7 +214,7 @@ def _slots(formats: Sequence[str]) -> tuple[str, list[int]]:
         packed += "x" * (-struct.calcsize(f"={packed}") % size)
         slots.append(struct.calcsize(f"={packed}"))
         packed += each
-    return packed, slots
+    return packed, tuple(slots)
 
 
 def _appended(constant: Constant, size: int) -> tuple[int, int]:

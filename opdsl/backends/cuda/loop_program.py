@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.layouts import layout
-from opdsl.backends.cuda.points import Points
 from opdsl.backends.cuda.program import (
     Address,
     Argument,
@@ -27,7 +26,7 @@ from opdsl.backends.cuda.program import (
     packed,
 )
 from opdsl.kernels.loops.making import Given, Loops, number_of
-from opdsl.kernels.loops.model import Array, Size, graphs_of
+from opdsl.kernels.loops.model import Array, Range, Scalar, Size, graphs_of
 from opdsl.scalar.types import ScalarType
 
 __all__ = ["THREADS", "Taken", "loop_program", "team_program"]
@@ -50,15 +49,12 @@ def loop_program(loops: Loops, kernels: Mapping[int, Kernel], threads: int = THR
     layouts = []
     variants = []
     for alignment, kernel in kernels.items():
-        sizes = [number(size) for _, size in kernel.program.points[0]]
-        if kernel.program.vector > 1:
-            sizes[-1] = -(-sizes[-1] // kernel.program.vector)
-        count = math.prod(sizes)
+        count = math.prod(_sizes(kernel.ranges, kernel.vector, number))
         arguments, forms = _arguments(loops, kernel, number)
         layouts.append(forms)
         launch = Launch(kernel.entry, blocks_for(count, threads), (threads, 1, 1), (*arguments, long_long(count)))
         variants.append(Variant(alignment, (launch,) if count else ()))
-    source = _source(loops, tuple(kernels.values()), layouts, threads)
+    source = _source(tuple(kernels.values()), _given(loops), tuple(layouts), threads)
     return Program(source, len(loops.arguments), tuple(variants))
 
 
@@ -89,7 +85,7 @@ def team_program(steps: Sequence[Taken], points: int) -> Program:
         counts = (long_long(points), packed("int", ctypes.c_int(log)))
         grid = (-(-points // (THREADS >> log)), parts, 1)
         launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*arguments, *counts)))
-    source = _source(first.loops, tuple(kernel for _, kernel, *_ in steps), layouts, THREADS)
+    source = _source(tuple(kernel for _, kernel, *_ in steps), _given(first.loops), tuple(layouts), THREADS)
     return Program(source, len(first.loops.arguments), (Variant(1, tuple(launches) if points else ()),), size)
 
 
@@ -106,43 +102,65 @@ def _arguments(
     loops: Loops, kernel: Kernel, number: Callable[[Size], int], scratch: Sequence[Argument] = ()
 ) -> tuple[list[Argument], tuple[str, ...]]:
     """The parameters that a kernel begins with, and the types of its layouts."""
-    places = [k for k, place in enumerate(loops.arguments) if place is not None]
     given = _given(loops)
-    arguments: list[Argument] = [
-        Address(k) if isinstance(each, Array) else Number(k, each.type)
-        for each, k in zip(loops.program.parameters, places, strict=True)
+    arguments, names, size = _handed(kernel, loops.program.parameters, loops.arguments, given)
+    forms = [
+        layout(_sizes(points.ranges, kernel.vector if points is kernel.points else 1, number), points.strides(number))
+        for points in (kernel.points, kernel.turns)
+        if points and points.is_anywhere
     ]
-    arguments += [Number(word.argument, ScalarType.INT64) for word in given.values()]
-    arguments += scratch
-    forms = [_layout(points, number) for points in (kernel.points, kernel.turns) if points and points.is_anywhere]
-    own = [number(word) for word in kernel.program.words if word not in given]
-    words = [Constant(struct.pack(f"{len(own)}q", *own), f"{kernel.entry}_words")] if own else []
-    return [*arguments, *forms, *words], tuple(each.c_type for each in forms)
+    words = [Constant(struct.pack(size, *map(number, names)), f"{kernel.entry}_words")] if names else []
+    return [*arguments, *scratch, *forms, *words], tuple(each.c_type for each in forms)
 
 
-def _given(loops: Loops) -> dict[str, Given]:
+@functools.lru_cache(maxsize=4096)
+def _handed(
+    kernel: Kernel,
+    parameters: tuple[Array | Scalar, ...],
+    places: tuple[int | None, ...],
+    given: tuple[tuple[str, Given], ...],
+) -> tuple[tuple[Argument, ...], tuple[str, ...], str]:
+    """The operands that a kernel takes, its own words, and how these are packed."""
+    operands = [k for k, place in enumerate(places) if place is not None]
+    arguments = [
+        Address(k) if isinstance(each, Array) else Number(k, each.type)
+        for each, k in zip(parameters, operands, strict=True)
+    ]
+    words = tuple(word for word in kernel.program.words if word not in dict(given))
+    handed = [Number(word.argument, ScalarType.INT64) for _, word in given]
+    return (*arguments, *handed), words, f"{len(words)}q"
+
+
+def _given(loops: Loops) -> tuple[tuple[str, Given], ...]:
     """The words that are numbers of a call."""
-    return {name: word for name, word in zip(loops.program.words, loops.words, strict=True) if isinstance(word, Given)}
+    words = zip(loops.program.words, loops.words, strict=True)
+    return tuple((name, word) for name, word in words if isinstance(word, Given))
 
 
-def _layout(points: Points, number: Callable[[Size], int]) -> Constant:
-    """Where points lie."""
-    sizes = [number(size) for _, size in points.ranges]
-    if points.program.vector > 1:
-        sizes[-1] = -(-sizes[-1] // points.program.vector)
-    return layout(sizes, points.strides(number))
+def _sizes(ranges: Sequence[Range], vector: int, number: Callable[[Size], int]) -> list[int]:
+    """How many threads there are along each range, the last of which is taken by so many neighbours."""
+    sizes = [number(size) for _, size in ranges]
+    if vector > 1:
+        sizes[-1] = -(-sizes[-1] // vector)
+    return sizes
 
 
-def _source(loops: Loops, kernels: tuple[Kernel, ...], layouts: Sequence[tuple[str, ...]], threads: int) -> Source:
+@functools.lru_cache(maxsize=4096)
+def _source(
+    kernels: tuple[Kernel, ...],
+    given: tuple[tuple[str, Given], ...],
+    layouts: tuple[tuple[str, ...], ...],
+    threads: int,
+) -> Source:
     """The source of kernels, which have their scalar functions in common.
 
     Args:
-        loops: what they come from.
         kernels: in the order in which they are printed.
-        layouts: for each the types of its layouts.
+        given: the words that are numbers of a call.
+        layouts: for each kernel the types of its layouts.
         threads: of a block.
     """
-    divisors = {name: word.divisor for name, word in _given(loops).items()}
+    divisors = {name: word.divisor for name, word in given}
     return Source(
         f"loops {threads} {layouts} {list(divisors.values())} {' '.join(each.fingerprint for each in kernels)}",
         kernels[0].headers,

@@ -15,6 +15,7 @@ from opdsl.backends.cuda.kernel import Kernel, kernel_of
 from opdsl.backends.cuda.loop_program import THREADS, loop_program
 from opdsl.kernels.loops import elementwise, folding, schedules
 from opdsl.kernels.loops import indexed as over_places
+from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.model import Array
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["indexed", "indirect", "launched", "pointwise", "recurrence"]
 
+_POINTWISE, _INDIRECT = by_form(elementwise.pointwise), by_form(elementwise.indirect)
+_INDEXED, _RECURRENCE = by_form(over_places.indexed), by_form(folding.recurrence)
+
 # Few, so that rows are spread over multiprocessors.
 THREADS_OF_ROWS = 64
 
@@ -52,7 +56,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Program:
         graph: the function; its parameter and result types may differ from how the operands are stored.
         call: where the operands lie.
     """
-    loops = elementwise.pointwise(graph, call if call.sizes else _of_one(call))
+    loops = _POINTWISE(graph, call if call.sizes else _of_one(call))
     return loop_program(loops, _elementwise(loops.program, len(call.outputs)))
 
 
@@ -86,7 +90,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Program:
         graph: the function.
         call: where the operands lie, and which of them positions move.
     """
-    loops = elementwise.indirect(graph, call)
+    loops = _INDIRECT(graph, call)
     return loop_program(loops, {1: kernel_of("indirect", schedules.vectorised(loops.program, _neighbours(call)))})
 
 
@@ -115,7 +119,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Program:
         loop: what is computed.
         call: where the operands lie.
     """
-    return launched(over_places.indexed(loop, call), len(call.leading) + loop.at)
+    return launched(_INDEXED(loop, call), len(call.leading) + loop.at)
 
 
 def recurrence(recurring: Recurring, call: RowCall) -> Program:
@@ -125,7 +129,7 @@ def recurrence(recurring: Recurring, call: RowCall) -> Program:
         recurring: what is computed at each step.
         call: where the operands lie.
     """
-    return launched(folding.recurrence(recurring, call), len(call.kept), THREADS_OF_ROWS)
+    return launched(_RECURRENCE(recurring, call), len(call.kept), THREADS_OF_ROWS)
 
 
 def launched(loops: Loops, threaded: int, threads: int = THREADS) -> Program:

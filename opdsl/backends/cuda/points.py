@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import attrs
 
@@ -29,7 +28,8 @@ from opdsl.kernels.loops.model import (
 __all__ = ["Points", "points_of", "statements_of", "used_by"]
 
 
-class Points(NamedTuple):
+@attrs.frozen(eq=False)
+class Points:
     """A program whose arrays begin at the element of a point, where they do.
 
     program: the strides along which points lie are 0 in it, since a point's place comes from a layout; its words are
@@ -38,6 +38,7 @@ class Points(NamedTuple):
     begins: the arrays that begin at a point, and their strides along the ranges.
     follow: see ``following``.
     indices: what else the program asks for of a point.
+    steps: of the arrays in bytes, then of the indices, how large they are along each range, by a factor.
     """
 
     program: Program
@@ -45,6 +46,18 @@ class Points(NamedTuple):
     begins: tuple[tuple[str, tuple[tuple[Size, ...], ...]], ...]
     follow: frozenset[str]
     indices: tuple[str, ...]
+    steps: tuple[tuple[tuple[int, tuple[Size, ...]], ...], ...] = attrs.field(init=False)
+
+    @steps.default
+    def _steps(self) -> tuple[tuple[tuple[int, tuple[Size, ...]], ...], ...]:
+        arrays, vector = self.program.arrays, self.program.vector
+        factors = [1] * (len(self.ranges) - 1) + [vector] * (len(self.ranges) > 0)
+        lying = [(arrays[name].dtype.itemsize, strides) for name, strides in self.begins]
+        counted = [(1, tuple((int(index == name),) for name, _ in self.ranges)) for index in self.indices]
+        return tuple(
+            tuple((size * factor, steps) for factor, steps in zip(factors, strides, strict=True))
+            for size, strides in (*lying, *counted)
+        )
 
     @property
     def is_anywhere(self) -> bool:
@@ -53,15 +66,7 @@ class Points(NamedTuple):
 
     def strides(self, number: Callable[[Size], int]) -> list[list[int]]:
         """What the layout has: for each array its strides in bytes, for each index those of a counter."""
-        arrays = self.program.arrays
-        own = [
-            [sum(map(number, steps)) * arrays[name].dtype.itemsize for steps in strides]
-            for name, strides in self.begins
-        ]
-        counted = [[int(index == name) for name, _ in self.ranges] for index in self.indices]
-        if self.program.vector > 1:
-            return [[*each[:-1], each[-1] * self.program.vector] for each in (*own, *counted)]
-        return [*own, *counted]
+        return [[factor * sum(map(number, steps)) for factor, steps in each] for each in self.steps]
 
 
 def points_of(program: Program) -> Points:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from opdsl.backends.cuda.kernel import Team, team_kernel
 from opdsl.backends.cuda.loop_program import THREADS, Taken, team_program
 from opdsl.kernels.loops import folding as folds
+from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.schedules import in_parts
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
 
 __all__ = ["reduction"]
+
+_LOOPS = by_form(folds.reduction)
 
 WARP = 32
 
@@ -60,7 +63,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
         folding: the monoid.
         call: where the operands lie.
     """
-    loops = folds.reduction(folding, call)
+    loops = _LOOPS(folding, call)
     form = cut(call, in_order=folding.in_order)
     team, kept = Team(form.along, form.vector), len(call.kept)
     if form.parts == 1:

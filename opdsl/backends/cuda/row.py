@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from opdsl.backends.cuda.kernel import Team, team_kernel
 from opdsl.backends.cuda.loop_program import THREADS, Taken, team_program
 from opdsl.kernels.loops import rows
+from opdsl.kernels.loops.forms import by_form
 from opdsl.scalar.rows import row_program
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from opdsl.scalar.rows import RowProgram, Stage
 
 __all__ = ["row"]
+
+_LOOPS = by_form(rows.row)
 
 WARP = 32
 
@@ -52,7 +55,7 @@ def row(graph: TypedGraph, call: RowCall) -> Program:
         call: where the operands lie.
     """
     form = cut(graph, call)
-    loops = rows.row(graph, call, keep=not form.team.tiled)
+    loops = _LOOPS(graph, call, keep=not form.team.tiled)
     kernel = team_kernel("rows", loops.program, len(call.kept), form.team)
     return team_program([Taken(loops, kernel, form.log)], math.prod(call.kept))
 

@@ -10,6 +10,7 @@ from opdsl.backends.cuda.loop_program import THREADS, Taken, team_program
 from opdsl.backends.cuda.reduction import ENOUGH_BLOCKS, ENOUGH_THREADS, Cut, floor_log, vector_of
 from opdsl.backends.cuda.row import WARP, runs_along
 from opdsl.kernels.loops import folding
+from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.schedules import in_parts
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall, Scanning
 
 __all__ = ["scan"]
+
+_LOOPS = by_form(folding.scan)
 
 # Neighbours that a lane holds, and tiles that are worth a part of their own.
 _ITEMS_ALONG, _ITEMS_ACROSS = 8, 4
@@ -30,7 +33,7 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
         scanning: the monoid.
         call: where the operands lie.
     """
-    form, loops, kept = cut(call), folding.scan(scanning, call), len(call.kept)
+    form, loops, kept = cut(call), _LOOPS(scanning, call), len(call.kept)
     team = Team(form.along, 1, _ITEMS_ALONG if form.along else _ITEMS_ACROSS)
     if form.parts == 1:
         steps = [Taken(loops, team_kernel("scans", loops.program, kept, team), form.log)]

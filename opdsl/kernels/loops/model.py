@@ -234,7 +234,7 @@ class Scan:
 Statement: TypeAlias = Load | Store | Update | Compute | Local | Fetch | Inside | Bound | When | For | Fold | Scan
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Program:
     """A kernel.
 
