@@ -18,6 +18,7 @@ from opdsl.scalar import ScalarFunction
 from opdsl.scalar.composing import Composer
 from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema
+from opdsl.schema.parameters import Role
 
 __all__ = ["ReductionDerivative"]
 
@@ -29,8 +30,6 @@ _FOLDS = {"add": "row_sum", "maximum": "row_max", "minimum": "row_min"}
 # Kinds of accumulators in which a fold of a row has the gradients that they have, and those among them in float64.
 _PLAIN = ("value", "real", "double", "real_double")
 _DOUBLE = ("double", "real_double")
-
-_ELEMENT = "element"
 
 
 class ReductionDerivative:
@@ -45,8 +44,9 @@ class ReductionDerivative:
     def __init__(self, definition: ReductionDefinition) -> None:
         self.definition = definition
         self.names = tuple(each.name for each in definition.parameters)
+        self.tensors = tuple(each.name for each in definition.parameters if each.role is Role.TENSOR)
         self.types = {each.python_name: str(each.type).removesuffix("?") for each in definition.schema.arguments}
-        self._gradients: dict[int, RowGradient] = {}
+        self._gradients: dict[tuple[int, tuple[str, ...]], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: all of them."""
@@ -61,69 +61,94 @@ class ReductionDerivative:
         folds = self.definition.folds
         if is_complex or any(row_function(each) is None for each in folds):
             return None
-        reads_element = any(_ELEMENT in self._gradient(index).names for index in range(len(folds)))
-        forms = frozenset() if reads_element else frozenset(self.names[:1])
-        return (Formula(self.names[:1], self._run, self.names, forms, self.definition.results > 1, is_traceable=True),)
+        wanted = tuple(required)
+        needed = {
+            name
+            for index, fold in enumerate(folds)
+            if (own := tuple(each for each in wanted if each in fold.tensors))
+            for name in self._gradient(index, own).names
+        }
+
+        def run(gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]) -> list[Tensor | None]:
+            return self._run(wanted, gradients, values, asked)
+
+        forms = frozenset(self.tensors) - needed
+        return (Formula(wanted, run, self.names, forms, self.definition.results > 1, is_traceable=True),)
 
     def source(self, required: Sequence[str] | None = None) -> str:
         """The derivatives of its row functions, to read."""
         return "\n\n".join(map(_shown, self.definition.folds))
 
-    def _gradient(self, index: int) -> RowGradient:
+    def _gradient(self, index: int, wanted: tuple[str, ...]) -> RowGradient:
         with _lock:
-            found = self._gradients.get(index)
+            found = self._gradients.get((index, wanted))
             if found is None:
-                function = row_function(self.definition.folds[index])
+                fold = self.definition.folds[index]
+                function = row_function(fold)
                 assert function is not None, "formulas has looked"
-                found = row_gradient(function, (_ELEMENT,), (_ELEMENT,), self.types, self.definition.name)
-                self._gradients[index] = found
+                found = row_gradient(function, wanted, fold.tensors, self.types, self.definition.name)
+                self._gradients[index, wanted] = found
             return found
 
-    def _run(self, gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]) -> tuple[Tensor]:
-        source: Tensor = values[self.names[0]]
+    def _run(
+        self, names: tuple[str, ...], gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]
+    ) -> list[Tensor | None]:
         state: Reducing = self.definition.prepare(tuple(values[name] for name in self.names), ()).state
+        fold, dims = state.fold, state.dims
+        wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in fold.tensors)
+        if not wanted:
+            return [None] * len(names)
         known = next(each for each in gradients if each is not None)
         given = [filled(known.geometry, 0) if each is None else each for each in gradients]
-        folds = self.definition.folds
-        gradient = self._gradient(next(at for at, fold in enumerate(folds) if fold is state.fold))
-        numbers = {each.name: number for each, number in zip(state.fold.numbers, state.numbers, strict=True)}
-        kept = [dim for dim in range(source.ndim) if dim not in state.dims]
-        order = [*kept, *state.dims]
-        shape = tuple(source.shape[dim] for dim in order)
+        index = next(at for at, each in enumerate(self.definition.folds) if each is fold)
+        gradient = self._gradient(index, wanted)
+        # Rows are neighbours, the last ones.
+        kept = [dim for dim in range(len(state.shape)) if dim not in dims]
+        order = [*kept, *dims]
+        shape = tuple(state.shape[dim] for dim in order)
         rows = [size if at < len(kept) else 1 for at, size in enumerate(shape)]
-        element = source.permute(order) if _ELEMENT in gradient.names else None
+        elements = {name: _turned(values[name], order) if name in gradient.names else None for name in fold.tensors}
+        numbers = {each.name: number for each, number in zip(fold.numbers, state.numbers, strict=True)}
         given = [each.reshape(rows) for each in given]
-        (found,) = gradient(given, {_ELEMENT: element, **numbers}, shape, range(len(kept), len(order)))
-        return (found.permute(sorted(range(len(order)), key=order.__getitem__)),)
+        found = gradient(given, {**elements, **numbers}, shape, range(len(kept), len(order)))
+        back = sorted(range(len(order)), key=order.__getitem__)
+        by_name = {name: each.permute(back) for name, each in zip(wanted, found, strict=True)}
+        return [by_name.get(name) for name in names]
+
+
+def _turned(tensor: Tensor, order: Sequence[int]) -> Tensor:
+    """A tensor with its dimensions, and those that it lacks, in an order."""
+    missing = len(order) - tensor.ndim
+    return (tensor.reshape((*[1] * missing, *tensor.shape)) if missing else tensor).permute(order)
 
 
 def _shown(fold: Fold) -> str:
     function = row_function(fold)
     if function is None:
         return f"# {fold.combine.name} folds otherwise than by sums and extrema: no derivative."
-    return shown(differentiate(function, (_ELEMENT,), elements=(_ELEMENT,)))
+    return shown(differentiate(function, fold.tensors, elements=fold.tensors))
 
 
 def row_function(fold: Fold) -> ScalarFunction | None:
     """A reduction as a row function; None where it folds otherwise than rows do.
 
-    Its parameters are the element and the numbers, by their names.
+    Its parameters are the tensors and the numbers, by their names.
     """
     kinds = [_combining(fold.combine, at, len(fold.accumulators)) for at in range(len(fold.accumulators))]
     if None in kinds or fold.with_index or not set(fold.accumulators).issubset(_PLAIN):
         return None
     graph = Composer(fold.combine.source)
-    element = graph.parameter(_ELEMENT)
+    elements = [graph.parameter(each) for each in fold.tensors]
     numbers = {each.name: graph.parameter(each.name) for each in fold.numbers}
     listed = list(numbers.values())
-    lifted = graph.call(fold.lift, [element, *(listed[at] for at in fold.lifted_numbers)])
+    lifted = graph.call(fold.lift, [*elements, *(listed[at] for at in fold.lifted_numbers)])
     wide = [
         graph.add("to_double", each) if kind in _DOUBLE else each
         for each, kind in zip(lifted, fold.accumulators, strict=True)
     ]
     folded = [graph.add(str(kind), each) for kind, each in zip(kinds, wide, strict=True)]
-    results = graph.call(fold.finish, [*folded, graph.add("row_count", element), *listed])
-    return graph.finish(fold.combine.name, (_ELEMENT, *numbers), results[: len(fold.results)])
+    results = graph.call(fold.finish, [*folded, graph.add("row_count", elements[0]), *listed])
+    return graph.finish(fold.combine.name, (*fold.tensors, *numbers), results[: len(fold.results)])
 
 
 def _combining(combine: ScalarFunction, at: int, count: int) -> str | None:

@@ -212,8 +212,9 @@ class Operator(Protocol, Generic[P, R_co]):
     ) -> Callable[[F], F]:
         """Attach the scalar functions of a reduction; the decorated one combines accumulators.
 
-        ``lift`` makes accumulators of an element, ``finish`` results of them, the number of elements and the operator's
-        other number arguments; ``lift`` may take these too, by their names, and the index of its element.
+        ``lift`` makes accumulators of an element of each tensor, which broadcast; ``finish`` results of them, the
+        number of elements and the operator's other number arguments; ``lift`` may take these too, by their names, and
+        the index of its elements.
         ``accumulators`` says what each of several accumulators is. ``opdsl.kernels.ReductionDefinition.add`` tells of
         all options.
 

@@ -73,8 +73,9 @@ class Folding(NamedTuple):
     """What a reduction computes: a monoid of accumulators, and the way into it and out of it.
 
     init: the accumulators of no elements, the identity of ``combine``; Python numbers.
-    lift: an element -> accumulators. Further parameters are the element's index (int64), its row-major position among
-        the reduced dimensions, if ``with_index``, and the numbers of the call that ``lifted_numbers`` tells.
+    lift: an element of each input -> accumulators. Further parameters are the elements' index (int64), their row-major
+        position among the reduced dimensions, if ``with_index``, and the numbers of the call that ``lifted_numbers``
+        tells.
     combine: the accumulators of some elements, then those of others -> those of all. It is associative, so the
         compiler chooses the tree; sums of floating-point numbers want a balanced one. Unless ``in_order`` it is
         commutative too; otherwise the others are later ones.
@@ -91,17 +92,17 @@ class Folding(NamedTuple):
 
 
 class ReductionCall(NamedTuple):
-    """A reduction of one input into outputs.
+    """A reduction of inputs into outputs.
 
     kept, reduced: coalesced sizes of the dimensions that stay and of those that are folded, innermost last; ``()`` is
         a single one. With no elements to fold, results come from ``init``.
-    input: strides for ``kept`` then ``reduced``; outputs: strides for ``kept``.
-    numbers: for each Python number that follows the input as an argument, the dtype that it is computed in.
+    inputs: strides for ``kept`` then ``reduced``; outputs: strides for ``kept``.
+    numbers: for each Python number that follows the inputs as an argument, the dtype that it is computed in.
     """
 
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
-    input: OperandSpec
+    inputs: tuple[OperandSpec, ...]
     outputs: tuple[OperandSpec, ...]
     allocate: tuple[NewArray | None, ...]
     numbers: tuple[DType, ...] = ()

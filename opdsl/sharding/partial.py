@@ -70,15 +70,15 @@ def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[D
     return outputs
 
 
-def follows_index(lift: TypedGraph) -> bool:
-    """Whether a lift hands its index on as it is, or takes none: then pieces may count from 0."""
-    places = [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][1:2]
+def follows_index(lift: TypedGraph, elements: int = 1) -> bool:
+    """Whether a lift of so many elements hands their index on as it is, or takes none: pieces may count from 0 then."""
+    places = _of_index(lift, elements)
     return not any(place in node.arguments for place in places for node in lift.nodes)
 
 
-def shifted(lift: TypedGraph, state: State, offset: int) -> State:
+def shifted(lift: TypedGraph, state: State, offset: int, elements: int = 1) -> State:
     """Accumulators of a piece that counted its elements from 0, as if it had counted from ``offset``."""
-    moved = _moved(lift)
+    moved = _moved(lift, elements)
     if not moved or not offset:
         return state
     return tuple(
@@ -87,10 +87,15 @@ def shifted(lift: TypedGraph, state: State, offset: int) -> State:
     )
 
 
-def _moved(lift: TypedGraph) -> list[int]:
+def _moved(lift: TypedGraph, elements: int = 1) -> list[int]:
     """Which accumulators are the index."""
-    places = [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][1:2]
+    places = _of_index(lift, elements)
     return [index for index, at in enumerate(lift.results) if at in places]
+
+
+def _of_index(lift: TypedGraph, elements: int) -> list[int]:
+    """The node of the parameter behind so many elements, if there is one."""
+    return [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][elements : elements + 1]
 
 
 def _sum(*kinds: str) -> TypedGraph:
@@ -153,18 +158,21 @@ class Folded:
         state = prepared.state
         functions = state.functions
         kinds = [str(each) for each in functions.combine.result_types]
-        source = self.definition.readable(state, piece[0])
+        sources = [self.definition.readable(state, piece[at]) for at in state.places]
         given = [*kinds, "int64", *(each.name for each in state.number_dtypes)]
         folding = functions._replace(finish=typed(None, given, kinds))
-        shape = prepared.specs[0].shape
-        forms = [geometry(to_dtype(each), source.device, shape, contiguous_strides(shape)) for each in kinds]
+        shape, device = prepared.specs[0].shape, sources[0].device
+        forms = [geometry(to_dtype(each), device, shape, contiguous_strides(shape)) for each in kinds]
         outputs = tuple(map(new_tensor, forms))
         in_order = state.fold.with_index or state.fold.in_order
-        call = reduction_call(source.geometry, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
-        compute = compiler_for(source.device.type).reduction(folding, call)
-        compute(array_of(source), *state.constants, *map(array_of, outputs))
-        inner = math.prod(source.shape[dim] for dim in state.dims[1:])
-        return shifted(functions.lift, outputs, offset * inner if state.fold.with_index else 0)
+        read = [each.geometry for each in sources]
+        call = reduction_call(read, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
+        compute = compiler_for(device.type).reduction(folding, call)
+        compute(*map(array_of, sources), *state.constants, *map(array_of, outputs))
+        inner = math.prod(state.shape[dim] for dim in state.dims[1:])
+        if not state.fold.with_index:
+            return outputs
+        return shifted(functions.lift, outputs, offset * inner, len(state.places))
 
     def counts_places(self, whole: Arguments) -> bool:
         """See ``Partial``."""
@@ -183,7 +191,8 @@ class Folded:
 
     def count(self, arguments: Arguments) -> int:
         """See ``Partial``."""
-        return math.prod(arguments[0].shape[dim] for dim in self.definition.prepare(arguments, ()).state.dims)
+        state = self.definition.prepare(arguments, ()).state
+        return math.prod(state.shape[dim] for dim in state.dims)
 
     def reduction(self, whole: Arguments) -> str | None:
         """See ``Partial``."""

@@ -127,13 +127,17 @@ class AnyDimension(_Called):
 
 def _broadcast_cuts(arguments: Arguments, rows: Sequence[int], results: int) -> Iterator[Cut]:
     """Along every dimension that tensors broadcast to, but those of rows."""
-    tensors = list(tensors_in(arguments))
-    shape = broadcast_all(each.shape for each in tensors)
+    shape = broadcast_all(each.shape for each in tensors_in(arguments))
     for dim in range(len(shape)):
         if dim not in rows:
-            inputs = tuple(_aligned(each.shape, dim - len(shape), shape[dim]) for each in tensors)
+            inputs = _along(arguments, shape, dim)
             if any(each is not None for each in inputs):
                 yield Cut(inputs, (dim,) * results)
+
+
+def _along(arguments: Arguments, shape: Sequence[int], dim: int) -> tuple[int | None, ...]:
+    """For each tensor its dimension that meets one of the shape that all broadcast to, see ``_aligned``."""
+    return tuple(_aligned(each.shape, dim - len(shape), shape[dim]) for each in tensors_in(arguments))
 
 
 def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
@@ -171,18 +175,19 @@ class Folding(_Called):
 
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """See ``Rule``."""
-        source: Tensor = arguments[0]
         prepared = self.definition.prepare(arguments, ())
         state, count = prepared.state, self.definition.results
-        keeps = len(prepared.specs[0].shape) == source.ndim
-        kept = [dim for dim in range(source.ndim) if dim not in state.dims]
+        keeps = len(prepared.specs[0].shape) == len(state.shape)
+        kept = [dim for dim in range(len(state.shape)) if dim not in state.dims]
         for place, dim in enumerate(kept):
-            yield Cut((dim,), (dim if keeps else place,) * count)
+            yield Cut(_along(arguments, state.shape, dim), (dim if keeps else place,) * count)
         in_order = state.fold.in_order or state.fold.with_index
-        if state.fold.with_index and not follows_index(state.functions.lift):
+        if state.fold.with_index and not follows_index(state.functions.lift, len(state.places)):
             return
         for dim in state.dims[:1] if in_order else state.dims:
-            yield Cut((dim,), (None,) * count, Folded(self.definition))
+            inputs = _along(arguments, state.shape, dim)
+            if any(each is not None for each in inputs):
+                yield Cut(inputs, (None,) * count, Folded(self.definition))
 
     def pending(self, arguments: Arguments) -> Iterator[Pending]:
         """See ``Rule``."""
@@ -190,7 +195,8 @@ class Folding(_Called):
         state = self.definition.prepare(arguments, ()).state
         if combined is None:
             return
-        for each in pending_through(state.functions.lift, [0], 1, {}):
+        places = list(range(len(state.places)))
+        for each in pending_through(state.functions.lift, places, len(places), {}):
             if each.inputs == each.outputs and (combined in each.inputs or {combined, *each.inputs} <= {"sum", "avg"}):
                 yield each
 

@@ -26,6 +26,7 @@ from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER, Tex
 
 _LANE_SIZE = 8
 _SLOT_SIZE = 16
+_WORD_SIZE = 8
 # Steps that are folded between loading and storing an accumulator.
 _STEPS_AT_ONCE = 8
 # Bytes between a step and what is fetched meanwhile; a few steps of most dtypes.
@@ -48,7 +49,8 @@ SYMBOLS = ("fold", "combine_sets", "reset", "collapse", "finish_set", "fold_rows
 class FoldSignature(NamedTuple):
     """What the functions of a reduction are compiled for, beside its graphs.
 
-    input: the storage dtype, and the type of lift's parameter.
+    inputs: for each the storage dtype, and the type of lift's parameter.
+    strides: for each the bytes from lane to lane, where they are known: neighbours, or 0; None otherwise.
     with_index: whether lift takes the index too.
     accumulators: types.
     init: their values for no elements, as constants of LLVM, which tell -0.0 from 0.0.
@@ -57,12 +59,12 @@ class FoldSignature(NamedTuple):
     outputs: the results.
     lanes: of a set.
     ordered: whether lane k holds the k-th part of the elements, so that neighbours must be combined.
-    contiguous: whether lanes next to each other take elements next to each other.
-    along: whether these are elements that are folded together; a step mostly fills all lanes then.
+    along: whether lanes take elements that are folded together, at known strides; a step mostly fills all lanes then.
     rows: whether they are so few that they are folded row by row.
     """
 
-    input: Operand
+    inputs: tuple[Operand, ...]
+    strides: tuple[int | None, ...]
     with_index: bool
     accumulators: tuple[str, ...]
     init: tuple[str, ...]
@@ -71,7 +73,6 @@ class FoldSignature(NamedTuple):
     outputs: tuple[Operand, ...]
     lanes: int
     ordered: bool
-    contiguous: bool
     along: bool
     rows: bool = False
 
@@ -87,11 +88,10 @@ class FoldSignature(NamedTuple):
 
     def __str__(self) -> str:
         init = " ".join(self.init)
-        outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
+        inputs, outputs = (" ".join(f"{each.dtype}:{each.value}" for each in of) for of in (self.inputs, self.outputs))
         return (
-            f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
-            f"{self.lifted_numbers} -> {outputs} | {self.lanes} {self.ordered} {self.contiguous} {self.along} "
-            f"{self.rows}"
+            f"{inputs} {self.strides} {self.with_index} {self.accumulators} {init} {self.numbers} "
+            f"{self.lifted_numbers} -> {outputs} | {self.lanes} {self.ordered} {self.along} {self.rows}"
         )
 
 
@@ -229,27 +229,49 @@ def _combined(text: Text, signature: FoldSignature, first: Sequence[str], later:
     return _call(text, "combine", list(zip((*kinds, *kinds), (*first, *later), strict=True)), kinds)
 
 
+_ROWS_PARAMETERS = "ptr %set, ptr %results, ptr %elements, i64 %rows, ptr %row_strides, i64 %length, ptr %numbers"
 _FOLD_PARAMETERS = (
-    "ptr %set, i64 %first, ptr %element, i64 %lanes, i64 %lane_stride, i64 %steps, i64 %step_stride, "
-    "i64 %index, i64 %index_lane, i64 %index_step, ptr %numbers"
+    "ptr %set, i64 %first, ptr %elements, i64 %lanes, ptr %lane_strides, i64 %steps, ptr %step_strides, i64 %index, "
+    "i64 %index_lane, i64 %index_step, ptr %numbers"
 )
-_ROWS_PARAMETERS = "ptr %set, ptr %results, ptr %element, i64 %rows, i64 %row_stride, i64 %length, ptr %numbers"
+
+
+def _parameters(signature: FoldSignature) -> str:
+    """Those of functions that fold steps, with an address and strides for each input."""
+    places = range(len(signature.inputs))
+    operands = "".join(f"ptr %element{k}, i64 %lane_stride{k}, i64 %step_stride{k}, " for k in places)
+    return (
+        f"ptr %set, i64 %first, {operands}i64 %lanes, i64 %steps, i64 %index, i64 %index_lane, i64 %index_step, "
+        "ptr %numbers"
+    )
+
+
+def _words(text: Text, base: str, count: int, kind: str = "i64", size: int = _WORD_SIZE) -> list[str]:
+    """Words, or addresses, of an array."""
+    places = [text.value(f"getelementptr i8, ptr {base}, i64 {size * k}") for k in range(count)]
+    return [text.value(f"load {kind}, ptr {place}") for place in places]
 
 
 def _steps(signature: FoldSignature, name: str, steps: int, lanes: str = "%lanes") -> str:
     """Fold a fixed number of steps: they are combined like a tournament, and then with what the lanes hold."""
     text = Text()
-    text.line(f"define internal void @{name}({_FOLD_PARAMETERS}) #0 {{\nentry:")
+    text.line(f"define internal void @{name}({_parameters(signature)}) #0 {{\nentry:")
     numbers = _numbers(text, signature)
     arrays = _lane(text, signature, _arrays(text, signature, "%set"), "%first")
-    rows = [text.value(f"getelementptr i8, ptr %element, i64 {_times(text, u, '%step_stride')}") for u in range(steps)]
+    rows = [
+        [
+            text.value(f"getelementptr i8, ptr %element{k}, i64 {_times(text, u, f'%step_stride{k}')}")
+            for k in range(len(signature.inputs))
+        ]
+        for u in range(steps)
+    ]
     indices = [text.value(f"add i64 %index, {_times(text, u, '%index_step')}") for u in range(steps)]
     with _Counter(text, "w", lanes, _kind_of(lanes)) as w:
         places = _lane(text, signature, arrays, w)
         at_lane = text.value(f"mul i64 {w}, %index_lane") if signature.with_index else ""
         values = [
-            _lifted(text, signature, [_element(text, signature, row, w), index, at_lane], numbers)
-            for row, index in zip(rows, indices, strict=True)
+            _lifted(text, signature, [_element(text, signature, k, row, w) for k, row in enumerate(each)], at, numbers)
+            for each, at in zip(rows, [(index, at_lane) for index in indices], strict=True)
         ]
         while len(values) > 1:
             pairs = zip(values[::2], values[1::2], strict=True)
@@ -263,18 +285,25 @@ def _times(text: Text, factor: int, value: str) -> str:
     return text.value(f"mul i64 {value}, {factor}")
 
 
-def _element(text: Text, signature: FoldSignature, row: str, lane: str) -> str:
-    if not signature.contiguous:
-        return text.value(f"getelementptr i8, ptr {row}, i64 {text.value(f'mul i64 {lane}, %lane_stride')}")
-    return text.value(f"getelementptr {MEMORY[signature.input.dtype].llvm}, ptr {row}, i64 {lane}")
+def _element(text: Text, signature: FoldSignature, k: int, row: str, lane: str) -> str:
+    """The address of an input's element in a lane."""
+    if signature.strides[k] == 0:
+        return row
+    if signature.strides[k] is None:
+        return text.value(f"getelementptr i8, ptr {row}, i64 {text.value(f'mul i64 {lane}, %lane_stride{k}')}")
+    return text.value(f"getelementptr {MEMORY[signature.inputs[k].dtype].llvm}, ptr {row}, i64 {lane}")
 
 
-def _lifted(text: Text, signature: FoldSignature, place: Sequence[str], numbers: Sequence[str]) -> list[str]:
-    """The accumulators of an element; its place is an address, the index of its step, and what its lane adds to it."""
-    element, index, at_lane = place
-    arguments = [(signature.input.value, load_operand(text, signature.input, element, ACCESS))]
+def _lifted(
+    text: Text, signature: FoldSignature, elements: Sequence[str], index: tuple[str, str], numbers: Sequence[str]
+) -> list[str]:
+    """The accumulators of elements at addresses; their index is that of the step, and what the lane adds to it."""
+    arguments = [
+        (operand.value, load_operand(text, operand, element, ACCESS))
+        for operand, element in zip(signature.inputs, elements, strict=True)
+    ]
     if signature.with_index:
-        arguments.append(("int64", text.value(f"add i64 {index}, {at_lane}")))
+        arguments.append(("int64", text.value(f"add i64 {index[0]}, {index[1]}")))
     arguments += [(signature.numbers[k], numbers[k]) for k in signature.lifted_numbers]
     return _call(text, "lift", arguments, signature.accumulators)
 
@@ -292,16 +321,32 @@ def _absent(symbol: str) -> str:
 
 def _fold(signature: FoldSignature) -> list[str]:
     """``@fold``: any number of steps, several at once while there are so many."""
-    single = _steps(signature, "step", 1)
+    parts = [_steps(signature, "step", 1)]
     if not signature.along:
-        return [single, _steps(signature, "some", _STEPS_AT_ONCE), _loop("fold", "some", _STEPS_AT_ONCE)]
-    lanes = str(signature.lanes)
-    whole = _steps(signature, "whole", _STEPS_AT_ONCE, lanes)
-    loops = [_loop("fold_whole", "whole", _STEPS_AT_ONCE, _prefetch(signature)), _loop("fold_some", "step", 1)]
-    return [single, whole, *loops, _WHOLE_OR_SOME.format(parameters=_FOLD_PARAMETERS, lanes=lanes)]
+        parts += [_steps(signature, "some", _STEPS_AT_ONCE), _loop(signature, "fold_lanes", "some", _STEPS_AT_ONCE)]
+        return [*parts, _fold_entry(signature)]
+    lanes, parameters = str(signature.lanes), _parameters(signature)
+    parts.append(_steps(signature, "whole", _STEPS_AT_ONCE, lanes))
+    parts.append(_loop(signature, "fold_whole", "whole", _STEPS_AT_ONCE, _prefetch(signature)))
+    parts.append(_loop(signature, "fold_some", "step", 1))
+    return [*parts, _WHOLE_OR_SOME.format(parameters=parameters, lanes=lanes), _fold_entry(signature)]
 
 
-_WHOLE_OR_SOME = """define void @fold({parameters}) #0 {{
+def _fold_entry(signature: FoldSignature) -> str:
+    """``@fold`` as the driver calls it: with arrays of addresses and strides."""
+    text, count = Text(), len(signature.inputs)
+    text.line(f"define void @fold({_FOLD_PARAMETERS}) #0 {{\nentry:")
+    elements = _words(text, "%elements", count, "ptr", _SLOT_SIZE)
+    strides = zip(_words(text, "%lane_strides", count), _words(text, "%step_strides", count), strict=True)
+    operands = "".join(
+        f"ptr {element}, i64 {lane}, i64 {step}, " for element, (lane, step) in zip(elements, strides, strict=True)
+    )
+    text.line(f"  call void @fold_lanes(ptr %set, i64 %first, {operands}i64 %lanes, i64 %steps, i64 %index,")
+    text.line("      i64 %index_lane, i64 %index_step, ptr %numbers)\n  ret void\n}")
+    return str(text)
+
+
+_WHOLE_OR_SOME = """define internal void @fold_lanes({parameters}) #0 {{
 entry:
   %all = icmp eq i64 %lanes, {lanes}
   br i1 %all, label %whole, label %some
@@ -326,14 +371,19 @@ def _fold_rows(signature: FoldSignature) -> str:
     text = Text()
     text.line(f"define void @fold_rows({_ROWS_PARAMETERS}) #0 {{\nentry:")
     arrays, results = _arrays(text, signature, "%set"), _arrays(text, signature, "%results")
-    size = MEMORY[signature.input.dtype].itemsize
+    sizes = [each or 0 for each in signature.strides]
+    elements = _words(text, "%elements", len(sizes), "ptr", _SLOT_SIZE)
+    row_strides = _words(text, "%row_strides", len(sizes))
     # Not a _Counter: its body is one block.
     text.line("  br label %each\neach:\n  %r = phi i64 [ 0, %entry ], [ %r_next, %done ]")
     # LLVM makes a memset of a complex zero, and then says that it cannot vectorise that.
     kind = PARALLEL if any(each in PART for each in signature.accumulators) else _kind_of(str(_LANES_OF_A_VECTOR))
     with _Counter(text, "reset", str(_LANES_OF_A_VECTOR), kind) as w:
         _store(text, signature, _lane(text, signature, arrays, w), signature.init)
-    text.line("  %offset = mul i64 %r, %row_stride\n  %row = getelementptr i8, ptr %element, i64 %offset")
+    rows = [
+        text.value(f"getelementptr i8, ptr {element}, i64 {text.value(f'mul i64 %r, {stride}')}")
+        for element, stride in zip(elements, row_strides, strict=True)
+    ]
     text.line("  br label %many")
     before, start = "reset_end", "0"
     for (name, steps, lanes), (after, *_) in itertools.pairwise([*_PARTS_OF_A_ROW, ("halves", 0, 0)]):
@@ -341,12 +391,15 @@ def _fold_rows(signature: FoldSignature) -> str:
         text.line(f"  %{name}_next = add i64 %{name}_i, {steps * lanes}")
         text.line(f"  %{name}_fits = icmp ule i64 %{name}_next, %length")
         text.line(f"  br i1 %{name}_fits, label %{name}_one, label %{after}\n{name}_one:")
-        at = text.value(f"getelementptr i8, ptr %row, i64 {_times(text, size, f'%{name}_i')}")
+        operands = ""
+        for row, size in zip(rows, sizes, strict=True):
+            at = text.value(f"getelementptr i8, ptr {row}, i64 {_times(text, size, f'%{name}_i')}")
+            operands += f"ptr {at}, i64 {size}, i64 {size * lanes}, "
         first = text.value(
             f"and i64 %{name}_i, {_LANES_OF_A_VECTOR // 2 - 1}"
         )  # single elements go into different lanes
-        text.line(f"  call void @row_{name}(ptr %set, i64 {first}, ptr {at}, i64 {lanes}, i64 {size}, i64 0,")
-        text.line(f"      i64 {size * lanes}, i64 %{name}_i, i64 1, i64 {lanes}, ptr %numbers)\n  br label %{name}")
+        text.line(f"  call void @row_{name}(ptr %set, i64 {first}, {operands}i64 {lanes}, i64 0,")
+        text.line(f"      i64 %{name}_i, i64 1, i64 {lanes}, ptr %numbers)\n  br label %{name}")
         before, start = name, f"%{name}_i"
     text.line("halves:")
     for half in _halves(_LANES_OF_A_VECTOR):
@@ -360,14 +413,14 @@ def _fold_rows(signature: FoldSignature) -> str:
 def _prefetch(signature: FoldSignature) -> str:
     """Fetch what comes some steps later: the processor does so by itself too, but not early enough."""
     text = Text()
-    size = _STEPS_AT_ONCE * signature.lanes * MEMORY[signature.input.dtype].itemsize
-    for offset in range(0, size, _CACHE_LINE):
-        text.line(f"  %ahead_{offset} = getelementptr i8, ptr %row, i64 {_PREFETCH_DISTANCE + offset}")
-        text.line(f"  call void @llvm.prefetch.p0(ptr %ahead_{offset}, i32 0, i32 3, i32 1)")
+    for k, stride in enumerate(signature.strides):
+        for offset in range(0, _STEPS_AT_ONCE * signature.lanes * (stride or 0), _CACHE_LINE):
+            text.line(f"  %ahead{k}_{offset} = getelementptr i8, ptr %row{k}, i64 {_PREFETCH_DISTANCE + offset}")
+            text.line(f"  call void @llvm.prefetch.p0(ptr %ahead{k}_{offset}, i32 0, i32 3, i32 1)")
     return str(text)
 
 
-def _loop(symbol: str, steps: str, many: int, ahead: str = "") -> str:
+def _loop(signature: FoldSignature, symbol: str, steps: str, many: int, ahead: str = "") -> str:
     """Call a function for several steps as often as it can be, then the one for a single step.
 
     Args:
@@ -375,12 +428,22 @@ def _loop(symbol: str, steps: str, many: int, ahead: str = "") -> str:
         steps: the function that it calls for ``many`` steps.
         ahead: LLVM text that comes before each of the first calls.
     """
-    call = (
-        "ptr %set, i64 %first, ptr %{0}, i64 %lanes, i64 %lane_stride, i64 0, i64 %step_stride, i64 %{0}_index, "
-        "i64 %index_lane, i64 %index_step, ptr %numbers"
-    )
-    linkage = "" if symbol in SYMBOLS else "internal "
-    return f"""define {linkage}void @{symbol}({_FOLD_PARAMETERS}) #0 {{
+    places = range(len(signature.inputs))
+
+    def run(name: str, function: str, counter: str) -> str:
+        rows = "".join(
+            f"  %{name}{k}_offset = mul i64 %{counter}, %step_stride{k}\n"
+            f"  %{name}{k} = getelementptr i8, ptr %element{k}, i64 %{name}{k}_offset\n"
+            for k in places
+        )
+        operands = "".join(f"ptr %{name}{k}, i64 %lane_stride{k}, i64 %step_stride{k}, " for k in places)
+        return f"""{rows}  %{name}_steps = mul i64 %{counter}, %index_step
+  %{name}_index = add i64 %index, %{name}_steps
+{ahead if function == steps else ""}
+  call void @{function}(ptr %set, i64 %first, {operands}i64 %lanes, i64 0, i64 %{name}_index, i64 %index_lane,
+      i64 %index_step, ptr %numbers)"""
+
+    return f"""define internal void @{symbol}({_parameters(signature)}) #0 {{
 entry:
   %many = sdiv i64 %steps, {many}
   %many_steps = mul i64 %many, {many}
@@ -391,12 +454,7 @@ groups:
   %g_more = icmp slt i64 %g, %many_steps
   br i1 %g_more, label %group, label %singles
 group:
-  %g_offset = mul i64 %g, %step_stride
-  %row = getelementptr i8, ptr %element, i64 %g_offset
-  %g_index = mul i64 %g, %index_step
-  %row_index = add i64 %index, %g_index
-{ahead}
-  call void @{steps}({call.format("row")})
+{run("row", steps, "g")}
   %g_next = add i64 %g, {many}
   br label %groups
 singles:
@@ -404,11 +462,7 @@ singles:
   %s_more = icmp slt i64 %s, %steps
   br i1 %s_more, label %single, label %end
 single:
-  %s_offset = mul i64 %s, %step_stride
-  %last = getelementptr i8, ptr %element, i64 %s_offset
-  %s_index = mul i64 %s, %index_step
-  %last_index = add i64 %index, %s_index
-  call void @step({call.format("last")})
+{run("last", "step", "s")}
   %s_next = add i64 %s, 1
   br label %singles
 end:

@@ -17,7 +17,7 @@ from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.reduce import ACROSS, ALONG, FULL_SET, ORDERED, ROWS, ReducePlan
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
-from opdsl.runtime.symbol import largest, smallest
+from opdsl.runtime.symbol import is_symbol, largest, smallest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Folding, ReductionCall
@@ -87,17 +87,17 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
         call: where the operands lie.
 
     Returns:
-        A built-in function of the input, the numbers and the given outputs, which returns the output or, of several, a
+        A built-in function of the inputs, the numbers and the given outputs, which returns the output or, of several, a
         tuple.
     """
-    kept = _rows(call.kept, [call.input.strides, *(each.strides for each in call.outputs)])
-    folded = _rows(call.reduced, [(call.input.strides or ())[len(call.kept) :]])
-    shape = _cut(kept, folded, call.input.dtype.itemsize, folding.in_order)
-    signature = _signature(folding, call, shape, (kept if shape.kind == ACROSS else folded).strides[0])
+    kept = _rows(call.kept, [each.strides for each in (*call.inputs, *call.outputs)])
+    folded = _rows(call.reduced, [(each.strides or ())[len(call.kept) :] for each in call.inputs])
+    shape = _cut(kept, folded, call, folding.in_order)
+    signature = _signature(folding, call, shape, (kept if shape.kind == ACROSS else folded).strides)
     code = fold_code(folding.lift, folding.combine, folding.finish, signature)
     count = math.prod(folded.sizes) * folded.length
     work = _work(shape, kept, folded, count, signature, code, _cost(folding))
-    inputs = [builtin.ARRAY, *(number_input(kind) for kind in signature.numbers)]
+    inputs = [*([builtin.ARRAY] * len(call.inputs)), *(number_input(kind) for kind in signature.numbers)]
     return builtin.builtin(f"{folding.combine.name}_cpu", work, inputs, planned_outputs(call), [code])
 
 
@@ -109,8 +109,8 @@ def _rows(sizes: Sequence[int], strides: Sequence[tuple[int, ...] | None]) -> Ro
     return Rows(sizes[last], by_dimension[last], tuple(sizes[:last]), by_dimension[:last])
 
 
-def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
-    kind = _kind(kept, folded, itemsize, in_order)
+def _cut(kept: Rows, folded: Rows, call: ReductionCall, in_order: bool) -> Shape:
+    kind = _kind(kept, folded, call, in_order)
     if kind == ACROSS:
         lanes, tile, block = _LANES_ACROSS, _LANES_ACROSS, _STEPS_OF_A_BLOCK
     elif kind == ALONG:
@@ -132,15 +132,32 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
     return Shape(kind, lanes, block, row_blocks, blocks, chunks, chunk_blocks, tiles, row_tiles)
 
 
-def _kind(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> int:
-    along = ORDERED if in_order else ALONG
-    if not (in_order or folded.sizes) and folded.strides[0] == itemsize and folded.length <= _LONGEST_SHORT_ROW:
+def _kind(kept: Rows, folded: Rows, call: ReductionCall, in_order: bool) -> int:
+    along, first = ORDERED if in_order else ALONG, _leading(call)
+    sizes = [each.dtype.itemsize for each in call.inputs]
+    is_short = not (in_order or folded.sizes) and all(map(_is_known, folded.strides, sizes))
+    if is_short and folded.length <= _LONGEST_SHORT_ROW:
         along = ROWS
     if kept.length < _FEWEST_ACROSS:
         return along
-    if kept.strides[0] == itemsize or folded.length < _FEWEST_ALONG:
+    if kept.strides[first] == sizes[first] or folded.length < _FEWEST_ALONG:
         return ACROSS
-    return along if folded.strides[0] <= kept.strides[0] else ACROSS
+    return along if folded.strides[first] <= kept.strides[first] else ACROSS
+
+
+def _leading(call: ReductionCall) -> int:
+    """The input by which lanes are chosen: one that is read along most dimensions."""
+    places = range(len(call.inputs))
+    return max(places, key=lambda at: sum(not _is_still(each) for each in call.inputs[at].strides or ()))
+
+
+def _is_still(stride: int) -> bool:
+    return not is_symbol(stride) and stride == 0
+
+
+def _is_known(stride: int, itemsize: int) -> bool:
+    """Whether a stride is one that code is printed for: that of neighbours, or of an element that is read again."""
+    return _is_still(stride) or stride == itemsize
 
 
 def _chunks(tiles: int, blocks: int, elements: int) -> int:
@@ -151,13 +168,19 @@ def _chunks(tiles: int, blocks: int, elements: int) -> int:
     return chunks
 
 
-def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride: int) -> FoldSignature:
+def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_strides: Sequence[int]) -> FoldSignature:
     results = zip(call.outputs, folding.finish.result_types, strict=True)
     accumulators = tuple(str(kind) for kind in folding.combine.result_types)
     ordered, across = shape.kind == ORDERED, shape.kind == ACROSS
-    contiguous = not ordered and lane_stride == call.input.dtype.itemsize
+    read = [(each.dtype, stride) for each, stride in zip(call.inputs, lane_strides, strict=False)]
+    strides = tuple(
+        (0 if _is_still(stride) else dtype.itemsize) if not ordered and _is_known(stride, dtype.itemsize) else None
+        for dtype, stride in read
+    )
+    kinds = (str(kind) for _, kind in folding.lift.parameters[: len(call.inputs)])
     return FoldSignature(
-        Operand(call.input.dtype.name, str(folding.lift.parameters[0][1])),
+        tuple(Operand(dtype.name, kind) for (dtype, _), kind in zip(read, kinds, strict=True)),
+        strides,
         folding.with_index,
         accumulators,
         constants(folding.init, accumulators),
@@ -166,8 +189,7 @@ def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride:
         tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
         shape.lanes if across else _LANES_ALONG,
         ordered,
-        contiguous,
-        contiguous and not across,
+        None not in strides and not across,
         shape.kind == ROWS,
     )
 
@@ -214,10 +236,10 @@ def _details(
         row_blocks=largest(1, shape.row_blocks),
         block=shape.block,
         row_length=folded.length,
-        row_stride=folded.strides[0],
+        row_strides=Table(folded.strides),
         around=len(folded.sizes),
         around_sizes=Table(folded.sizes),
-        around_strides=Table([each[0] for each in folded.outer]),
+        around_strides=Table([stride for each in folded.outer for stride in each]),
         count=count,
         tiles=shape.tiles,
         row_tiles=largest(1, shape.row_tiles),
@@ -226,6 +248,7 @@ def _details(
         outer=len(kept.sizes),
         outer_sizes=Table(kept.sizes),
         outer_strides=Table([stride for each in kept.outer for stride in each]),
+        arrays=len(signature.inputs),
         results=len(signature.outputs),
         numbers=len(signature.numbers),
         rows=code.address("fold_rows"),

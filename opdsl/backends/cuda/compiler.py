@@ -58,7 +58,7 @@ def _compiling(kind: str) -> Callable[[Any, Any], Compiled]:
 def _arrays(call: Any) -> list[bool]:
     """For each input of a call whether it is an array, and no number."""
     if isinstance(call, ReductionCall):
-        return [True, *(False for _ in call.numbers)]
+        return [*(True for _ in call.inputs), *(False for _ in call.numbers)]
     inputs = [spec.strides is not None and not spec.counts for spec in call.inputs]
     if isinstance(call, IndirectCall):
         # The arrays of positions, and two numbers for each.

@@ -81,11 +81,12 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
 def cut(call: ReductionCall, *, in_order: bool) -> Cut:
     """How a call is cut."""
     rows, count = math.prod(call.kept), math.prod(call.reduced)
-    strides = call.input.strides or ()
+    first = max(call.inputs, key=lambda each: sum(map(bool, each.strides or ())))
+    strides = first.strides or ()
     inner = abs(strides[-1]) if call.reduced else 0
     beside = abs(strides[len(call.kept) - 1]) if call.kept else inner
     along = inner <= beside
-    vector = vector_of(call.input) if along and len(call.reduced) == 1 else 1
+    vector = vector_of(first) if along and len(call.inputs) == len(call.reduced) == 1 else 1
     loads = -(-count // vector)
     log = floor_log(max(1, loads // _LOADS_OF_A_LANE))
     widest = floor_log(THREADS) if along else floor_log(max(THREADS // WARP, THREADS // max(1, rows)))

@@ -229,7 +229,8 @@ def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], valu
     prepared = definition.prepare(arguments, ())
     state, source = prepared.state, values[0]
     folding = state.functions
-    if folding.with_index or folding.in_order or folding.lifted_numbers or state.numbers or not state.dims:
+    is_of_one = len(state.places) == 1 and not folding.lifted_numbers and not state.numbers
+    if folding.with_index or folding.in_order or not is_of_one or not state.dims:
         raise _OtherMeaningError
     if any(type(size) is int and size == 0 for size in source.shape):
         raise _OtherMeaningError

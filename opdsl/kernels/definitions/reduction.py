@@ -27,13 +27,17 @@ from opdsl.kernels.definitions.structured import (
     Definition,
     PreparedCall,
 )
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dimensions import reduced_dimensions, reduced_shape, require_elements
 from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.iteration.numbers import Number, convert
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.promotion import result_type
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
@@ -52,6 +56,8 @@ class Reducing(NamedTuple):
     value: the dtype that is folded.
     results: the dtypes of the results.
     numbers: the numbers that ``finish`` gets, with their defaults filled in.
+    places: of the arguments that are folded.
+    shape: that these broadcast to.
     """
 
     fold: Fold
@@ -59,6 +65,8 @@ class Reducing(NamedTuple):
     value: DType
     results: tuple[DType, ...]
     numbers: tuple[Number, ...]
+    places: tuple[int, ...]
+    shape: tuple[int, ...]
 
     @property
     def number_dtypes(self) -> tuple[DType, ...]:
@@ -79,7 +87,7 @@ class Reducing(NamedTuple):
 
 
 class ReductionDefinition(Definition):
-    """A reduction: the schema's first argument is folded. ``dim``, ``keepdim``, ``dtype`` mean what they do in PyTorch.
+    """A reduction of the tensors, which broadcast. ``dim``, ``keepdim``, ``dtype`` mean what they do in PyTorch.
 
     Other number arguments are handed to ``finish``, after the accumulators and the number of elements, and to ``lift``.
 
@@ -96,7 +104,7 @@ class ReductionDefinition(Definition):
         super().__init__(schema, name)
         self.label = schema.name.functional_base
         special = ("dim", "keepdim", "dtype")
-        self.others: tuple[Parameter, ...] = tuple(each for each in self.parameters[1:] if each.name not in special)
+        self.others: tuple[Parameter, ...] = tuple(each for each in self.parameters if each.name not in special)
         self.check: Callable[..., object] | None = None
         self.folds: list[Fold] = []
 
@@ -106,10 +114,11 @@ class ReductionDefinition(Definition):
         Args:
             combine: the accumulators of some elements, then those of others -> those of all; associative.
             init: the accumulators of no elements; infinities stand for the bounds of integers.
-            lift: an element -> accumulators; None where they are the element itself. Further parameters are the index
-                of the element among those that are folded, and number arguments by their names.
+            lift: an element of each tensor, in the order of the schema -> accumulators; None where they are the element
+                of the only tensor. Further parameters are the index of the element among those that are folded, and
+                number arguments by their names. A tensor that may be None is none where it is asked for.
             finish: accumulators, number of elements, number arguments -> results; None where results are accumulators.
-            promote: a key of ``DTYPE_RULES``.
+            promote: a key of ``DTYPE_RULES``; of several tensors for the dtype that theirs promote to.
             accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the folded dtype, float32 for 16-bit
                 ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.
             results: for each a key of ``RESULT_RULES``; by default as the accumulators.
@@ -157,31 +166,37 @@ class ReductionDefinition(Definition):
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        source: Tensor = arguments[0]
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
         if self.check is not None:
             known = arguments if is_traceable(self.check) else pinned(arguments)
-            self.check(MetaContext(self.name, self.results, given, source.device), *known)
+            self.check(MetaContext(self.name, self.results, given, next(tensors_in(arguments)).device), *known)
         fold = self._fold(named)
+        places = tuple(at for at, each in enumerate(self.parameters) if each.name in fold.tensors)
+        sources: list[Tensor] = [arguments[at] for at in places]
+        device, common, whole = _together(sources)
         out = [each.dtype if each is not None else None for each in given] or [None] * self.results
-        value = DTYPE_RULES[fold.promote](self.label, source.dtype, named.get("dtype"), out[0])
+        value = DTYPE_RULES[fold.promote](self.label, common, named.get("dtype"), out[0])
         dim = named.get("dim")
         if fold.needs_elements:
-            require_elements(self.label, dim, source.shape)
-        dims = reduced_dimensions(dim, source.shape, none_is_all=fold.empty_is_all)
-        shape = reduced_shape(source.shape, dims, keepdim=bool(named.get("keepdim", False)))
+            require_elements(self.label, dim, whole)
+        dims = reduced_dimensions(dim, whole, none_is_all=fold.empty_is_all)
+        shape = reduced_shape(whole, dims, keepdim=bool(named.get("keepdim", False)))
         results = tuple(
-            RESULT_RULES[rule](value, source.dtype, wanted) for rule, wanted in zip(fold.results, out, strict=True)
+            RESULT_RULES[rule](value, common, wanted) for rule, wanted in zip(fold.results, out, strict=True)
         )
-        specs = tuple(OutputSpec(dtype, source.device, shape, contiguous_strides(shape)) for dtype in results)
+        specs = tuple(OutputSpec(dtype, device, shape, contiguous_strides(shape)) for dtype in results)
         numbers = tuple(self._number(fold, each, named[each.name]) for each in fold.numbers)
-        return PreparedCall(specs, Reducing(fold, dims, value, results, numbers))
+        return PreparedCall(specs, Reducing(fold, dims, value, results, numbers, places, whole))
 
     def _fold(self, named: dict[str, Any]) -> Fold:
         """The functions for a call, by the values of its arguments."""
         for fold in self.folds:
-            if all(named[name] == value for name, value in fold.when.items()):
+            is_meant = all(_is(named[name], value) for name, value in fold.when.items())
+            if is_meant and all(named[name] is not None for name in fold.tensors):
                 return fold
+        absent = [name for fold in self.folds for name in fold.tensors if named[name] is None]
+        if absent:
+            raise ArgumentError(f"{absent[0]} is None, for which there is no reduction: its lift does not ask for it")
         chosen = {name: named[name] for fold in self.folds for name in fold.when}
         have = " or ".join(str(dict(fold.when)) for fold in self.folds)
         raise ArgumentError(f"there is no reduction for {chosen} (have {have})")
@@ -216,13 +231,12 @@ class ReductionDefinition(Definition):
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         state: Reducing = prepared.state
-        source = self.readable(state, arguments[0])
-        numbers = state.constants
-        compute = self._compile(state, source.geometry, outputs, allocate=allocate)
-        return CompiledCall(compute, (array_of(source), *numbers))
+        sources = [self.readable(state, arguments[at]) for at in state.places]
+        compute = self._compile(state, [each.geometry for each in sources], outputs, allocate=allocate)
+        return CompiledCall(compute, (*map(array_of, sources), *state.constants))
 
     def readable(self, state: Reducing, source: Tensor) -> Tensor:
-        """The input as its elements are folded."""
+        """An input as its elements are folded."""
         if not _is_cast_first(source.dtype, state.value):
             return source
         from opdsl.kernels.primitives import copying
@@ -230,17 +244,29 @@ class ReductionDefinition(Definition):
         return copying.cast(source, state.value)
 
     def _compile(
-        self, state: Reducing, source: TensorMeta, outputs: Sequence[TensorMeta], *, allocate: bool
+        self, state: Reducing, sources: Sequence[TensorMeta], outputs: Sequence[TensorMeta], *, allocate: bool
     ) -> Compiled:
         call = reduction_call(
-            source,
+            sources,
             state.dims,
             outputs,
             allocate=allocate,
             in_order=state.fold.with_index or state.fold.in_order,
             numbers=state.number_dtypes,
         )
-        return compiler_for(source.device.type).reduction(state.functions, call)
+        return compiler_for(outputs[0].device.type).reduction(state.functions, call)
+
+
+def _together(sources: Sequence[Tensor]) -> tuple[Device, DType, tuple[int, ...]]:
+    """The device of tensors, the dtype that theirs promote to, and the shape that they broadcast to."""
+    if len(sources) == 1:
+        return sources[0].device, sources[0].dtype, sources[0].shape
+    shape = broadcast_all(each.shape for each in sources)
+    return sources[0].device, result_type(sources), shape
+
+
+def _is(value: object, wanted: object) -> bool:
+    return value is None if wanted is None else not isinstance(value, Tensor) and value == wanted
 
 
 def _is_cast_first(source: DType, value: DType) -> bool:

@@ -13,7 +13,7 @@ from opdsl.kernels.definitions.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import Number
 from opdsl.runtime.dtype import DType
-from opdsl.schema.parameters import NUMBERS, Parameter, names
+from opdsl.schema.parameters import NUMBERS, Parameter, Role, names
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -28,6 +28,7 @@ class Fold(NamedTuple):
     accumulators, results: keys of ``ACCUMULATOR_RULES`` and ``RESULT_RULES``.
     promote: a key of ``DTYPE_RULES``.
     when: values of arguments for which it is meant.
+    tensors: the arguments whose elements ``lift`` takes.
     numbers: the arguments that ``finish`` takes.
     lifted_numbers: which of them ``lift`` takes.
     with_index: whether ``lift`` takes the index of an element.
@@ -44,6 +45,7 @@ class Fold(NamedTuple):
     results: tuple[str, ...]
     promote: str
     when: Mapping[str, object]
+    tensors: tuple[str, ...]
     numbers: tuple[Parameter, ...]
     lifted_numbers: tuple[int, ...]
     with_index: bool
@@ -76,7 +78,8 @@ class Fold(NamedTuple):
         """
         accumulators = [ACCUMULATOR_RULES[each](value).name for each in self.accumulators]
         given = [each.name for each in numbers]
-        lifted = [precision_of(value).name, *["int64"] * self.with_index, *(given[at] for at in self.lifted_numbers)]
+        elements = [precision_of(value).name] * len(self.tensors)
+        lifted = [*elements, *["int64"] * self.with_index, *(given[at] for at in self.lifted_numbers)]
         try:
             return Folding(
                 tuple(initial(each, kind) for each, kind in zip(self.init, accumulators, strict=True)),
@@ -113,17 +116,19 @@ def make_fold(
 
     Args:
         combine: see ``ReductionDefinition.add``, as the options.
-        parameters: the operator's arguments beside the input, ``dim``, ``keepdim`` and ``dtype``.
+        parameters: the operator's arguments beside ``dim``, ``keepdim`` and ``dtype``.
         returns: how many results the operator has.
         refuse: makes an error from what does not fit.
         known: the values of arguments for which the functions are read.
     """
     kinds = tuple(accumulators)
     condition = dict(when or {})
-    numbers = tuple(each for each in parameters if each.name not in condition and each.name not in (known or ()))
+    present = [each for each in parameters if each.name not in condition and each.name not in (known or ())]
+    tensors = tuple(each.name for each in present if each.role is Role.TENSOR)
+    numbers = tuple(each for each in present if each.role is not Role.TENSOR)
     names_of_numbers = [each.name for each in numbers]
     lifting = None if lift is None else read_function(lift, known)
-    further = () if lifting is None else lifting.parameters[1:]
+    further = () if lifting is None else lifting.parameters[len(tensors) :]
     indices = [each for each in further if each not in names_of_numbers]
     fold = Fold(
         init if isinstance(init, tuple) else (init,),
@@ -134,6 +139,7 @@ def make_fold(
         kinds if results is None else tuple(results),
         promote,
         condition,
+        tensors,
         numbers,
         tuple(names_of_numbers.index(each) for each in further if each in names_of_numbers),
         bool(indices),
@@ -149,7 +155,7 @@ def make_fold(
 
 def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Iterable[tuple[bool, str]]:
     """What has to hold, and how it is said."""
-    count, lift, finish = len(fold.accumulators), fold.lift, fold.finish
+    count, lift, finish, read = len(fold.accumulators), fold.lift, fold.finish, len(fold.tensors)
     unknown = [each for each in fold.when if each not in {parameter.name for parameter in parameters}]
     yield fold.promote in DTYPE_RULES, f"promote={fold.promote!r} is unknown; use one of {', '.join(DTYPE_RULES)}"
     yield set(fold.accumulators) <= set(ACCUMULATOR_RULES), f"accumulators are {', '.join(ACCUMULATOR_RULES)}"
@@ -158,24 +164,35 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
     yield len(fold.init) == count, f"init has {len(fold.init)} values for {count} accumulators"
     yield len(fold.results) == returns, f"there are {len(fold.results)} results for {returns} returns"
     yield fits(fold.combine, 2 * count, count), f"combine takes {2 * count} accumulators and returns {count}"
+    yield read > 0, "there is no tensor that is folded"
     yield count == 1 or lift is not None, "several accumulators need a lift"
+    yield read == 1 or lift is not None, f"a lift is needed, which takes an element each of {', '.join(fold.tensors)}"
     if lift is not None:
-        after = lift.parameters[1 : 1 + fold.with_index]
-        taken = 1 + fold.with_index + len(fold.lifted_numbers)
+        after = lift.parameters[read : read + fold.with_index]
+        taken = read + fold.with_index + len(fold.lifted_numbers)
         in_place = not any(each.name in after for each in fold.numbers)
-        wanted = "an element, or an element and its index" + (
+        wanted = f"elements of {' and '.join(fold.tensors)}, perhaps their index" + (
             f", then any of {names(fold.numbers)}" if fold.numbers else ""
         )
         yield in_place and len(lift.parameters) == taken, f"lift takes {wanted}"
+        yield _fit(lift.parameters, fold.tensors), f"lift takes {wanted}, in this order"
         yield len(lift.results) == count, f"lift returns {count} accumulators"
     if finish is not None:
+        wanted = f"{count} accumulators, the number of elements and {len(fold.numbers)} arguments"
         yield (
             fits(finish, count + 1 + len(fold.numbers), returns),
-            f"finish takes {count} accumulators, the number of elements and {len(fold.numbers)} arguments, and "
-            f"returns {returns} results",
+            f"finish takes {wanted}, and returns {returns} results",
         )
+        given = [each.name for each in fold.numbers]
+        order = f"finish takes {wanted} in the order of the schema ({', '.join(given)})"
+        yield _fit(finish.parameters[count + 1 :], given), order
     yield finish is not None or count == returns, "accumulators are no results: a finish is needed"
     yield (
         all(each.role in NUMBERS for each in fold.numbers),
         "arguments beside dim, keepdim and dtype are numbers, or chosen by their value with when=",
     )
+
+
+def _fit(parameters: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether no parameter, which is taken by place, has the name of another."""
+    return all(name == each or name not in wanted for name, each in zip(parameters, wanted, strict=False))

@@ -12,11 +12,13 @@ from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Defini
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.iteration.strides import steps
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import MemoryFormat
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.viewing import make_view
 
 
 class Rowwise(NamedTuple):
@@ -103,7 +105,7 @@ class RowwiseDefinition(Definition):
         if state.cast is not None and value.dtype is not state.cast:
             value = cast(value, state.cast)
         if row_call(state.shape, state.dims, [value.geometry], []) is None:
-            return clone(value, MemoryFormat.contiguous_format)
+            return clone(_with_rows(value, state), MemoryFormat.contiguous_format)
         return value
 
     def _call(self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool) -> RowCall:
@@ -114,6 +116,15 @@ class RowwiseDefinition(Definition):
     def _geometries(self, state: Rowwise, values: Sequence[Any]) -> list[TensorMeta | DType]:
         """The geometry of each array, the dtype of each number."""
         return [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
+
+
+def _with_rows(value: Tensor, state: Rowwise) -> Tensor:
+    """A tensor repeated along the dimensions of a row, which it steps through evenly then, once it is a copy."""
+    missing = len(state.shape) - value.ndim
+    own = (1,) * missing + value.shape
+    shape = tuple(state.shape[dim] if dim in state.dims else size for dim, size in enumerate(own))
+    itemsize = value.dtype.itemsize
+    return make_view(value, shape, tuple(each // itemsize for each in steps(value.geometry, shape)))
 
 
 def shifted(dim: Any, ndim: int) -> Any:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.kernels.calls import NewArray, OperandSpec, ReductionCall
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.coalescing import coalesce
-from opdsl.kernels.iteration.strides import Strides, loop_order
+from opdsl.kernels.iteration.strides import Strides, loop_order, steps
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
 
 
 def reduction_call(
-    source: TensorMeta,
+    sources: Sequence[TensorMeta],
     dims: tuple[int, ...],
     outputs: Sequence[TensorMeta],
     *,
@@ -23,25 +24,27 @@ def reduction_call(
     """How a reduction runs.
 
     Args:
-        source: the input.
+        sources: the inputs, which broadcast.
         dims: the dimensions that are folded, ascending.
         outputs: with or without these dimensions.
         allocate: whether the kernel makes the outputs.
         in_order: whether folded dimensions stay in row-major order.
         numbers: the dtypes of further arguments.
     """
-    itemsize = source.dtype.itemsize
-    kept = [dim for dim in range(source.ndim) if dim not in dims]
-    kept_steps = [tuple(source.strides[dim] * itemsize for dim in kept)]
-    kept_steps += [_output_steps(each, kept, source.ndim) for each in outputs]
-    kept_sizes, kept_strides = _ordered([source.shape[dim] for dim in kept], [*kept_steps[1:], kept_steps[0]])
-    folded_steps = tuple(source.strides[dim] * itemsize for dim in dims)
-    folded_sizes, folded_strides = _ordered([source.shape[dim] for dim in dims], [folded_steps], in_order=in_order)
+    shape = sources[0].shape if len(sources) == 1 else broadcast_all(each.shape for each in sources)
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    read = [steps(each, shape) for each in sources]
+    written = [_output_steps(each, kept, len(shape)) for each in outputs]
+    around = [*written, *(tuple(each[dim] for dim in kept) for each in read)]
+    kept_sizes, kept_strides = _ordered([shape[dim] for dim in kept], around)
+    inside = [tuple(each[dim] for dim in dims) for each in read]
+    folded_sizes, folded_strides = _ordered([shape[dim] for dim in dims], inside, in_order=in_order)
+    strides = zip(kept_strides[len(outputs) :], folded_strides, strict=True)
     return ReductionCall(
         kept_sizes,
         folded_sizes,
-        OperandSpec(source.dtype, kept_strides[-1] + folded_strides[0]),
-        tuple(OperandSpec(each.dtype, steps) for each, steps in zip(outputs, kept_strides, strict=False)),
+        tuple(OperandSpec(each.dtype, outer + inner) for each, (outer, inner) in zip(sources, strides, strict=True)),
+        tuple(OperandSpec(each.dtype, each_steps) for each, each_steps in zip(outputs, kept_strides, strict=False)),
         tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
         numbers,
     )

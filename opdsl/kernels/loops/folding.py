@@ -37,13 +37,15 @@ def reduction(folding: Folding, call: ReductionCall) -> Loops:
     """
     maker = Maker("reduction")
     kept, folded = maker.ranges("i", call.kept), maker.ranges("j", call.reduced)
-    kind = folding.lift.parameters[0][1]
-    count = len(folding.init)
-    source = maker.array("a", call.input, (*kept, *folded))
+    count, elements = len(folding.init), (*kept, *folded)
+    sources = [maker.array(f"a{k}", spec, elements) for k, spec in enumerate(call.inputs)]
     kinds = [each for _, each in folding.finish.parameters[count + 1 :]]
     numbers = [maker.number(f"x{k}", each) for k, each in enumerate(kinds)]
-    body: list[Statement] = [Load("element", source, places((*kept, *folded)), kind)]
-    given = ["element"]
+    given = [f"element{k}" for k in range(len(sources))]
+    body: list[Statement] = [
+        Load(name, source, places(elements), kind)
+        for name, source, (_, kind) in zip(given, sources, folding.lift.parameters, strict=False)
+    ]
     if folding.with_index:
         steps = [product(call.reduced[k + 1 :]) for k in range(len(call.reduced))]
         given.append(maker.linear("index", folded, steps, None, ScalarType.INT64, body))

@@ -319,14 +319,14 @@ def _scalar_function(function: FunctionType) -> ScalarFunction:
 def range_loop(form: TensorMeta) -> Compiled:
     """The reduction of ``range_of``, an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2
-    call = reduction_call(form, tuple(range(form.ndim)), results, allocate=True)
+    call = reduction_call([form], tuple(range(form.ndim)), results, allocate=True)
     return _folded(form, _both, ["int64"] * 2, call)
 
 
 def _inside_loop(form: TensorMeta) -> Compiled:
     """An array and the ends of a range -> an array of whether all elements lie in it."""
     result = geometry(bool_, form.device, ())
-    call = reduction_call(form, tuple(range(form.ndim)), [result], allocate=True, numbers=(int64, int64))
+    call = reduction_call([form], tuple(range(form.ndim)), [result], allocate=True, numbers=(int64, int64))
     return _folded(form, _within, ["bool"], call)
 
 

@@ -27,6 +27,7 @@ from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import DType
 from opdsl.runtime.lowering import lowering
 from opdsl.testing.samples import samples_of
+from tests.emulation import programs as emulation
 
 PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
     "pointwise": pointwise,
@@ -223,3 +224,17 @@ def reals(array: np.ndarray) -> np.ndarray:
     if array.dtype == np.uint16:
         return (array.astype(np.uint32) << 16).view(np.float32)
     return np.stack([array.real, array.imag]) if array.dtype.kind == "c" else array
+
+
+def wrong_ones(records: list[Recorded]) -> list[str]:
+    """What an emulated grid makes otherwise than the CPU did."""
+    programs = [each.program for each in records]
+    emulation.build(programs)
+    wrong = []
+    for run, program in zip(records, programs, strict=True):
+        operands = run.operands
+        emulation.run(program, operands)
+        outputs = operands[len(operands) - len(run.results) :]
+        if any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
+            wrong.append(f"{run.operator}: {outputs} for {run.results} of {run.values}, {run.call}")
+    return wrong

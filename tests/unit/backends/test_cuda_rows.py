@@ -22,7 +22,7 @@ from opdsl.scalar import TypedGraph, read
 from opdsl.scalar.intrinsics import row_index, row_max, row_mean, row_sum
 from tests.emulation import programs as emulation
 from tests.emulation.libraries import needs_compiler
-from tests.unit.backends.recording import Recorded, Recorder, differs, distinct, operators_of, recorded
+from tests.unit.backends.recording import Recorder, distinct, operators_of, recorded, wrong_ones
 
 pytestmark = needs_compiler
 
@@ -44,20 +44,6 @@ def operators_that_run(kind: str) -> Iterator[Any]:
         has_kernel = opdsl.DispatchKey("CPU") in operator.registrations
         if has_kernel and any(word in operator.name for word in INDEXING):
             yield operator
-
-
-def wrong_ones(records: list[Recorded]) -> list[str]:
-    """What an emulated grid makes otherwise than the CPU did."""
-    programs = [each.program for each in records]
-    emulation.build(programs)
-    wrong = []
-    for run, program in zip(records, programs, strict=True):
-        operands = run.operands
-        emulation.run(program, operands)
-        outputs = operands[len(operands) - len(run.results) :]
-        if any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
-            wrong.append(f"{run.operator}: {outputs} for {run.results} of {run.values}, {run.call}")
-    return wrong
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -272,7 +258,7 @@ def monoid() -> tuple[TypedGraph, TypedGraph]:
 
 def test_a_reduction_beyond_32_bits() -> None:
     folding = Folding((0,), *monoid(), typed(lambda a, n: a + n, "int64", "int64", results=["int64"]))
-    program = reduction(folding, ReductionCall((), (3,), FAR, (OperandSpec(opdsl.int64, ()),), (None,)))
+    program = reduction(folding, ReductionCall((), (3,), (FAR,), (OperandSpec(opdsl.int64, ()),), (None,)))
     found = np.zeros((), np.int64)
     emulation.run(program, [far_values(), found])
     assert found == 3 + 5 + 7 + 3

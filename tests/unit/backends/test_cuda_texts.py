@@ -55,12 +55,12 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
         "gathered": indirect(ADD, IndirectCall((5, 20), (moved, ROW), ROW, (PLACES,), 0, False)),
         "updated": indirect(ADD, add_),
         "folded whole": reduction(
-            SUM, ReductionCall((600,), (1000,), OperandSpec(float32, (4000, 4)), (FLAT,), (None,))
+            SUM, ReductionCall((600,), (1000,), (OperandSpec(float32, (4000, 4)),), (FLAT,), (None,))
         ),
         "folded across": reduction(
-            SUM, ReductionCall((1000,), (60,), OperandSpec(float32, (4, 4000)), (FLAT,), (None,))
+            SUM, ReductionCall((1000,), (60,), (OperandSpec(float32, (4, 4000)),), (FLAT,), (None,))
         ),
-        "folded in parts": reduction(SUM, ReductionCall((), (1 << 20,), FLAT, (SCALAR,), (None,))),
+        "folded in parts": reduction(SUM, ReductionCall((), (1 << 20,), (FLAT,), (SCALAR,), (None,))),
         "rows that teams hold": row(SOFTMAX, RowCall((600,), 100, (LONG,), (LONG,), (None,))),
         "rows in tiles": row(SOFTMAX, RowCall((6,), 100_000, (LONG,), (LONG,), (None,))),
         "scanned in parts": scan(RUNNING, RowCall((), 1 << 20, (FLAT,), (FLAT,), (None,))),

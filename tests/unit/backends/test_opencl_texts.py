@@ -51,9 +51,9 @@ def programs() -> dict[str, Program]:
     positions = (OperandSpec(int64, (8,)),)
     there, given = OperandSpec(float32, (0,)), OperandSpec(float32, (4,))
     added = elementwise.indirect(ADD, IndirectCall((5,), (there, given), there, positions, 0, True)).program
-    means = ReductionCall((6,), (5,), ROW, (WHOLE,), (None,))
-    truths = ReductionCall((), (5,), OperandSpec(bool_, (1,)), (OperandSpec(float32, ()),), (None,))
-    long = ReductionCall((), (1 << 17,), WHOLE, (OperandSpec(float32, ()),), (None,))
+    means = ReductionCall((6,), (5,), (ROW,), (WHOLE,), (None,))
+    truths = ReductionCall((), (5,), (OperandSpec(bool_, (1,)),), (OperandSpec(float32, ()),), (None,))
+    long = ReductionCall((), (1 << 17,), (WHOLE,), (OperandSpec(float32, ()),), (None,))
     row = RowCall((6,), 5, (ROW,), (ROW,), (None,))
     form = MatrixLayout(0, 9, 1)
     product = ProductCall(float32, 1, 4, 9, 9, form, form, form)

@@ -89,7 +89,7 @@ def run(
     call = ReductionCall(
         shape,
         tuple(x.shape[dim] for dim in dims),
-        OperandSpec(dtype or to_dtype(x.dtype), tuple(x.strides[dim] for dim in (*kept, *dims))),
+        (OperandSpec(dtype or to_dtype(x.dtype), tuple(x.strides[dim] for dim in (*kept, *dims))),),
         tuple(OperandSpec(each, tuple(step * each.itemsize for step in strides)) for each in outputs),
         tuple(NewArray(shape, strides) for _ in outputs),
         tuple(to_dtype(type(each)) for each in numbers),
@@ -213,7 +213,7 @@ def test_numbers_of_finish() -> None:
 
 def test_given_output() -> None:
     x, out = numpy.ones((2, 3), "f4"), numpy.empty(2, "f4")
-    call = ReductionCall((2,), (3,), OperandSpec(float32, (12, 4)), (OperandSpec(float32, (4,)),), (None,))
+    call = ReductionCall((2,), (3,), (OperandSpec(float32, (12, 4)),), (OperandSpec(float32, (4,)),), (None,))
     assert reduction(SUM, call)(x, out) is out
     assert out.tolist() == [3, 3]
 

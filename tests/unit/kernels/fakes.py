@@ -31,7 +31,7 @@ def reduction(folding, call):
 
     def run(source, *rest):
         numbers, given = rest[: len(call.numbers)], list(rest[len(call.numbers) :])
-        elements = _load(as_strided(source, call.kept + call.reduced, call.input.strides), call.input)
+        elements = _load(as_strided(source, call.kept + call.reduced, call.inputs[0].strides), call.inputs[0])
         count = math.prod(call.reduced)
         elements = elements.reshape((*call.kept, count))
         state = [numpy.broadcast_to(numpy.asarray(each), call.kept) for each in folding.init]

@@ -200,7 +200,7 @@ def test_folds_in_parts_give_what_whole_ones_give(count: int, size: int, in_orde
     builder = GraphBuilder()
     found, _ = builder.parameter("found", FLOAT64), builder.parameter("count", INT64)
     folds = Folding(none, same, maximum, builder.finish("found", [found]), in_order=in_order)
-    call = ReductionCall((5,), (3, 4), OperandSpec(float64, (96, 32, 8)), (OperandSpec(float64, (8,)),), (None,))
+    call = ReductionCall((5,), (3, 4), (OperandSpec(float64, (96, 32, 8)),), (OperandSpec(float64, (8,)),), (None,))
     source, out = np.random.default_rng(7).random((5, 3, 4)), np.zeros(5)
     partial = np.zeros((5, count))
     for part in in_parts(folding.reduction(folds, call), count, size):

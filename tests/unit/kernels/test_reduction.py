@@ -380,7 +380,7 @@ INTEGERS, DOUBLES = ours(torch.tensor([1])), ours(torch.ones(2, dtype=torch.floa
         ({"init": 0, "promote": "up"}, "promote='up' is unknown"),
         ({"init": 0, "results": ["value", "index"]}, "there are 2 results for 1 returns"),
         ({"init": 0, "lift": element_and_index}, "lift returns 1 accumulators"),
-        ({"init": 0, "lift": variance}, "lift takes an element, or an element and its index"),
+        ({"init": 0, "lift": variance}, "lift takes elements of self, perhaps their index"),
         ({"init": 0, "finish": plus, "accumulators": ["value", "value"]}, "init has 1 values for 2"),
         ({"init": 0, "accumulators": ["sum"]}, "accumulators are value, real, double"),
     ],
@@ -395,22 +395,22 @@ def test_functions_that_do_not_fit_are_refused(options, message):
 
 def test_folded_dimensions_coalesce():
     source = geometry(float32, cpu, (2, 3, 4))
-    call = reduction_call(source, (1, 2), [geometry(float32, cpu, (2,))])
-    assert (call.kept, call.reduced, call.input.strides) == ((2,), (12,), (48, 4))
+    call = reduction_call([source], (1, 2), [geometry(float32, cpu, (2,))])
+    assert (call.kept, call.reduced, call.inputs[0].strides) == ((2,), (12,), (48, 4))
 
 
 def test_folded_dimensions_run_in_memory_order():
     source = geometry(float32, cpu, (4, 3), (1, 4))
-    assert reduction_call(source, (0, 1), [geometry(float32, cpu, ())]).reduced == (12,)
+    assert reduction_call([source], (0, 1), [geometry(float32, cpu, ())]).reduced == (12,)
 
 
 def test_but_not_where_positions_count():
     source = geometry(float32, cpu, (4, 3), (1, 4))
-    call = reduction_call(source, (0, 1), [geometry(float32, cpu, ())], in_order=True)
-    assert (call.reduced, call.input.strides) == ((4, 3), (4, 16))
+    call = reduction_call([source], (0, 1), [geometry(float32, cpu, ())], in_order=True)
+    assert (call.reduced, call.inputs[0].strides) == ((4, 3), (4, 16))
 
 
 def test_kept_dimensions_of_the_output_have_no_strides_of_folded_ones():
     source = geometry(float32, cpu, (2, 3, 4))
-    call = reduction_call(source, (1,), [geometry(float32, cpu, (2, 1, 4))])
-    assert (call.kept, call.outputs[0].strides, call.input.strides) == ((2, 4), (16, 4), (48, 4, 16))
+    call = reduction_call([source], (1,), [geometry(float32, cpu, (2, 1, 4))])
+    assert (call.kept, call.outputs[0].strides, call.inputs[0].strides) == ((2, 4), (16, 4), (48, 4, 16))

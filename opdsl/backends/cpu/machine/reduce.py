@@ -29,8 +29,8 @@ _SETS = 4
 class ReducePlan(Plan):
     """What a reduction reads.
 
-    fold: of a set, the first lane, an element, lanes, their stride, steps, their stride, the element's index, its step
-        from lane to lane, from step to step, the numbers.
+    fold: of a set, the first lane, elements of the inputs, lanes, their strides, steps, their strides, the elements'
+        index, its step from lane to lane, from step to step, the numbers.
     combine: of a set, a later one, lanes.
     reset: of a set and lanes, to the accumulators of no elements.
     collapse: of a set and lanes, a power of two.
@@ -40,19 +40,19 @@ class ReducePlan(Plan):
     chunks, blocks: of each tile.
     chunk_blocks, row_blocks: blocks of each chunk, of each row.
     block: elements of each block.
-    row_length, row_stride: of each row.
-    around, around_sizes, around_strides: dimensions around the row.
+    row_length, row_strides: of each row; strides of each input.
+    around, around_sizes, around_strides: dimensions around the row; strides for each dimension of each input.
     count: elements that are folded into each kept one.
     tiles: all of them.
     row_tiles, kept_length: tiles and elements of each kept row.
-    kept_strides: in a kept row, of the input, then of the outputs.
+    kept_strides: in a kept row, of the inputs, then of the outputs.
     outer, outer_sizes: dimensions around the kept row.
-    outer_strides: for each dimension of the input, then of the outputs.
-    results, numbers: how many outputs and numbers there are.
-    rows: of a set, a set of results, an element, rows, their stride, their length, the numbers.
+    outer_strides: for each dimension of the inputs, then of the outputs.
+    arrays, results, numbers: how many inputs, outputs and numbers there are.
+    rows: of a set, a set of results, elements of the inputs, rows, their strides, their length, the numbers.
     """
 
-    fold: Callable[[Address, int, Address, int, int, int, int, int, int, int, Words], None]
+    fold: Callable[[Address, int, Words, int, Words, int, Words, int, int, int, Words], None]
     combine: Callable[[Address, Address, int], None]
     reset: Callable[[Address, int], None]
     collapse: Callable[[Address, int], None]
@@ -66,7 +66,7 @@ class ReducePlan(Plan):
     row_blocks: int
     block: int
     row_length: int
-    row_stride: int
+    row_strides: Words
     around: int
     around_sizes: Words
     around_strides: Words
@@ -78,9 +78,10 @@ class ReducePlan(Plan):
     outer: int
     outer_sizes: Words
     outer_strides: Words
+    arrays: int
     results: int
     numbers: int
-    rows: Callable[[Address, Address, Address, int, int, int, Words], None]
+    rows: Callable[[Address, Address, Words, int, Words, int, Words], None]
 
 
 @exported
@@ -88,19 +89,25 @@ def reduce(frame: Pointer[ReducePlan], begin: int, end: int) -> None:
     """Tasks [begin, end)."""
     plan = frame[0]
     sets = local(Byte, plan.bytes * _SETS, 64)
-    slots = local(int, 2 * (plan.results + 1))
+    slots = local(int, 2 * (plan.arrays + plan.results))
+    places = local(int, 4 * plan.arrays)
     for task in range(begin, end):
-        reduce_task(frame, plan, task, sets, slots)
+        reduce_task(frame, plan, task, sets, slots, places)
+
+
+@internal("alwaysinline")
+def reduce_numbers(frame: Pointer[ReducePlan], plan: ReducePlan) -> Words:
+    """The numbers of a call."""
+    return cast(Words, frame) + 2 * (1 + plan.arrays)
 
 
 @internal()
 def reduce_locate(frame: Pointer[ReducePlan], plan: ReducePlan, tile: int, slots: Words) -> int:
-    """Where a tile begins: addresses of the input and the outputs into ``slots``, 16 bytes each. Returns its width."""
-    moving = plan.results + 1
+    """Where a tile begins: addresses of the inputs and the outputs into ``slots``, 16 bytes each. Returns its width."""
+    moving = plan.arrays + plan.results
     operands = cast(Words, frame) + 2
-    slots[0] = operands[0]
-    for k in range(1, moving):
-        slots[2 * k] = operands[2 * (plan.numbers + k)]
+    for k in range(moving):
+        slots[2 * k] = operands[2 * (k if k < plan.arrays else plan.numbers + k)]
     row = tile // plan.row_tiles
     widest = plan.lanes if plan.kind == ACROSS or plan.kind == ROWS else 1
     column = (tile - row * plan.row_tiles) * widest
@@ -112,50 +119,63 @@ def reduce_locate(frame: Pointer[ReducePlan], plan: ReducePlan, tile: int, slots
     return min(plan.kept_length - column, widest)
 
 
-@internal("alwaysinline")
-def reduce_row_offset(plan: ReducePlan, row: int) -> int:
-    """The offset in bytes of a row of folded elements."""
-    offset = 0
-    for d in range(plan.around - 1, 0, -1):
-        around = row // plan.around_sizes[d]
-        offset += plan.around_strides[d] * (row - around * plan.around_sizes[d])
+@internal()
+def reduce_find(plan: ReducePlan, slots: Words, places: Words, row: int, start: int) -> None:
+    """Addresses of the inputs' elements of a row of folded ones into ``places``, 16 bytes each."""
+    count = plan.arrays
+    move(places, slots, plan.row_strides, start, count)
+    for d in range(plan.around - 1, -1, -1):
+        around = row // plan.around_sizes[d] if d > 0 else 0
+        move(places, places, plan.around_strides + d * count, row - around * plan.around_sizes[d], count)
         row = around
-    return offset + plan.around_strides[0] * row if plan.around > 0 else offset
+
+
+@internal()
+def reduce_stretch(plan: ReducePlan, strides: Words, factor: int) -> None:
+    """Strides of rows, so many elements each."""
+    for k in range(plan.arrays):
+        strides[k] = plan.row_strides[k] * factor
 
 
 @internal()
 def reduce_block(
-    frame: Pointer[ReducePlan], plan: ReducePlan, into: Address, source: Address, block: int, width: int
+    frame: Pointer[ReducePlan], plan: ReducePlan, into: Address, slots: Words, places: Words, block: int, width: int
 ) -> int:
     """Fold one block into set 0. Returns how many elements each lane took, at most."""
-    numbers = cast(Words, frame) + 4
-    stride = plan.row_stride
+    numbers = reduce_numbers(frame, plan)
+    strides = plan.row_strides
+    stretched = places + 2 * plan.arrays
     lanes = plan.lanes
     row = block // plan.row_blocks
     start = (block - row * plan.row_blocks) * plan.block
     length = min(plan.row_length - start, plan.block)
-    element = source + (reduce_row_offset(plan, row) + start * stride)
+    reduce_find(plan, slots, places, row, start)
     index = row * plan.row_length + start
     if plan.kind == ACROSS:
-        plan.fold(into, 0, element, width, plan.kept_strides[0], length, stride, index, 0, 1, numbers)
+        plan.fold(into, 0, places, width, plan.kept_strides, length, strides, index, 0, 1, numbers)
         return length
     steps = length // lanes
     done = steps * lanes
-    rest = element + done * stride
     if plan.kind == ORDERED:  # lane k takes the k-th part of the block
-        plan.fold(into, 0, element, lanes, steps * stride, steps, stride, index, steps, 1, numbers)
-        plan.fold(into, lanes - 1, rest, 1, 0, length - done, stride, index + done, 0, 1, numbers)
+        reduce_stretch(plan, stretched, steps)
+        plan.fold(into, 0, places, lanes, stretched, steps, strides, index, steps, 1, numbers)
+        move(places, places, strides, done, plan.arrays)
+        plan.fold(into, lanes - 1, places, 1, strides, length - done, strides, index + done, 0, 1, numbers)
         plan.collapse(into, lanes)
         return FULL_SET
     # Lane k takes elements k, k + lanes ...
-    plan.fold(into, 0, element, lanes, stride, steps, lanes * stride, index, 1, lanes, numbers)
+    reduce_stretch(plan, stretched, lanes)
+    plan.fold(into, 0, places, lanes, strides, steps, stretched, index, 1, lanes, numbers)
     if length > done:
-        plan.fold(into, 0, rest, length - done, stride, 1, 0, index + done, 1, 0, numbers)
+        move(places, places, strides, done, plan.arrays)
+        plan.fold(into, 0, places, length - done, strides, 1, stretched, index + done, 1, 0, numbers)
     return steps + 1
 
 
 @internal()
-def reduce_task(frame: Pointer[ReducePlan], plan: ReducePlan, task: int, sets: Address, slots: Words) -> None:
+def reduce_task(
+    frame: Pointer[ReducePlan], plan: ReducePlan, task: int, sets: Address, slots: Words, places: Words
+) -> None:
     """A chunk of a tile."""
     size = plan.bytes
     counts = local(int, _SETS)
@@ -164,10 +184,9 @@ def reduce_task(frame: Pointer[ReducePlan], plan: ReducePlan, task: int, sets: A
     tile = task // plan.chunks
     chunk = task - tile * plan.chunks
     width = reduce_locate(frame, plan, tile, slots)
-    source = cast(Pointer[Address], slots)[0]
     if plan.kind == ROWS:
-        numbers = cast(Words, frame) + 4
-        plan.rows(sets, sets + size, source, width, plan.kept_strides[0], plan.row_length, numbers)
+        numbers = reduce_numbers(frame, plan)
+        plan.rows(sets, sets + size, slots, width, plan.kept_strides, plan.row_length, numbers)
         reduce_finish(frame, plan, sets + size, width, slots)
         return
     lanes = width if plan.kind == ACROSS else plan.lanes
@@ -177,7 +196,7 @@ def reduce_task(frame: Pointer[ReducePlan], plan: ReducePlan, task: int, sets: A
     taken = 0
     top = 0
     for block in range(chunk * plan.chunk_blocks, after):
-        taken += reduce_block(frame, plan, sets, source, block, width)
+        taken += reduce_block(frame, plan, sets, slots, places, block, width)
         if taken < FULL_SET or block + 1 == after:
             continue
         taken = 0
@@ -217,7 +236,9 @@ def reduce_scratch(frame: Pointer[ReducePlan], plan: ReducePlan) -> Address:
 @internal()
 def reduce_finish(frame: Pointer[ReducePlan], plan: ReducePlan, total: Address, width: int, slots: Words) -> None:
     """Store the results of a tile."""
-    plan.finish(total, width, plan.count, cast(Words, frame) + 4, slots + 2, plan.kept_strides + 1)
+    outputs = slots + 2 * plan.arrays
+    strides = plan.kept_strides + plan.arrays
+    plan.finish(total, width, plan.count, reduce_numbers(frame, plan), outputs, strides)
 
 
 @exported
@@ -225,7 +246,7 @@ def reduce_complete(frame: Pointer[ReducePlan]) -> None:
     """After the tasks, when tiles have several chunks: combine them like a tournament, neighbours first."""
     plan = frame[0]
     size = plan.bytes
-    slots = local(int, 2 * (plan.results + 1))
+    slots = local(int, 2 * (plan.arrays + plan.results))
     for tile in range(plan.tiles):
         width = reduce_locate(frame, plan, tile, slots)
         sets = reduce_scratch(frame, plan) + tile * plan.chunks * size
