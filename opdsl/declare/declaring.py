@@ -26,6 +26,9 @@ from opdsl.schema.vocabulary import Scalar
 # What a derived variant takes over from the functional entry.
 _INHERITED = ("device_check", "device_guard", "python_module", "structured_inherits", "category_override")
 
+# The tag of what makes a tensor show its memory in another way.
+_INPLACE_VIEW = "inplace_view"
+
 # What an operator is told besides its entry.
 _OWN = ("accepts_numbers", "is_bound", "may_alias")
 
@@ -208,7 +211,8 @@ def _entries(
         inherited["tags"] = tuple(each for each in properties["tags"] if each != "core")
     if inplace:
         how = inplace if isinstance(inplace, Inplace) else Inplace()
-        own = {**inherited, "variants": properties["variants"], **how.options}
+        tags = {"tags": (_INPLACE_VIEW,)} if schema.is_view else {}
+        own = {**inherited, **tags, "variants": properties["variants"], **how.options}
         yield _Entry("inplace", inplace_schema(schema, how), normalised(own, where))
     if out:
         how_out = out if isinstance(out, Out) else Out()

@@ -58,10 +58,9 @@ def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:
         body = functional_body(_function(base), base.schema)
     declaration = base.declaration
     assert isinstance(declaration, Declaration), "declared operators only are looked at"
-    namespace = base.name.partition("::")[0]
     define_beside(
         declaration,
-        attrs.evolve(entry.schema, name=attrs.evolve(entry.schema.name, namespace=namespace)),
+        entry.schema,
         body,
         tags=entry.tags,
         device_check="NoCheck",

@@ -26,7 +26,7 @@ from opdsl.declare.declaring import (
 )
 from opdsl.declare.defining import function_of
 from opdsl.declare.derivative_source import derivative_source
-from opdsl.declare.derivatives import exclude_from_derivative
+from opdsl.declare.derivatives import attach_derivative, exclude_from_derivative
 from opdsl.declare.forwarding import Forward, declaration_behind
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
@@ -36,17 +36,30 @@ from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
+from opdsl.declare.views import (
+    copy_body,
+    copy_schema,
+    require_view,
+    scatter_body,
+    scatter_formulas,
+    scatter_schema,
+    store_body,
+)
 from opdsl.dispatch import Packet, registry
 from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
 from opdsl.native.generated import functional_schema
+from opdsl.native.generated import out_schema as generated_out_schema
 from opdsl.runtime import install_method
 from opdsl.runtime.methods import is_own
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
 from opdsl.sharding.rules import Rule, Window
+
+VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
+"""Where copies of views are registered: they are made anew where views are functions."""
 
 
 class OperatorHandle(Calling):
@@ -122,6 +135,58 @@ class OperatorHandle(Calling):
         module = str(sys._getframe(1).f_globals.get("__name__", "__main__"))
         with self.declaration.library.all_or_nothing():
             return with_attributes(declared_alias(self.declaration, name, module, options))
+
+    def view_copy(self, **options: Any) -> FunctionType:
+        """Declare the operator that copies what this one, which returns views, shows.
+
+        Args:
+            options: as ``@op`` takes them.
+        """
+        require_view(self.declaration, "copy")
+        schema = copy_schema(self.operator.schema)
+        out = generated_out_schema(schema)
+        is_list = self.operator.returns_list
+        named = {} if is_list else {"autogen": f"{out.name.base}.{out.name.overload}"}
+        body, base = copy_body(self._exactly), self.operator.schema.name.base
+        with self.declaration.library.all_or_nothing():
+            copying = {"tags": "view_copy", **named, **options}
+            made = self._derive(schema, body, VIEW_COPY_KEY, copying, f"A copy of what ``{base}`` shows.")
+            if is_list:
+                self._derive(out, store_body(made), KEY, {}, f"Copies of what ``{base}`` shows into given tensors.")
+        return made
+
+    def view_scatter(self, **options: Any) -> FunctionType:
+        """Declare the operator that copies a tensor, and another one into what this one shows of the copy.
+
+        Args:
+            options: as ``@op`` takes them.
+        """
+        require_view(self.declaration, "scatter")
+        schema = scatter_schema(self.operator.schema)
+        with self.declaration.library.all_or_nothing():
+            doc = f"A copy of ``self``, where what ``{self.operator.schema.name.base}`` shows is ``src``."
+            made = self._derive(schema, scatter_body(self._exactly), VIEW_COPY_KEY, options, doc)
+            handle: Any = made
+            if self.operator.derivative is None:  # that of the view is derived, and so is that of what it writes
+                for each in scatter_formulas(handle.operator.declaration, self._exactly):
+                    attach_derivative(each)
+        return made
+
+    @property
+    def _exactly(self) -> Callable[..., Any]:
+        """The function that calls this operator, whatever else its packet holds."""
+        packets = self.declaration.library.registry.packets
+        return packets[self.operator.packet_name].operator_function(self.operator)
+
+    def _derive(
+        self, schema: FunctionSchema, body: Callable[..., Any], key: str, options: Mapping[str, Any], doc: str
+    ) -> FunctionType:
+        """Define an operator that follows from this one, where the caller of the caller stands."""
+        frame = sys._getframe(2)
+        place = frame.f_code.co_filename, frame.f_lineno
+        module = str(frame.f_globals.get("__name__", "__main__"))
+        own = in_namespace_of(self.declaration, schema)
+        return define(self.declaration.library, own, body, key, module, place, options, doc)
 
     def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
         """Declare another overload of the packet."""
@@ -279,6 +344,7 @@ def define(
     module: str,
     place: tuple[str, int],
     options: Mapping[str, Any],
+    doc: str | None = None,
 ) -> FunctionType:
     """What ``Library.define`` does.
 
@@ -290,11 +356,14 @@ def define(
         module: the name of the module that declares.
         place: file and line, for messages.
         options: as of ``op``.
+        doc: what documents it; its schema by default.
     """
     own = in_namespace(scope, schema)
     function = partial(function_of, own, module=module, place=place)
+    declared = function(None)
+    declared.__doc__ = doc or declared.__doc__
     with scope.all_or_nothing():
-        declaration = declaration_of(scope, function(None), own, options)
+        declaration = declaration_of(scope, declared, own, options)
         made = with_attributes(declaration)
         if body is not None:
             Decorator(declaration, KINDS["kernel"])(key)(function(body))
@@ -307,7 +376,13 @@ def define_beside(
     """Define an operator that copies around one that is declared, as if it stood where that one does."""
     function = declaration.function
     location = (function.__code__.co_filename, function.__code__.co_firstlineno)
-    return define(declaration.library, schema, body, KEY, function.__module__, location, options)
+    own = in_namespace_of(declaration, schema)
+    return define(declaration.library, own, body, KEY, function.__module__, location, options)
+
+
+def in_namespace_of(declaration: Declaration, schema: FunctionSchema) -> FunctionSchema:
+    """A schema named in the namespace of a declared operator, which need not be that of its library."""
+    return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=declaration.name.partition("::")[0]))
 
 
 def _define_lists(declaration: Declaration) -> None:

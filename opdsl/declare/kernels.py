@@ -14,6 +14,7 @@ from opdsl.declare.implementations import checked_kernel, require_view_kernel, w
 from opdsl.declare.options import Out
 from opdsl.declare.outputs import OUT, for_variant, takes_out
 from opdsl.declare.signature import location
+from opdsl.declare.views import turning
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.definitions.python_kernel import PythonKernel
@@ -122,6 +123,10 @@ def attach_view_kernel(given: Attachment) -> None:
     for key in _claimed(given, given.function, given.keys_or_all()):
         kernel = ViewKernel(function, is_new=not declaration.main.schema.is_view)
         declaration.library.register(declaration.main, key, kernel)
+        inplace = declaration.operators.get("inplace")
+        if inplace is not None:
+            turned = PythonKernel(turning(kernel), inplace.schema, inplace.name, bumps_version=True)
+            declaration.library.register(inplace, key, turned)
 
 
 def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -> list[DispatchKey]:

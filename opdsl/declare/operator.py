@@ -648,6 +648,56 @@ class Operator(Protocol, Generic[P, R_co]):
         tensor([0.5000, 0.5000])
         """
 
+    def view_copy(self, **options: object) -> Operator[..., R_co]:
+        """Declare the operator that copies what this one shows: ``name_copy``, in row-major order.
+
+        Args:
+            options: as ``@op`` takes them.
+
+        Returns:
+            The function of that operator. Of what returns a list of views there is an ``out=`` operator, too.
+
+        Raises:
+            DeclarationError: this operator returns no view.
+            DuplicateOperatorError: the name is taken.
+
+        >>> import opdsl
+        >>> from opdsl import Alias, Tensor
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def evens(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+        ...     evens_kernel = evens.kernel(lambda self: self[::2])
+        ...     evens_copy = evens.view_copy()
+        ...     str(evens_copy.schema), evens_copy(opdsl.tensor([1.0, 2.0, 3.0]))
+        ('example::evens_copy(Tensor self) -> Tensor', tensor([1., 3.]))
+        """
+
+    def view_scatter(self, **options: object) -> Operator[..., R_co]:
+        """Declare the operator that replaces what this one shows in a copy: ``name_scatter(self, src, ...)``.
+
+        Its gradients follow from the view, unless that has a formula of its own.
+
+        Args:
+            options: as ``@op`` takes them.
+
+        Returns:
+            The function of that operator.
+
+        Raises:
+            DeclarationError: this operator returns no view.
+            DuplicateOperatorError: the name is taken.
+
+        >>> import opdsl
+        >>> from opdsl import Alias, Tensor
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def first(self: Tensor[Alias("a")], count: int) -> Tensor[Alias("a")]: ...
+        ...     first_kernel = first.kernel(lambda self, count: self.narrow(0, 0, count))
+        ...     first_scatter = first.view_scatter()
+        ...     first_scatter(opdsl.ones(3), opdsl.zeros(2), 2)
+        tensor([0., 0., 1.])
+        """
+
     def overload(self, name: str, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare another overload of this packet, by the decorated function; a call runs the first that it fits.
 

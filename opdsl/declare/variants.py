@@ -28,13 +28,16 @@ def _variant_name(given: str | None, schema: FunctionSchema, base: str, overload
 def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
     """The schema of the in-place variant: ``self`` is written, and returned where it is a tensor.
 
+    That of a view makes a tensor show its memory as the view does.
+
     Raises:
         DeclarationError: there is no ``self`` that is a tensor or a list of them, or the result is not one like it.
     """
     first = next((each for each in schema.positional if each.name == "self"), None)
-    if first is None or str(first.type) not in ("Tensor", "Tensor[]") or first.alias is not None:
+    own = None if first is None or schema.is_mutable else first.alias
+    if first is None or str(first.type) not in ("Tensor", "Tensor[]") or first.alias is not own:
         raise _no_variant(schema, "inplace", "it has no argument `self: Tensor`")
-    if [str(each) for each in schema.returns] != [str(first.type)]:
+    if [(str(each.type), each.alias) for each in schema.returns] != [(str(first.type), own)]:
         raise _no_variant(schema, "inplace", f"it does not return one fresh {first.type}")
     alias = Alias("a", write=True)
     positional = tuple(attrs.evolve(each, alias=alias) if each is first else each for each in schema.positional)

@@ -1157,10 +1157,12 @@ class _packet__conj(Operator[..., Tensor], Protocol):
         """A view of complex numbers that stands for their conjugates."""
 
 class _packet__conj_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``_conj`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``_conj`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -4455,10 +4457,12 @@ class _packet__fw_primal(Operator[..., Tensor], Protocol):
         """A view of everything, which has no tangent of its own."""
 
 class _packet__fw_primal_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, level: int, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, level: int, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``_fw_primal`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, level: int) -> Tensor: ...
+    def default(self: Tensor, level: int) -> Tensor:
+        """A copy of what ``_fw_primal`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, level: int, *, out: Tensor) -> Tensor: ...
@@ -5311,10 +5315,12 @@ class _packet__neg_view(Operator[..., Tensor], Protocol):
         """A view that stands for the negatives."""
 
 class _packet__neg_view_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``_neg_view`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``_neg_view`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -5499,12 +5505,12 @@ class _packet__reshape_alias(Operator[..., Tensor], Protocol):
         """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
 
 class _packet__reshape_alias_copy(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None
-    ) -> Tensor: ...
+    def __call__(cls, self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``_reshape_alias`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor: ...
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+        """A copy of what ``_reshape_alias`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor: ...
@@ -7805,10 +7811,12 @@ class _packet_alias(Operator[..., Tensor], Protocol):
         """A view of everything."""
 
 class _packet_alias_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``alias`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``alias`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -8269,12 +8277,12 @@ class _packet_as_strided_copy(Operator[..., Tensor], Protocol):
         storage_offset: int | None = None,
         *,
         out: Tensor | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A copy of what ``as_strided`` shows."""
     @_operator
     @staticmethod
-    def default(
-        self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-    ) -> Tensor: ...
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """A copy of what ``as_strided`` shows."""
     @_operator
     @staticmethod
     def out(
@@ -8285,13 +8293,13 @@ class _packet_as_strided_scatter(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
     ) -> Tensor:
-        """``self`` with what ``as_strided`` shows of it replaced."""
+        """A copy of ``self``, where what ``as_strided`` shows is ``src``."""
     @_operator
     @staticmethod
     def default(
         self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
     ) -> Tensor:
-        """``self`` with what ``as_strided`` shows of it replaced."""
+        """A copy of ``self``, where what ``as_strided`` shows is ``src``."""
     @_operator
     @staticmethod
     def out(
@@ -8303,7 +8311,7 @@ class _packet_as_strided_scatter(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """``self`` with what ``as_strided`` shows of it replaced."""
+        """A copy of ``self``, where what ``as_strided`` shows is ``src``."""
 
 class _packet_asin(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -11221,10 +11229,12 @@ class _packet_detach_(Operator[..., Tensor], Protocol):
         """Has autograd no longer follow the tensor: it becomes a leaf."""
 
 class _packet_detach_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``detach`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``detach`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -11285,25 +11295,27 @@ class _packet_diagonal_backward(Operator[..., Tensor], Protocol):
 class _packet_diagonal_copy(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A copy of what ``diagonal`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
+    def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """A copy of what ``diagonal`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor: ...
 
 class _packet_diagonal_scatter(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-        """``self`` with a diagonal replaced."""
+        """A copy of ``self``, where what ``diagonal`` shows is ``src``."""
     @_operator
     @staticmethod
     def default(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-        """``self`` with a diagonal replaced."""
+        """A copy of ``self``, where what ``diagonal`` shows is ``src``."""
     @_operator
     @staticmethod
     def out(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
-        """``self`` with a diagonal replaced."""
+        """A copy of ``self``, where what ``diagonal`` shows is ``src``."""
 
 class _packet_diff(Operator[..., Tensor], Protocol):
     def __call__(
@@ -12087,10 +12099,12 @@ class _packet_expand_as(Operator[..., Tensor], Protocol):
 class _packet_expand_copy(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A copy of what ``expand`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor: ...
+    def default(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+        """A copy of what ``expand`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor) -> Tensor: ...
@@ -15932,10 +15946,12 @@ class _packet_lift_fresh(Operator[..., Tensor], Protocol):
         """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
 
 class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``lift_fresh`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``lift_fresh`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -20741,10 +20757,12 @@ class _packet_permute(Operator[..., Tensor], Protocol):
         """The dimensions in another order."""
 
 class _packet_permute_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``permute`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dims: Sequence[int]) -> Tensor: ...
+    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """A copy of what ``permute`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor: ...
@@ -23233,25 +23251,27 @@ class _packet_select_backward(Operator[..., Tensor], Protocol):
     def out(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_select_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``select`` shows."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, index: _int) -> Tensor: ...
+    def int(self: Tensor, dim: _int, index: _int) -> Tensor:
+        """A copy of what ``select`` shows."""
     @_operator
     @staticmethod
     def int_out(self: Tensor, dim: _int, index: _int, *, out: Tensor) -> Tensor: ...
 
 class _packet_select_scatter(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-        """``self`` with one position of a dimension replaced."""
+        """A copy of ``self``, where what ``select`` shows is ``src``."""
     @_operator
     @staticmethod
     def default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-        """``self`` with one position of a dimension replaced."""
+        """A copy of ``self``, where what ``select`` shows is ``src``."""
     @_operator
     @staticmethod
     def out(self: Tensor, src: Tensor, dim: int, index: int, *, out: Tensor) -> Tensor:
-        """``self`` with one position of a dimension replaced."""
+        """A copy of ``self``, where what ``select`` shows is ``src``."""
 
 class _packet_selu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -23541,12 +23561,12 @@ class _packet_slice_copy(Operator[..., Tensor], Protocol):
         step: int = 1,
         *,
         out: _Tensor | None = None,
-    ) -> _Tensor: ...
+    ) -> _Tensor:
+        """A copy of what ``slice`` shows."""
     @_operator
     @staticmethod
-    def Tensor(
-        self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-    ) -> _Tensor: ...
+    def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
+        """A copy of what ``slice`` shows."""
     @_operator
     @staticmethod
     def Tensor_out(
@@ -23577,13 +23597,13 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
         *,
         out: Tensor | None = None,
     ) -> Tensor:
-        """``self`` with a slice of it replaced."""
+        """A copy of ``self``, where what ``slice`` shows is ``src``."""
     @_operator
     @staticmethod
     def default(
         self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> Tensor:
-        """``self`` with a slice of it replaced."""
+        """A copy of ``self``, where what ``slice`` shows is ``src``."""
     @_operator
     @staticmethod
     def out(
@@ -23596,7 +23616,7 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
         *,
         out: Tensor,
     ) -> Tensor:
-        """``self`` with a slice of it replaced."""
+        """A copy of ``self``, where what ``slice`` shows is ``src``."""
 
 class _packet_slogdet(Operator[..., _results_slogdet], Protocol):
     def __call__(cls, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_slogdet:
@@ -24943,15 +24963,18 @@ class _packet_split(Operator[..., list[Tensor]], Protocol):
 
 class _packet_split_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]: ...
+    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """A copy of what ``split`` shows."""
     @overload
     def __call__(cls, self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]: ...
+    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """A copy of what ``split`` shows."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
+    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None:
+        """Copies of what ``split`` shows into given tensors."""
 
 class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
@@ -24963,15 +24986,18 @@ class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
 
 class _packet_split_with_sizes_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]: ...
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """A copy of what ``split_with_sizes`` shows."""
     @overload
     def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]: ...
+    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """A copy of what ``split_with_sizes`` shows."""
     @_operator
     @staticmethod
-    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None:
+        """Copies of what ``split_with_sizes`` shows into given tensors."""
 
 class _packet_sqrt(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -25039,42 +25065,46 @@ class _packet_squeeze(Operator[..., Tensor], Protocol):
 class _packet_squeeze_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor) -> Tensor:
-        """Drops the dimensions of size 1."""
+        """Without the dimensions of size 1."""
     @overload
     def __call__(cls, self: Tensor, dim: int) -> Tensor:
-        """Drops a dimension, if its size is 1."""
+        """Without a dimension, if its size is 1."""
     @overload
     def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
-        """Drops those of the dimensions whose size is 1."""
+        """Without those of the dimensions whose size is 1."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Drops the dimensions of size 1."""
+        """Without the dimensions of size 1."""
     @_operator
     @staticmethod
     def dim(self: Tensor, dim: int) -> Tensor:
-        """Drops a dimension, if its size is 1."""
+        """Without a dimension, if its size is 1."""
     @_operator
     @staticmethod
     def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
-        """Drops those of the dimensions whose size is 1."""
+        """Without those of the dimensions whose size is 1."""
 
 class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``squeeze`` shows."""
     @overload
     def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``squeeze`` shows."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int) -> Tensor: ...
+    def dim(self: Tensor, dim: int) -> Tensor:
+        """A copy of what ``squeeze`` shows."""
     @_operator
     @staticmethod
-    def dims(self: Tensor, dim: Sequence[int]) -> Tensor: ...
+    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+        """A copy of what ``squeeze`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -25460,11 +25490,11 @@ class _packet_swapaxes(Operator[..., Tensor], Protocol):
 
 class _packet_swapaxes_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, axis0: int, axis1: int) -> Tensor:
-        """``transpose_``, by NumPy's name."""
+        """``transpose``, by NumPy's name."""
     @_operator
     @staticmethod
     def default(self: Tensor, axis0: int, axis1: int) -> Tensor:
-        """``transpose_``, by NumPy's name."""
+        """``transpose``, by NumPy's name."""
 
 class _packet_swapdims(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -25476,11 +25506,11 @@ class _packet_swapdims(Operator[..., Tensor], Protocol):
 
 class _packet_swapdims_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim0: int, dim1: int) -> Tensor:
-        """``transpose_``, by another name."""
+        """``transpose``, by another name."""
     @_operator
     @staticmethod
     def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        """``transpose_``, by another name."""
+        """``transpose``, by another name."""
 
 class _packet_sym_constrain_range(Operator[..., None], Protocol):
     def __call__(cls, size: Scalar, *, min: int | None = None, max: int | None = None) -> None:
@@ -25548,17 +25578,19 @@ class _packet_t(Operator[..., Tensor], Protocol):
 
 class _packet_t_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Transposes a matrix by changing its strides."""
+        """The transpose of a matrix; vectors and numbers stay as they are."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Transposes a matrix by changing its strides."""
+        """The transpose of a matrix; vectors and numbers stay as they are."""
 
 class _packet_t_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``t`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``t`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -25928,17 +25960,19 @@ class _packet_transpose(Operator[..., Tensor], Protocol):
 
 class _packet_transpose_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim0: int, dim1: int) -> Tensor:
-        """Two dimensions change places, by changing the strides."""
+        """Two dimensions change places."""
     @_operator
     @staticmethod
     def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        """Two dimensions change places, by changing the strides."""
+        """Two dimensions change places."""
 
 class _packet_transpose_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``transpose`` shows."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
+    def int(self: Tensor, dim0: _int, dim1: _int) -> Tensor:
+        """A copy of what ``transpose`` shows."""
     @_operator
     @staticmethod
     def int_out(self: Tensor, dim0: _int, dim1: _int, *, out: Tensor) -> Tensor: ...
@@ -26209,15 +26243,18 @@ class _packet_unbind(Operator[..., list[Tensor]], Protocol):
 
 class _packet_unbind_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]: ...
+    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]:
+        """A copy of what ``unbind`` shows."""
     @overload
     def __call__(cls, self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int = 0) -> list[Tensor]: ...
+    def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
+        """A copy of what ``unbind`` shows."""
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def int_out(self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None:
+        """Copies of what ``unbind`` shows into given tensors."""
 
 class _packet_unflatten(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
@@ -26255,10 +26292,12 @@ class _packet_unfold_backward(Operator[..., Tensor], Protocol):
     def out(grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_unfold_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``unfold`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor: ...
+    def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        """A copy of what ``unfold`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor: ...
@@ -26413,17 +26452,19 @@ class _packet_unsqueeze(Operator[..., Tensor], Protocol):
 
 class _packet_unsqueeze_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int) -> Tensor:
-        """Takes in a dimension of size 1."""
+        """A dimension of size 1 more."""
     @_operator
     @staticmethod
     def default(self: Tensor, dim: int) -> Tensor:
-        """Takes in a dimension of size 1."""
+        """A dimension of size 1 more."""
 
 class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``unsqueeze`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor: ...
+    def default(self: Tensor, dim: int) -> Tensor:
+        """A copy of what ``unsqueeze`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
@@ -27196,10 +27237,12 @@ class _packet_view_as_complex(Operator[..., Tensor], Protocol):
         """The two real numbers of the last dimension as a complex one."""
 
 class _packet_view_as_complex_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``view_as_complex`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``view_as_complex`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
@@ -27213,17 +27256,20 @@ class _packet_view_as_real(Operator[..., Tensor], Protocol):
         """Every complex number as a last dimension of two real ones."""
 
 class _packet_view_as_real_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``view_as_real`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor: ...
+    def default(self: Tensor) -> Tensor:
+        """A copy of what ``view_as_real`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_view_copy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor:
+        """A copy of what ``view`` shows."""
     @overload
     def __call__(cls, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
     @_operator
@@ -27231,7 +27277,8 @@ class _packet_view_copy(Operator[..., Tensor], Protocol):
     def default(self: Tensor, size: Sequence[int]) -> Tensor: ...
     @_operator
     @staticmethod
-    def dtype(self: Tensor, dtype: DType) -> Tensor: ...
+    def dtype(self: Tensor, dtype: DType) -> Tensor:
+        """A copy of what ``view`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...

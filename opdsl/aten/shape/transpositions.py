@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opdsl.aten.shape.views import alias
-from opdsl.declare import op, traceable
+from opdsl.aten.shape.views import SHAPE, alias
+from opdsl.declare import Inplace, op, traceable
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, become, install_method, view_of, views, wrap_dimension
+from opdsl.runtime import Tensor, install_method, views, wrap_dimension
 from opdsl.schema import Alias
 
 # -------------------------------------------------------------------------------------------------------- t, transpose
 
 
-@op("aten::t", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::t", inplace=Inplace("t_", variants="method"), variants="function, method", **SHAPE)
 def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The transpose of a matrix; vectors and numbers stay as they are."""
     ...
@@ -24,20 +24,7 @@ def t_view(self):
     return views.t(self)
 
 
-@op(
-    "aten::t_",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def t_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Transposes a matrix by changing its strides."""
-    return become(self, views.t(view_of(self)))
-
-
-@op("aten::transpose.int", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::transpose.int", inplace=Inplace("transpose_", variants="method"), variants="function, method", **SHAPE)
 def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """Two dimensions change places."""
     ...
@@ -48,43 +35,22 @@ def transpose_view(self, dim0, dim1):
     return views.transpose(self, dim0, dim1)
 
 
-@op(
-    "aten::transpose_",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def transpose_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
-    """Two dimensions change places, by changing the strides."""
-    return become(self, views.transpose(view_of(self), dim0, dim1))
-
-
-@op("aten::swapaxes", variants="function, method", device_check="NoCheck", device_guard=False)
-@traceable
+@op("aten::swapaxes", inplace=Inplace(variants="method"), variants="function, method", **SHAPE)
 def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("a")]:
     """``transpose``, by NumPy's name."""
-    return self.transpose(axis0, axis1)
+    ...
 
 
-@op("aten::swapaxes_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
-def swapaxes_(self: Tensor[Alias("a", write=True)], axis0: int, axis1: int) -> Tensor[Alias("a", write=True)]:
-    """``transpose_``, by NumPy's name."""
-    return self.transpose_(axis0, axis1)
+swapaxes.forward(transpose, "self", "axis0", "axis1")
 
 
-@op("aten::swapdims", variants="function, method", device_check="NoCheck", device_guard=False)
-@traceable
+@op("aten::swapdims", inplace=Inplace(variants="method"), variants="function, method", **SHAPE)
 def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """``transpose``, by another name."""
-    return self.transpose(dim0, dim1)
+    ...
 
 
-@op("aten::swapdims_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
-def swapdims_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
-    """``transpose_``, by another name."""
-    return self.transpose_(dim0, dim1)
+swapdims.forward(transpose)
 
 
 # --------------------------------------------------------------------------------------------------- permute, movedim
@@ -117,17 +83,21 @@ def movedim_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tens
 
 
 @op("aten::moveaxis.intlist", variants="function, method")
-@traceable
 def moveaxis(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
     """``movedim``, by NumPy's name."""
-    return self.movedim(source, destination)
+    ...
+
+
+moveaxis.forward(movedim)
 
 
 @moveaxis.overload("int", variants="function, method")
-@traceable
 def moveaxis_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
     """``movedim`` of one dimension, by NumPy's name."""
-    return self.movedim((source,), (destination,))
+    ...
+
+
+moveaxis_one.forward(movedim_one)
 
 
 def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[int]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-import attrs
 
 from opdsl.aten.shape import complex_views, slicing, splitting, transpositions, views
 from opdsl.declare import Library
 from opdsl.declare.generated import declare_generated_of
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, check_storable, resize_output
-from opdsl.native.generated import out_schema
+from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor
-from opdsl.schema import Alias, FunctionSchema, SchemaKind
+from opdsl.schema import Alias, SchemaKind
 from opdsl.schema.vocabulary import SymInt
 
 lib = Library("aten")
+NEW = "CompositeExplicitAutogradNonFunctional"
 TOPICS = (views, transpositions, slicing, splitting, complex_views)
 
 
@@ -35,75 +32,30 @@ def viewing() -> list[Operator]:
     ]
 
 
-def copy_schema(schema: FunctionSchema) -> FunctionSchema:
-    """The schema without aliases, its name ending in ``_copy``."""
-    plain = schema.signature(keep_return_names=True)
-    return attrs.evolve(plain, name=attrs.evolve(schema.name, base=f"{schema.name.base}_copy"))
-
-
-def copy_of(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Calls the view operator and copies what it returns."""
-
-    def body(*given: object, **named: object) -> Any:
-        result = view(*given, **named)
-        return copied(result) if isinstance(result, Tensor) else [copied(each) for each in result]
-
-    return body
-
-
 def copied(view: Tensor) -> Tensor:
     """The elements in memory of their own, in row-major order."""
     made: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
     return made
 
 
-def copy_viewed(self: Tensor, size: tuple[int, ...]) -> Tensor:
-    """``view_copy``: of what cannot be viewed, too."""
+def reshaped_copy(self: Tensor, size: tuple[int, ...]) -> Tensor:
+    """A copy of another shape."""
     return copied(self.reshape(size))
 
 
-def store(copies: Callable[..., Any]) -> Callable[..., None]:
-    """Copies the results of an operator that returns a list into the tensors of a given one."""
-
-    def body(*given: object, out: list[Tensor], **named: object) -> None:
-        made = copies(*given, **named)
-        check(len(made) == len(out), f"expected {len(made)} tensors in out, but got {len(out)}")
-        check_storable(zip(out, made, strict=True))
-        for target, value in zip(out, made, strict=True):
-            resize_output(target, value.shape)
-            target.copy_(value)
-
-    return body
-
-
-OWN: dict[str, Callable[..., Any]] = {"aten::view": copy_viewed}
-
-
 def declare_copies() -> None:
-    """Declare the copying operator of every view operator; of those that return lists with an ``out=`` variant."""
+    """Declare what copies of every view operator, and the ``out=`` variants, since Python's functions take them."""
     for operator in viewing():
-        schema = copy_schema(operator.schema)
-        out = out_schema(schema)
-        view = registry.packets[operator.packet_name].operator_function(operator)
-        options: dict[str, Any] = {} if operator.returns_list else {"autogen": f"{out.name.base}.{out.name.overload}"}
-        copies = lib.define(
-            schema,
-            OWN.get(operator.name) or copy_of(view),
-            key="CompositeExplicitAutogradNonFunctional",
-            tags="view_copy",
-            **options,
-        )
-        if operator.returns_list:
-            lib.define(out, store(copies), key="CompositeExplicitAutograd")
-
-
-def declare_outputs() -> None:
-    """Declare the ``out=`` variants at once, since Python's functions of copies take them, unlike of others."""
+        if operator.name == "aten::view":  # copies what cannot be viewed, too
+            reshaped = "view_copy(Tensor self, SymInt[] size) -> Tensor"
+            lib.define(reshaped, reshaped_copy, key=NEW, tags="view_copy", autogen="view_copy.out")
+            continue
+        view: Any = registry.packets[operator.packet_name].operator_function(operator)
+        view.view_copy()
     declare_generated_of(registry, [each for each in registry if "view_copy" in each.tags])
 
 
 declare_copies()
-declare_outputs()
 
 # -------------------------------------------------------------------------------------------------------- narrow_copy
 

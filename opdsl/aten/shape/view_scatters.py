@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.aten.shape.slicing import slice_tensor
-from opdsl.aten.shape.views import strided_view
+from opdsl.aten.shape.slicing import diagonal, select, slice_tensor
+from opdsl.aten.shape.views import as_strided, strided_view
 from opdsl.declare import op
 from opdsl.kernels import check, clone, copy_, fill_, new_tensor
-from opdsl.runtime import Tensor, has_internal_overlap, make_view, strides_for
+from opdsl.runtime import Tensor, make_view, strides_for
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.views import required_storage
 from opdsl.schema import Alias
@@ -18,106 +18,13 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 # -------------------------------------------------------------------------------------------- slice_scatter and its kin
 
 
-def clone_with_strides(tensor: Tensor) -> Tensor:
-    """A copy that lies in its memory as the tensor does in its own (``clone_preserve_strides``)."""
-    if has_internal_overlap(tensor.geometry):
-        return clone(tensor)
-    offset = tensor.storage_offset()
-    extent = required_storage(tensor.shape, tensor.strides, offset)
-    return clone(tensor.as_strided((extent,), (1,), 0)).as_strided(tensor.shape, tensor.strides, offset)
+PART: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False, "out": True}
+"""What the entries say alike."""
 
-
-def scattered(self: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
-    """A copy of a tensor, of which one part is another tensor.
-
-    Raises:
-        ShapeError: that has another shape.
-    """
-    made = clone_with_strides(self)
-    shown = part(made)
-    check(
-        shown.shape == src.shape,
-        f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-        f"{list(shown.shape)}",
-    )
-    copy_(shown, src)
-    return made
-
-
-@op(
-    "aten::slice_scatter",
-    kernel="CompositeExplicitAutogradNonFunctional",
-    variants="function, method",
-    tags=("core", "view_copy"),
-    device_check="NoCheck",
-    device_guard=False,
-    out=True,
-)
-def slice_scatter(
-    self: Tensor, src: Tensor, dim: int = 0, start: SymInt | None = None, end: SymInt | None = None, step: SymInt = 1
-) -> Tensor:
-    """``self`` with a slice of it replaced."""
-    return scattered(self, src, lambda made: slice_tensor(made, dim, start, end, step))
-
-
-slice_scatter.derivative(
-    self=lambda grad, src, dim, start, end, step: grad.slice_scatter(zeros_like(src), dim, start, end, step),
-    src=lambda grad, dim, start, end, step: slice_tensor(grad, dim, start, end, step),
-)
-
-
-@op(
-    "aten::select_scatter",
-    kernel="CompositeExplicitAutogradNonFunctional",
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    device_guard=False,
-    out=True,
-)
-def select_scatter(self: Tensor, src: Tensor, dim: int, index: SymInt) -> Tensor:
-    """``self`` with one position of a dimension replaced."""
-    return scattered(self, src, lambda made: made.select(dim, index))
-
-
-select_scatter.derivative(
-    self=lambda grad, src, dim, index: grad.select_scatter(zeros_like(src), dim, index),
-    src=lambda grad, dim, index: grad.select(dim, index),
-)
-
-
-@op(
-    "aten::diagonal_scatter",
-    kernel="CompositeExplicitAutogradNonFunctional",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-    out=True,
-)
-def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """``self`` with a diagonal replaced."""
-    return scattered(self, src, lambda made: made.diagonal(offset, dim1, dim2))
-
-
-diagonal_scatter.derivative(
-    self=lambda grad, src, offset, dim1, dim2: grad.diagonal_scatter(zeros_like(src), offset, dim1, dim2),
-    src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2),
-)
-
-
-@op(
-    "aten::as_strided_scatter",
-    kernel="CompositeExplicitAutogradNonFunctional",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-    out=True,
-)
-def as_strided_scatter(
-    self: Tensor, src: Tensor, size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
-) -> Tensor:
-    """``self`` with what ``as_strided`` shows of it replaced."""
-    return scattered(self, src, lambda made: made.as_strided(size, stride, storage_offset))
+slice_tensor.view_scatter(tags=("core", "view_copy"), **PART)
+select.view_scatter(tags="core", **PART)
+diagonal.view_scatter(**PART)
+as_strided_scatter = as_strided.view_scatter(**PART)
 
 
 @as_strided_scatter.derivative("self", "src")

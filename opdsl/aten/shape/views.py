@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import op, traceable
+from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -30,6 +30,9 @@ from opdsl.runtime import (
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
+
+SHAPE: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False}
+"""What entries of views say that read no element."""
 
 # -------------------------------------------------------------------------------------------------------------- alias
 
@@ -98,7 +101,7 @@ def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 # ------------------------------------------------------------------------------------------------------- view, reshape
 
 
-@op("aten::view", variants="method", tags="core", device_check="NoCheck", device_guard=False)
+@op("aten::view", variants="method", tags="core", **SHAPE)
 def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements, where strides can show it."""
     ...
@@ -125,7 +128,7 @@ def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
 view_dtype.non_differentiable("self")
 
 
-@op("aten::reshape", variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::reshape", variants="function, method", **SHAPE)
 @traceable
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
@@ -156,14 +159,14 @@ def unsafe_view_kernel(self, size):
 _unsafe_view.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
-@op("aten::view_as", variants="method", device_check="NoCheck", device_guard=False)
+@op("aten::view_as", variants="method", **SHAPE)
 @traceable
 def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """The shape of another tensor, where strides can show it."""
     return self.view(other.shape)
 
 
-@op("aten::reshape_as", variants="method", device_check="NoCheck", device_guard=False)
+@op("aten::reshape_as", variants="method", **SHAPE)
 @traceable
 def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
@@ -272,7 +275,7 @@ def as_strided_(
 # -------------------------------------------------------------------------------------------------- added dimensions
 
 
-@op("aten::expand", variants="method", tags="core", device_check="NoCheck", device_guard=False)
+@op("aten::expand", variants="method", tags="core", **SHAPE)
 def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
     """Dimensions of size 1, and new ones in front, repeated without a copy."""
     ...
@@ -287,7 +290,7 @@ def expand_view(self, size):
 expand.derivative(self=lambda grad: grad)
 
 
-@op("aten::expand_as", variants="method", device_check="NoCheck", device_guard=False)
+@op("aten::expand_as", variants="method", **SHAPE)
 @traceable
 def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """``expand`` to the shape of another tensor."""
@@ -325,7 +328,14 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     return broadcast_tensor_list(given)
 
 
-@op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::unsqueeze",
+    inplace=Inplace(variants="method"),
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
     """A dimension of size 1 more."""
     ...
@@ -339,7 +349,13 @@ def unsqueeze_view(self, dim):
 unsqueeze.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
-@op("aten::squeeze", variants="function, method", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::squeeze",
+    inplace=Inplace(variants="method"),
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Without the dimensions of size 1."""
     ...
@@ -350,7 +366,14 @@ def squeeze_view(self):
     return views.squeeze(self)
 
 
-@squeeze.overload("dim", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
+@squeeze.overload(
+    "dim",
+    inplace=Inplace(variants="method"),
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
     """Without a dimension, if its size is 1."""
     ...
@@ -361,7 +384,14 @@ def squeeze_dim_view(self, dim):
     return views.squeeze(self, dim)
 
 
-@squeeze.overload("dims", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
+@squeeze.overload(
+    "dims",
+    inplace=Inplace(variants="method"),
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
     """Without those of the dimensions whose size is 1."""
     ...
@@ -372,59 +402,7 @@ def squeeze_dims_view(self, dim):
     return views.squeeze(self, dim)
 
 
-@op(
-    "aten::squeeze_",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def squeeze_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Drops the dimensions of size 1."""
-    return become(self, views.squeeze(view_of(self)))
-
-
-@squeeze_.overload(
-    "dim",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def squeeze_dim_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
-    """Drops a dimension, if its size is 1."""
-    return become(self, views.squeeze(view_of(self), dim))
-
-
-@squeeze_.overload(
-    "dims",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def squeeze_dims_(self: Tensor[Alias("a", write=True)], dim: list[int]) -> Tensor[Alias("a", write=True)]:
-    """Drops those of the dimensions whose size is 1."""
-    return become(self, views.squeeze(view_of(self), dim))
-
-
-@op(
-    "aten::unsqueeze_",
-    kernel="CompositeExplicitAutograd",
-    variants="method",
-    tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def unsqueeze_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
-    """Takes in a dimension of size 1."""
-    return become(self, views.unsqueeze(view_of(self), dim))
-
-
-@op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", device_check="NoCheck", device_guard=False)
+@op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", **SHAPE)
 def _reshape_alias(self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt]) -> Tensor[Alias("a")]:
     """Any shape and strides, from the first element on: ``reshape`` whose strides are known."""
     return make_view(self, *strided_view(self, size, stride, None))

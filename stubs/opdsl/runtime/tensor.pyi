@@ -598,7 +598,7 @@ class Tensor(Differentiable):
     def as_strided_scatter(
         self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None
     ) -> Tensor:
-        """``self`` with what ``as_strided`` shows of it replaced."""
+        """A copy of ``self``, where what ``as_strided`` shows is ``src``."""
     def asin(self) -> Tensor:
         """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -922,7 +922,7 @@ class Tensor(Differentiable):
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A diagonal of two dimensions, as a last dimension in their place."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """``self`` with a diagonal replaced."""
+        """A copy of ``self``, where what ``diagonal`` shows is ``src``."""
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
 
@@ -2011,7 +2011,7 @@ class Tensor(Differentiable):
     def select(self, dim: _int, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """``self`` with one position of a dimension replaced."""
+        """A copy of ``self``, where what ``select`` shows is ``src``."""
     @overload
     def set_(self) -> Tensor:
         """Has the tensor show nothing: one dimension without elements."""
@@ -2060,7 +2060,7 @@ class Tensor(Differentiable):
     def slice_scatter(
         self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:
-        """``self`` with a slice of it replaced."""
+        """A copy of ``self``, where what ``slice`` shows is ``src``."""
     def slogdet(self) -> _results_slogdet:
         """Another name of ``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
@@ -2100,13 +2100,13 @@ class Tensor(Differentiable):
     def squeeze(self, *dim: _int) -> Tensor: ...
     @overload
     def squeeze_(self) -> Tensor:
-        """Drops the dimensions of size 1."""
+        """Without the dimensions of size 1."""
     @overload
     def squeeze_(self, dim: _int) -> Tensor:
-        """Drops a dimension, if its size is 1."""
+        """Without a dimension, if its size is 1."""
     @overload
     def squeeze_(self, dim: Sequence[_int]) -> Tensor:
-        """Drops those of the dimensions whose size is 1."""
+        """Without those of the dimensions whose size is 1."""
     @overload
     def squeeze_(self, *dim: _int) -> Tensor: ...
     @overload
@@ -2192,15 +2192,15 @@ class Tensor(Differentiable):
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose``, by NumPy's name."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
-        """``transpose_``, by NumPy's name."""
+        """``transpose``, by NumPy's name."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """``transpose``, by another name."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
-        """``transpose_``, by another name."""
+        """``transpose``, by another name."""
     def t(self) -> Tensor:
         """The transpose of a matrix; vectors and numbers stay as they are."""
     def t_(self) -> Tensor:
-        """Transposes a matrix by changing its strides."""
+        """The transpose of a matrix; vectors and numbers stay as they are."""
     def take(self, index: Tensor) -> Tensor:
         """The elements at positions among all elements, which are counted in row-major order."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
@@ -2264,7 +2264,7 @@ class Tensor(Differentiable):
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions change places."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions change places, by changing the strides."""
+        """Two dimensions change places."""
     def triangular_solve(
         self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False
     ) -> _results_triangular_solve:
@@ -2348,7 +2348,7 @@ class Tensor(Differentiable):
     def unsqueeze(self, dim: _int) -> Tensor:
         """A dimension of size 1 more."""
     def unsqueeze_(self, dim: _int) -> Tensor:
-        """Takes in a dimension of size 1."""
+        """A dimension of size 1 more."""
     def values(self) -> Tensor:
         """A part of a sparse tensor; refused, since there are none."""
     @overload

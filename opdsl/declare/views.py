@@ -1,0 +1,136 @@
+"""What follows from an operator that returns a view: what turns a tensor into it, copies it, or writes into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, cast
+
+import attrs
+
+from opdsl.declare.attachment import Attachment
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.signature import location
+from opdsl.dispatch.model.kernel import Kernel
+from opdsl.errors import DeclarationError
+from opdsl.generated import function_from_source
+from opdsl.kernels import check, check_storable, clone, copy_, resize_output
+from opdsl.runtime import MemoryFormat, Tensor, become, has_internal_overlap, view_of
+from opdsl.runtime.views import required_storage
+from opdsl.schema import Argument, BaseType, FunctionSchema
+from opdsl.schema.kinds import KINDS
+
+
+def turning(view: Kernel) -> FunctionType:
+    """The kernel that makes a tensor show its memory as the view of it does."""
+
+    def turned(self: Tensor, *given: object) -> Tensor:
+        shown: Any = view(self, *given)
+        return become(self, view_of(shown))
+
+    return cast("FunctionType", turned)
+
+
+def require_view(declaration: Declaration, what: str) -> None:
+    """That what is asked for can be derived.
+
+    Raises:
+        DeclarationError: the operator returns no view of its first argument.
+    """
+    schema = declaration.main.schema
+    if not schema.is_view or schema.is_mutable:
+        raise DeclarationError(
+            f"{location(declaration.function)}: {declaration.name} has no {what}: it returns no view. Say whose memory "
+            'a result shows: Tensor[Alias("a")].'
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------- copies
+
+
+def copy_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The schema without aliases, its name ending in ``_copy``."""
+    plain = schema.signature(keep_return_names=True)
+    return attrs.evolve(plain, name=attrs.evolve(schema.name, base=f"{schema.name.base}_copy"))
+
+
+def copy_body(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls the view operator and copies what it returns."""
+
+    def body(*given: object, **named: object) -> Any:
+        result = view(*given, **named)
+        return copied(result) if isinstance(result, Tensor) else [copied(each) for each in result]
+
+    return body
+
+
+def copied(view: Tensor) -> Tensor:
+    """The elements in memory of their own, in row-major order."""
+    made: Tensor = view.clone(memory_format=MemoryFormat.contiguous_format)
+    return made
+
+
+def store_body(copies: Callable[..., Any]) -> Callable[..., None]:
+    """Copies the results of an operator that returns a list into the tensors of a given one."""
+
+    def body(*given: object, out: list[Tensor], **named: object) -> None:
+        made = copies(*given, **named)
+        check(len(made) == len(out), f"expected {len(made)} tensors in out, but got {len(out)}")
+        check_storable(zip(out, made, strict=True))
+        for target, value in zip(out, made, strict=True):
+            resize_output(target, value.shape)
+            target.copy_(value)
+
+    return body
+
+
+# -------------------------------------------------------------------------------------------------------------- scatter
+
+
+def scatter_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The schema of what replaces a part: ``slice_scatter(Tensor self, Tensor src, ...)`` of ``slice.Tensor``."""
+    plain = schema.signature(keep_return_names=True)
+    first, *rest = plain.positional
+    name = attrs.evolve(schema.name, base=f"{schema.name.base}_scatter", overload="")
+    return attrs.evolve(plain, name=name, positional=(first, Argument("src", BaseType.Tensor), *rest))
+
+
+def scatter_body(view: Callable[..., Any]) -> Callable[..., Tensor]:
+    """Copies a tensor, and another one into what the view shows of the copy."""
+
+    def body(self: Tensor, src: Tensor, *given: object) -> Tensor:
+        made = clone_with_strides(self)
+        shown = view(made, *given)
+        check(
+            shown.shape == src.shape,
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(shown.shape)}",
+        )
+        copy_(shown, src)
+        return made
+
+    return body
+
+
+def clone_with_strides(tensor: Tensor) -> Tensor:
+    """A copy that lies in its memory as the tensor does in its own (``clone_preserve_strides``)."""
+    if has_internal_overlap(tensor.geometry):
+        return clone(tensor)
+    offset = tensor.storage_offset()
+    extent = required_storage(tensor.shape, tensor.strides, offset)
+    return clone(tensor.as_strided((extent,), (1,), 0)).as_strided(tensor.shape, tensor.strides, offset)
+
+
+def scatter_formulas(scatter: Declaration, view: Callable[..., Any]) -> Iterator[Attachment]:
+    """The gradients of what replaces a part: zeros there for the whole, and the part for what replaces it."""
+    schema = scatter.main.schema
+    given = "".join(f", {each.python_name}" for each in schema.positional[2:])
+    namespace = {"own_scatter": scatter.functions["functional"], "own_view": view, "__name__": __name__}
+    for name, taken, made in (
+        ("self", "grad, src", "own_scatter(grad, grad.new_zeros(src.shape)"),
+        ("src", "grad", "own_view(grad"),
+    ):
+        own = f"{schema.name.base}_{name}"
+        source = f"def {own}({taken}{given}):\n    return {made}{given})\n"
+        formula = function_from_source(own, source, dict(namespace), title=f"derivative of {scatter.name}")
+        yield Attachment(scatter, KINDS["derivative"], formula, (name,), {})
