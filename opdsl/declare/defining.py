@@ -11,6 +11,7 @@ from opdsl.dispatch.binding.arguments import MISSING
 from opdsl.dispatch.binding.signature import Parameter
 from opdsl.generated import function_from_source
 from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import OUT
 from opdsl.schema.model import python_name
 
 _QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -30,7 +31,12 @@ def as_printed(text: str) -> str:
 
 
 def function_of(
-    schema: FunctionSchema, body: Callable[..., Any] | None, *, module: str, place: tuple[str, int]
+    schema: FunctionSchema,
+    body: Callable[..., Any] | None,
+    *,
+    module: str,
+    place: tuple[str, int],
+    takes_out: bool = False,
 ) -> FunctionType:
     """A function with a schema's parameters.
 
@@ -39,6 +45,7 @@ def function_of(
         body: what it calls with its arguments, those keyword-only in the schema by name; None for a declaration.
         module: the name of the module that it counts to.
         place: file and line, for messages.
+        takes_out: whether the body is that of the ``out=`` variant, too.
     """
     parameters: list[str] = []
     passed: list[str] = []
@@ -55,6 +62,9 @@ def function_of(
     for out in schema.out:
         parameters += [out.python_name] if "*" in parameters else ["*", out.python_name]
         passed.append(f"{out.python_name}={out.python_name}")
+    if takes_out:
+        parameters += [f"{OUT}=None"] if "*" in parameters else ["*", f"{OUT}=None"]
+        passed.append(f"{OUT}={OUT}")
     name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
     result = "..." if body is None else f"return body({', '.join(passed)})"
     source = f"def {name}({', '.join(parameters)}):\n    {result}\n"

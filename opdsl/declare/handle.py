@@ -32,6 +32,7 @@ from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
 from opdsl.declare.options import Row
+from opdsl.declare.outputs import takes_out
 from opdsl.declare.overloads import inherited, overload_function, require_table
 from opdsl.declare.scope import Scope
 from opdsl.declare.sharding import sharding
@@ -318,9 +319,11 @@ def declare_rows(
         for schema, row in rows.items():
             own = in_namespace(scope, schema)
             answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
-            function = function_of(own, answer, module=module, place=place)
+            given = {**options, **row.options}
+            fills = bool(given.get("out")) and isinstance(answer, FunctionType) and takes_out(answer)
+            function = function_of(own, answer, module=module, place=place, takes_out=fills)
             function.__doc__ = row.doc
-            declaration = declared_with_body(scope, function, own, {**options, **row.options})
+            declaration = declared_with_body(scope, function, own, given)
             declaration.is_tabled = True
             made[f"{schema.name.base}.{schema.name.overload}".rstrip(".")] = with_attributes(declaration)
     return made

@@ -17863,7 +17863,7 @@ class _packet_lstm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
         bidirectional: bool,
         batch_first: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+        """Layers of long short-term memories over sequences: what they give, and their last states."""
     @_operator
     @staticmethod
     def input(
@@ -17877,7 +17877,7 @@ class _packet_lstm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
         bidirectional: bool,
         batch_first: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
+        """Layers of long short-term memories over sequences: what they give, and their last states."""
     @_operator
     @staticmethod
     def data(

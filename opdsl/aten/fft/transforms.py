@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.aten.create.factories import empty
@@ -10,12 +11,11 @@ from opdsl.aten.create.ranges import arange_out
 from opdsl.aten.fft.kernels import BY_ROOT, BY_SIZE, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from opdsl.aten.shape.rearranging import roll
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, Row, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Device, DType, Layout, Tensor, float32, float64, wrap_dimension
-from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
 Sizes = Sequence[int]
 
@@ -254,12 +254,8 @@ def transformed(name: str) -> Out:
     return Out(explicit=True, cast="kind", contiguous=True, **entry(name))
 
 
-Line = Callable[[str, Direction, Tensor, int | None, int, str | None], Tensor]
-Box = Callable[[str, Direction, Tensor, Sizes | None, Sizes | None, str | None], Tensor]
-
-
-def declare_line(name: str, transform: Line, direction: Direction, text: str) -> Any:
-    """Declare a transform along one dimension.
+def line(name: str, transform: Callable[..., Tensor], direction: Direction, text: str) -> dict[str, Row]:
+    """The transform along one dimension.
 
     Args:
         name: of the function, ``"rfft"``.
@@ -267,38 +263,14 @@ def declare_line(name: str, transform: Line, direction: Direction, text: str) ->
         direction: which way.
         text: the documentation.
     """
-
-    def along(self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        return transform(name, direction, self, n, dim, norm)
-
-    def placed(
-        self: Tensor, n: SymInt | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
-    ) -> Tensor:
-        value = along(self, n, dim, norm)
-        if out is None:
-            return value
-        if not out.is_complex():
-            raise DTypeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_type}")
-        # PyTorch writes the conjugates of what is real by a TensorIterator.
-        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype), contiguous=self.is_complex())
-
-    body = along if direction.forward or transform is real_line else placed
-    body.__doc__ = f"{text} of ``n`` points along ``dim``."
-    return op(f"aten::fft_{name}", out=transformed(name), **entry(name))(body)
+    schema = f"fft_{name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"
+    into_real = direction.forward or transform is real_line
+    answer = partial(transform, name, direction) if into_real else into_complex(name, transform)
+    return {schema: Row(f"{text} of ``n`` points along ``dim``.", answer, out=transformed(name), **entry(name))}
 
 
-FORWARD, BACK = Direction(forward=True), Direction(forward=False)
-
-fft_fft = declare_line("fft", full_line, FORWARD, "The discrete Fourier transform")
-fft_ifft = declare_line("ifft", full_line, BACK, "The inverse discrete Fourier transform")
-fft_rfft = declare_line("rfft", half_line, FORWARD, "The half that says all of the transform of real numbers")
-fft_irfft = declare_line("irfft", real_line, BACK, "The inverse of ``rfft``")
-fft_hfft = declare_line("hfft", real_line, FORWARD, "The transform, which is real, of half a symmetric signal")
-fft_ihfft = declare_line("ihfft", half_line, BACK, "The inverse of ``hfft``")
-
-
-def declare_box(name: str, transform: Box, direction: Direction, text: str, **more: Any) -> None:
-    """Declare a transform along several dimensions, and the one along the last two by default.
+def box(name: str, transform: Callable[..., Tensor], direction: Direction, text: str, **more: Any) -> dict[str, Row]:
+    """The transforms along several dimensions, and along the last two by default.
 
     Args:
         name: of the function without what tells the two apart, ``"rfft"``.
@@ -307,28 +279,63 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
         text: the documentation.
         more: what the functional entries say besides.
     """
-    full = f"{name}n"
 
-    def over(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] | None = None, norm: str | None = None) -> Tensor:
-        return transform(full, direction, self, listed(s), listed(dim), norm)
+    def answer(self: Tensor, s: Any, dim: Any, norm: str | None) -> Tensor:
+        return transform(f"{name}n", direction, self, listed(s), listed(dim), norm)
 
-    over.__doc__ = f"{text} of ``s`` points along ``dim``, all or the last dimensions by default."
-    op(f"aten::fft_{full}", out=transformed(full), **entry(full), **more)(over)
+    kinds = (
+        ("n", "? dim=None", "``dim``, all or the last dimensions by default"),
+        ("2", " dim=[-2,-1]", "two dimensions"),
+    )
+    return {
+        f"fft_{name}{kind}(Tensor self, SymInt[1]? s=None, int[1]{dim}, str? norm=None) -> Tensor": Row(
+            f"{text} of ``s`` points along {where}.",
+            answer,
+            out=transformed(f"{name}{kind}"),
+            **entry(f"{name}{kind}"),
+            **more,
+        )
+        for kind, dim, where in kinds
+    }
 
-    def plane(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] = (-2, -1), norm: str | None = None) -> Tensor:
-        return transform(full, direction, self, listed(s), listed(dim), norm)
 
-    plane.__doc__ = f"{text} of ``s`` points along two dimensions."
-    op(f"aten::fft_{name}2", out=transformed(f"{name}2"), **entry(f"{name}2"), **more)(plane)
+def into_complex(name: str, transform: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A transform that stores its complex result as PyTorch does: conjugates of what is real by a TensorIterator."""
+
+    def answer(self: Tensor, n: int | None, dim: int, norm: str | None, *, out: Tensor | None = None) -> Tensor:
+        value = transform(name, BACK, self, n, dim, norm)
+        if out is None:
+            return value
+        if not out.is_complex():
+            raise DTypeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_type}")
+        return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype), contiguous=self.is_complex())
+
+    return answer
 
 
-declare_box("fft", full_box, FORWARD, "The discrete Fourier transform")
-declare_box("ifft", full_box, BACK, "The inverse discrete Fourier transform")
-declare_box("rfft", half_box, FORWARD, "The half that says all of the transform of real numbers")
-declare_box("irfft", real_box, BACK, "The inverse of ``rfftn``")
+FORWARD, BACK = Direction(forward=True), Direction(forward=False)
 HERMITIAN = {"use_const_ref_for_mutable_tensors": True}
-declare_box("hfft", real_box, FORWARD, "The transform, which is real, of half a symmetric signal", **HERMITIAN)
-declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
+DISCRETE = "The discrete Fourier transform"
+INVERSE = "The inverse discrete Fourier transform"
+HALF = "The half that says all of the transform of real numbers"
+SYMMETRIC = "The transform, which is real, of half a symmetric signal"
+
+Library("aten").table(
+    {
+        **line("fft", full_line, FORWARD, DISCRETE),
+        **line("ifft", full_line, BACK, INVERSE),
+        **line("rfft", half_line, FORWARD, HALF),
+        **line("irfft", real_line, BACK, "The inverse of ``rfft``"),
+        **line("hfft", real_line, FORWARD, SYMMETRIC),
+        **line("ihfft", half_line, BACK, "The inverse of ``hfft``"),
+        **box("fft", full_box, FORWARD, DISCRETE),
+        **box("ifft", full_box, BACK, INVERSE),
+        **box("rfft", half_box, FORWARD, HALF),
+        **box("irfft", real_box, BACK, "The inverse of ``rfftn``"),
+        **box("hfft", real_box, FORWARD, SYMMETRIC, **HERMITIAN),
+        **box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN),
+    }
+)
 
 # --------------------------------------------------------------------------------------------------------- frequencies
 
@@ -385,19 +392,22 @@ declare_frequencies("rfftfreq", lambda n: n // 2 + 1, write_half)
 # --------------------------------------------------------------------------------------------------------------- shifts
 
 
-def shifted(self: Tensor, dim: Sizes | None, more: int) -> Tensor:
+def shifted(more: int, self: Tensor, dim: int | Sizes | None) -> Tensor:
     """A tensor rolled by half of each dimension, or by what is ``more`` than half rounded down."""
-    dims = tuple(range(self.ndim)) if dim is None else tuple(place_of(self, each) for each in dim)
+    given = listed(dim)
+    dims = tuple(range(self.ndim)) if given is None else tuple(place_of(self, each) for each in given)
     return roll(self, tuple((self.shape[each] + more) // 2 for each in dims), dims)
 
 
-@op("aten::fft_fftshift", variants="function", python_module="fft")
-def fft_fftshift(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
-    """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
-    return shifted(self, listed(dim), 0)
-
-
-@op("aten::fft_ifftshift", variants="function", python_module="fft")
-def fft_ifftshift(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
-    """The inverse of ``fftshift``."""
-    return shifted(self, listed(dim), 1)
+Library("aten").table(
+    {
+        "fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor": Row(
+            "What ``fft`` gives, with the frequency 0 in the middle of each dimension.", partial(shifted, 0)
+        ),
+        "fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor": Row(
+            "The inverse of ``fftshift``.", partial(shifted, 1)
+        ),
+    },
+    variants="function",
+    python_module="fft",
+)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from functools import partial
 
-from opdsl.aten._shared.entries import documented
 from opdsl.aten.nn.convolution import columns_of, convolution
 from opdsl.aten.nn.sliding import Sliding, as_sizes, collect, counts_of, lengths_of, spread
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, Row, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Category, Tensor
-from opdsl.schema.vocabulary import Ints, Size, SymInt, SymIntList, SymInts
+from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
 Sizes = int | Sequence[int]
 
@@ -111,60 +110,45 @@ SHAPES = {
 """What is convolved, by how many dimensions windows have."""
 
 
-def declare_convolutions(dims: int, transposed: str) -> None:
-    """Declare the convolutions whose windows have so many dimensions, and their transpose.
+def convolutions(dims: int, overload: str) -> dict[str, Row]:
+    """The convolutions whose windows have so many dimensions, and their transpose.
 
     Args:
         dims: how many.
-        transposed: the name of the transposed one.
+        overload: of the transposed one, with a dot before it.
     """
-    name, of_shape = f"conv{dims}d", SHAPES[dims]
+    name, batch = f"conv{dims}d", "with or without a batch; see ``convolution``."
+    own = f"conv_transpose{dims}d"
 
-    @op(f"aten::{name}")
-    @documented(f"A convolution of {of_shape}, with or without a batch; see ``convolution``.")
-    def conv(
+    def transpose(
         input: Tensor,
         weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Annotated[SymIntList, Size(dims)] = 1,
-        padding: Annotated[SymIntList, Size(dims)] = 0,
-        dilation: Annotated[SymIntList, Size(dims)] = 1,
-        groups: SymInt = 1,
+        bias: Tensor | None,
+        stride: Sizes,
+        padding: Sizes,
+        output_padding: Sizes,
+        groups: int,
+        dilation: Sizes,
     ) -> Tensor:
-        return convolved(name, dims, input, weight, bias, stride, padding, dilation, groups)
-
-    @conv.overload("padding", cpp_no_default_args=("bias", "stride", "padding"))
-    @documented(f"``{name}`` with padding ``valid``, none, or ``same``, so that the result has the size of the input.")
-    def conv_padding(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Annotated[SymIntList, Size(dims)] = 1,
-        padding: str = "valid",
-        dilation: Annotated[SymIntList, Size(dims)] = 1,
-        groups: SymInt = 1,
-    ) -> Tensor:
-        return padded_by_name(name, dims, input, weight, bias, stride, padding, dilation, groups)
-
-    @op(f"aten::{transposed}")
-    @documented(f"A transposed convolution of {of_shape}, with or without a batch; see ``convolution``.")
-    def conv_transpose(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Annotated[SymIntList, Size(dims)] = 1,
-        padding: Annotated[SymIntList, Size(dims)] = 0,
-        output_padding: Annotated[SymIntList, Size(dims)] = 0,
-        groups: SymInt = 1,
-        dilation: Annotated[SymIntList, Size(dims)] = 1,
-    ) -> Tensor:
-        own = f"conv_transpose{dims}d"
         return convolved(own, dims, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
+    given, sizes = "Tensor input, Tensor weight, Tensor? bias=None", f"SymInt[{dims}]"
+    start, end = f"{given}, {sizes} stride=1", f"{sizes} dilation=1, SymInt groups=1"
+    return {
+        f"{name}({start}, {sizes} padding=0, {end}) -> Tensor": Row(
+            f"A convolution of {SHAPES[dims]}, {batch}", partial(convolved, name, dims)
+        ),
+        f'{name}.padding({start}, str padding="valid", {end}) -> Tensor': Row(
+            f"``{name}`` with padding ``valid``, none, or ``same``, so that the result has the size of the input.",
+            partial(padded_by_name, name, dims),
+            cpp_no_default_args=("bias", "stride", "padding"),
+        ),
+        f"{own}{overload}({start}, {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) "
+        "-> Tensor": Row(f"A transposed convolution of {SHAPES[dims]}, {batch}", transpose),
+    }
 
-declare_convolutions(1, "conv_transpose1d")
-declare_convolutions(2, "conv_transpose2d.input")
-declare_convolutions(3, "conv_transpose3d.input")
+
+Library("aten").table({**convolutions(1, ""), **convolutions(2, ".input"), **convolutions(3, ".input")})
 
 
 # ------------------------------------------------------------------------------------------------------------- columns

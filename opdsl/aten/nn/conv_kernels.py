@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from opdsl.aten._shared.results import store_results
@@ -12,7 +13,7 @@ from opdsl.aten.nn.convolution import (
     convolution_backward_derivative,
 )
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Bools, Name, SymInt, SymInts
@@ -47,35 +48,108 @@ def convolve(
     return convolution(self, weight, bias, step, margin, gap, transposed, extra, groups)
 
 
-@op(
-    "aten::_slow_conv2d_forward",
-    python_module="nn",
-    dispatch={"CPU": "slow_conv2d_forward_cpu", "CUDA": "slow_conv2d_forward_cuda"},
-    out=Out(
-        "_slow_conv2d_forward.output",
-        args=("output",),
-        explicit=True,
-        dispatch={"CPU": "slow_conv2d_forward_out_cpu", "CUDA": "slow_conv2d_forward_out_cuda"},
-    ),
-)
-def _slow_conv2d_forward(
-    self: Tensor, weight: Tensor, kernel_size: SymInts[2], bias: Tensor | None, stride: SymInts[2], padding: SymInts[2]
-) -> Tensor:
-    """``conv2d``."""
-    return convolve(self, weight, kernel_size, bias, stride, padding)
-
-
-@op("aten::thnn_conv2d", python_module="nn", out=Out(explicit=True))
-def thnn_conv2d(
+def by_channel(
+    dims: int,
     self: Tensor,
     weight: Tensor,
-    kernel_size: SymInts[2],
-    bias: Tensor | None = None,
-    stride: SymInts[2] = 1,
-    padding: SymInts[2] = 0,
+    kernel_size: Sizes,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
 ) -> Tensor:
-    """``conv2d``."""
-    return convolve(self, weight, kernel_size, bias, stride, padding)
+    """``convolve`` of each channel for itself, in tensors with a batch."""
+    check(self.ndim == dims + 2, f"expected a tensor of a batch, channels and {dims} dimensions", got=self.shape)
+    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
+
+
+def transposed(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Sizes,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes,
+    output_padding: Sizes,
+    dilation: Sizes,
+) -> Tensor:
+    """``convolve``, with the arguments as transposed convolutions have them."""
+    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
+
+
+def kernels(*names: str) -> dict[str, str]:
+    """What entries call the kernels of the CPU, and of CUDA if there is one."""
+    return dict(zip(("CPU", "CUDA"), names, strict=False))
+
+
+GIVEN = {dims: f"Tensor self, Tensor weight, SymInt[{dims}] kernel_size, Tensor? bias" for dims in (2, 3)}
+SIZES = {dims: f"SymInt[{dims}] stride, SymInt[{dims}] padding" for dims in (2, 3)}
+DEFAULTS = {dims: f"{GIVEN[dims]}=None, SymInt[{dims}] stride=1, SymInt[{dims}] padding=0" for dims in (2, 3)}
+
+lib.table(
+    {
+        f"_slow_conv2d_forward({GIVEN[2]}, {SIZES[2]}) -> Tensor": Row(
+            "``conv2d``.",
+            convolve,
+            dispatch=kernels("slow_conv2d_forward_cpu", "slow_conv2d_forward_cuda"),
+            out=Out(
+                "_slow_conv2d_forward.output",
+                args=("output",),
+                explicit=True,
+                dispatch=kernels("slow_conv2d_forward_out_cpu", "slow_conv2d_forward_out_cuda"),
+            ),
+        ),
+        f"thnn_conv2d({DEFAULTS[2]}) -> Tensor": Row("``conv2d``.", convolve, out=Out(explicit=True)),
+        f"slow_conv3d_forward({GIVEN[3]}, {SIZES[3]}) -> Tensor": Row(
+            "``conv3d``.",
+            convolve,
+            dispatch=kernels("slow_conv3d_forward_cpu"),
+            out=Out(
+                "slow_conv3d_forward.output",
+                args=("output",),
+                explicit=True,
+                dispatch=kernels("slow_conv3d_forward_out_cpu"),
+            ),
+        ),
+        f"slow_conv3d({DEFAULTS[3]}) -> Tensor": Row("``conv3d``.", convolve, out=Out(explicit=True)),
+        **{
+            f"slow_conv_dilated{dims}d({DEFAULTS[dims]}, SymInt[{dims}] dilation=1) -> Tensor": Row(
+                f"``conv{dims}d`` with a dilation.",
+                convolve,
+                dispatch=kernels(f"slow_conv_dilated{dims}d_cpu", f"slow_conv_dilated{dims}d_cuda"),
+                autogen=f"slow_conv_dilated{dims}d.out",
+            )
+            for dims in (2, 3)
+        },
+        f"slow_conv_transpose2d({DEFAULTS[2]}, SymInt[2] output_padding=0, SymInt[2] dilation=1) -> Tensor": Row(
+            "``conv_transpose2d``.",
+            transposed,
+            out=Out(
+                structured=True,
+                dispatch=kernels("slow_conv_transpose2d_structured_cpu", "slow_conv_transpose2d_structured_cuda"),
+            ),
+        ),
+        f"slow_conv_transpose3d({DEFAULTS[3]}, SymInt[3] output_padding=0, SymInt[3] dilation=1) -> Tensor": Row(
+            "``conv_transpose3d``.",
+            transposed,
+            dispatch=kernels("slow_conv_transpose3d_cpu", "slow_conv_transpose3d_cuda"),
+            out=Out(explicit=True, dispatch=kernels("slow_conv_transpose3d_out_cpu", "slow_conv_transpose3d_out_cuda")),
+        ),
+        f"_conv_depthwise2d({GIVEN[2]}, {SIZES[2]}, SymInt[2] dilation) -> Tensor": Row(
+            "``conv2d`` of each channel for itself.",
+            partial(by_channel, 2),
+            dispatch={"CUDA": "conv_depthwise2d_cuda"},
+            out=Out(explicit=True, dispatch={"CUDA": "conv_depthwise2d_cuda_out"}),
+        ),
+        f"conv_depthwise3d({GIVEN[3]}, {SIZES[3]}, SymInt[3] dilation) -> Tensor": Row(
+            "``conv3d`` of each channel for itself.",
+            partial(by_channel, 3),
+            dispatch={"CUDA": "conv_depthwise3d_cuda"},
+            autogen="conv_depthwise3d.out",
+        ),
+    },
+    python_module="nn",
+)
 
 
 @op(
@@ -101,154 +175,6 @@ def _slow_conv2d_backward_output_mask(
     return convolution_backward(
         grad_output, self, weight, outputs, as_sizes(stride), as_sizes(padding), ones, False, (0, 0), 1, output_mask
     )
-
-
-@op(
-    "aten::slow_conv3d_forward",
-    python_module="nn",
-    dispatch={"CPU": "slow_conv3d_forward_cpu"},
-    out=Out(
-        "slow_conv3d_forward.output", args=("output",), explicit=True, dispatch={"CPU": "slow_conv3d_forward_out_cpu"}
-    ),
-)
-def slow_conv3d_forward(
-    self: Tensor, weight: Tensor, kernel_size: SymInts[3], bias: Tensor | None, stride: SymInts[3], padding: SymInts[3]
-) -> Tensor:
-    """``conv3d``."""
-    return convolve(self, weight, kernel_size, bias, stride, padding)
-
-
-@op("aten::slow_conv3d", python_module="nn", out=Out(explicit=True))
-def slow_conv3d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[3],
-    bias: Tensor | None = None,
-    stride: SymInts[3] = 1,
-    padding: SymInts[3] = 0,
-) -> Tensor:
-    """``conv3d``."""
-    return convolve(self, weight, kernel_size, bias, stride, padding)
-
-
-@op(
-    "aten::slow_conv_dilated2d",
-    python_module="nn",
-    dispatch={"CPU": "slow_conv_dilated2d_cpu", "CUDA": "slow_conv_dilated2d_cuda"},
-    autogen="slow_conv_dilated2d.out",
-)
-def slow_conv_dilated2d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[2],
-    bias: Tensor | None = None,
-    stride: SymInts[2] = 1,
-    padding: SymInts[2] = 0,
-    dilation: SymInts[2] = 1,
-) -> Tensor:
-    """``conv2d`` with a dilation."""
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
-
-
-@op(
-    "aten::slow_conv_dilated3d",
-    python_module="nn",
-    dispatch={"CPU": "slow_conv_dilated3d_cpu", "CUDA": "slow_conv_dilated3d_cuda"},
-    autogen="slow_conv_dilated3d.out",
-)
-def slow_conv_dilated3d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[3],
-    bias: Tensor | None = None,
-    stride: SymInts[3] = 1,
-    padding: SymInts[3] = 0,
-    dilation: SymInts[3] = 1,
-) -> Tensor:
-    """``conv3d`` with a dilation."""
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation)
-
-
-@op(
-    "aten::slow_conv_transpose2d",
-    python_module="nn",
-    out=Out(
-        structured=True,
-        dispatch={"CPU": "slow_conv_transpose2d_structured_cpu", "CUDA": "slow_conv_transpose2d_structured_cuda"},
-    ),
-)
-def slow_conv_transpose2d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[2],
-    bias: Tensor | None = None,
-    stride: SymInts[2] = 1,
-    padding: SymInts[2] = 0,
-    output_padding: SymInts[2] = 0,
-    dilation: SymInts[2] = 1,
-) -> Tensor:
-    """``conv_transpose2d``."""
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
-
-
-@op(
-    "aten::slow_conv_transpose3d",
-    python_module="nn",
-    dispatch={"CPU": "slow_conv_transpose3d_cpu", "CUDA": "slow_conv_transpose3d_cuda"},
-    out=Out(explicit=True, dispatch={"CPU": "slow_conv_transpose3d_out_cpu", "CUDA": "slow_conv_transpose3d_out_cuda"}),
-)
-def slow_conv_transpose3d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[3],
-    bias: Tensor | None = None,
-    stride: SymInts[3] = 1,
-    padding: SymInts[3] = 0,
-    output_padding: SymInts[3] = 0,
-    dilation: SymInts[3] = 1,
-) -> Tensor:
-    """``conv_transpose3d``."""
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
-
-
-@op(
-    "aten::_conv_depthwise2d",
-    python_module="nn",
-    dispatch={"CUDA": "conv_depthwise2d_cuda"},
-    out=Out(explicit=True, dispatch={"CUDA": "conv_depthwise2d_cuda_out"}),
-)
-def _conv_depthwise2d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[2],
-    bias: Tensor | None,
-    stride: SymInts[2],
-    padding: SymInts[2],
-    dilation: SymInts[2],
-) -> Tensor:
-    """``conv2d`` of each channel for itself."""
-    check(self.ndim == 4, "expected a (N, C, H, W) tensor", got=self.shape)
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
-
-
-@op(
-    "aten::conv_depthwise3d",
-    python_module="nn",
-    dispatch={"CUDA": "conv_depthwise3d_cuda"},
-    autogen="conv_depthwise3d.out",
-)
-def conv_depthwise3d(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[3],
-    bias: Tensor | None,
-    stride: SymInts[3],
-    padding: SymInts[3],
-    dilation: SymInts[3],
-) -> Tensor:
-    """``conv3d`` of each channel for itself."""
-    check(self.ndim == 5, "expected a (N, C, D, H, W) tensor", got=self.shape)
-    return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
 
 
 @op("aten::conv_tbc", dispatch={"CompositeExplicitAutograd": "conv_tbc"}, autogen="conv_tbc.out")

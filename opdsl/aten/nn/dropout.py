@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 from opdsl.aten.create.factories import empty, zeros
 from opdsl.aten.create.like_factories import empty_like, ones_like
 from opdsl.aten.pointwise.arithmetic import add, mul
-from opdsl.declare import op, traceable
+from opdsl.declare import Library, Row, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Generator, Tensor, bool_, uint8
-from opdsl.schema import Alias
-
-DROPPING: dict[str, Any] = {"tags": ("nondeterministic_seeded", "maybe_aliasing_or_mutating")}
-DROPPING_IN_PLACE: dict[str, Any] = {"tags": "nondeterministic_seeded"}
 
 # ------------------------------------------------------------------------------------------------------------ dropout
 
 
-def _noise(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
+def noise_of(input: Tensor, p: float, by_feature: bool) -> Tensor:
     """1 for what stays, 0 for what is dropped: of each element, or of each feature of each sample."""
     if not by_feature:
         return empty_like(input).bernoulli_(1 - p)
@@ -28,107 +24,71 @@ def _noise(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
     return empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
 
 
-def _leaves(input: Tensor, p: float, train: bool) -> bool:
-    """Whether nothing is dropped.
-
-    Raises:
-        ShapeError: ``p`` is no probability.
-    """
-    check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
-    return p == 0 or not train or input.numel() == 0
-
-
-def _factors(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
-    """What elements are multiplied by, so that their mean stays."""
-    if p == 1:
-        return zeros([], dtype=input.dtype, device=input.device)
-    return _noise(input, p, by_feature=by_feature).div_(1 - p)
-
-
 # Dropped elements are set to the limit of SELU, the negative of this (``_dropout_impl`` in ATen/native/Dropout.cpp).
 _ALPHA = 1.7580993408473766
 
 
-def _alpha_factors(input: Tensor, p: float, *, by_feature: bool) -> tuple[Tensor, Tensor | None]:
-    """What elements are multiplied by, and what is added then, so that mean and variance stay."""
+def factors_of(input: Tensor, p: float, by_feature: bool, keeps_variance: bool) -> tuple[Tensor, Tensor | None]:
+    """What elements are multiplied by, and what is added then, so that the mean stays, or mean and variance."""
     if p == 1:
         return zeros([], dtype=input.dtype, device=input.device), None
-    noise = _noise(input, p, by_feature=by_feature)
+    noise = noise_of(input, p, by_feature)
+    if not keeps_variance:
+        return noise.div_(1 - p), None
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     shift = add(noise, -1).mul_(_ALPHA * scale).add_(_ALPHA * scale * p)
     return noise.mul_(scale), shift
 
 
-@op("aten::dropout", **DROPPING)
-@traceable
-def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
-    return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=False))
+def dropped(in_place: bool, by_feature: bool, keeps_variance: bool, input: Tensor, p: float, train: bool) -> Tensor:
+    """A tensor of which elements or features are dropped; itself where nothing is.
 
-
-dropout.sharding(elementwise=True)
-
-
-@op("aten::dropout_", **DROPPING_IN_PLACE)
-def dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
-    """``dropout`` in place."""
-    return self if _leaves(self, p, train) else self.mul_(_factors(self, p, by_feature=False))
-
-
-@op("aten::feature_dropout", **DROPPING)
-@traceable
-def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """``dropout`` of whole features, the second dimension."""
-    return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=True))
-
-
-@op("aten::feature_dropout_", **DROPPING_IN_PLACE)
-def feature_dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
-    """``feature_dropout`` in place."""
-    return self if _leaves(self, p, train) else self.mul_(_factors(self, p, by_feature=True))
-
-
-def _alpha(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
-    factors, shift = _alpha_factors(input, p, by_feature=by_feature)
-    scaled = mul(input, factors)
+    Raises:
+        ShapeError: ``p`` is no probability.
+    """
+    check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not train or input.numel() == 0:
+        return input
+    factors, shift = factors_of(input, p, by_feature, keeps_variance)
+    scaled = input.mul_(factors) if in_place else mul(input, factors)
     return scaled if shift is None else scaled.add_(shift)
 
 
-def _alpha_(self: Tensor, p: float, *, by_feature: bool) -> Tensor:
-    factors, shift = _alpha_factors(self, p, by_feature=by_feature)
-    scaled = self.mul_(factors)
-    return scaled if shift is None else scaled.add_(shift)
+def family(name: str, text: str, *, by_feature: bool, keeps_variance: bool) -> dict[str, Row]:
+    """A dropout, and that in place.
+
+    Args:
+        name: of the function.
+        text: the documentation.
+        by_feature: whether whole features are dropped.
+        keeps_variance: whether the variance stays the same, too.
+    """
+    tags = ("nondeterministic_seeded", "maybe_aliasing_or_mutating")
+    return {
+        f"{name}(Tensor input, float p, bool train) -> Tensor": Row(
+            text, partial(dropped, False, by_feature, keeps_variance), tags=tags
+        ),
+        f"{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)": Row(
+            f"``{name}`` in place.", partial(dropped, True, by_feature, keeps_variance), tags=tags[0]
+        ),
+    }
 
 
-@op("aten::alpha_dropout", **DROPPING)
-@traceable
-def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
-    return input if _leaves(input, p, train) else _alpha(input, p, by_feature=False)
+DROPPED = "Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."
+ALPHA = "Dropout that keeps mean and variance of standardised input, as networks with SELU need it."
+FEATURES = "of whole features, the second dimension."
 
-
-alpha_dropout.sharding(elementwise=True)
-
-
-@op("aten::alpha_dropout_", **DROPPING_IN_PLACE)
-def alpha_dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
-    """``alpha_dropout`` in place."""
-    return self if _leaves(self, p, train) else _alpha_(self, p, by_feature=False)
-
-
-@op("aten::feature_alpha_dropout", **DROPPING)
-@traceable
-def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """``alpha_dropout`` of whole features, the second dimension."""
-    return input if _leaves(input, p, train) else _alpha(input, p, by_feature=True)
-
-
-@op("aten::feature_alpha_dropout_", **DROPPING_IN_PLACE)
-def feature_alpha_dropout_(
-    self: Tensor[Alias("a", write=True)], p: float, train: bool
-) -> Tensor[Alias("a", write=True)]:
-    """``feature_alpha_dropout`` in place."""
-    return self if _leaves(self, p, train) else _alpha_(self, p, by_feature=True)
+made = Library("aten").table(
+    {
+        **family("dropout", DROPPED, by_feature=False, keeps_variance=False),
+        **family("feature_dropout", f"``dropout`` {FEATURES}", by_feature=True, keeps_variance=False),
+        **family("alpha_dropout", ALPHA, by_feature=False, keeps_variance=True),
+        **family("feature_alpha_dropout", f"``alpha_dropout`` {FEATURES}", by_feature=True, keeps_variance=True),
+    }
+)
+dropout = made["dropout"]
+for _each in (dropout, made["alpha_dropout"]):
+    _each.sharding(elementwise=True)
 
 
 @op("aten::native_dropout", kernel=True, tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")

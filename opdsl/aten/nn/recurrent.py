@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from opdsl.aten._shared.entries import documented
 from opdsl.aten.linalg.vector_products import linear
 from opdsl.aten.nn.activations import relu, sigmoid
 from opdsl.aten.nn.dropout import dropout as dropped
@@ -14,7 +13,7 @@ from opdsl.aten.nn.packed_sequences import sizes_of
 from opdsl.aten.pointwise.trigonometry import tanh
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import op
+from opdsl.declare import Library, Row, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
@@ -61,20 +60,6 @@ def tanh_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
 def relu_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
     """``h' = relu(x + h)``."""
     return (relu(of_input + of_hidden),)
-
-
-# --------------------------------------------------------------------------------------------------------------- cells
-
-
-@op("aten::lstm_cell")
-def lstm_cell(
-    input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """The next state and memory of a long short-term memory (Hochreiter and Schmidhuber 1997)."""
-    check(len(hx) == 2, "lstm_cell expects two hidden states", got=len(hx))
-    gates = linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh)
-    hidden, memory = lstm_step(*gates, tuple(hx))
-    return hidden, memory
 
 
 # -------------------------------------------------------------------------------------------------------------- layers
@@ -191,26 +176,6 @@ def layers(
     return (x.transpose(0, 1) if batch_first else x, *ends)
 
 
-@op("aten::lstm.input", tags=["nondeterministic_seeded"])
-def lstm(
-    input: Tensor,
-    hx: list[Tensor],
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Layers of long short-term memories over sequences: what they give, and their last states and memories."""
-    check(len(hx) == 2, "lstm expects two hidden states", got=len(hx))
-    output, hidden, memory = layers(
-        lstm_step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-    )
-    return output, hidden, memory
-
-
 # ----------------------------------------------------------------------------------------------- packed sequences
 
 
@@ -238,89 +203,69 @@ def packed_layers(
     return layers(step, data, states, params, has_biases, num_layers, dropout, train, bidirectional, sizes=sizes)
 
 
-@lstm.overload("data", tags=["nondeterministic_seeded"])
-def lstm_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: list[Tensor],
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """``lstm.input`` of packed sequences."""
-    output, hidden, memory = packed_layers(
-        lstm_step, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
-    )
-    return output, hidden, memory
+# ------------------------------------------------------------------------------------------------------------- networks
 
 
-# ---------------------------------------------------------------------------------------- networks with one state
+def states_of(name: str, hx: Tensor | Sequence[Tensor]) -> State:
+    """The states that a network begins with.
+
+    Raises:
+        ShapeError: an LSTM has other than two.
+    """
+    if isinstance(hx, Tensor):
+        return (hx,)
+    check(len(hx) == 2, f"{name} expects two hidden states", got=len(hx))
+    return tuple(hx)
 
 
 def declare_network(name: str, step: Step, cell: str, cells: str) -> None:
-    """Declare a cell that has one state, layers of it over sequences, and these over packed ones.
+    """Declare a cell, layers of it over sequences, and these over packed ones.
 
     Args:
         name: ``gru``.
         step: of the cell.
         cell, cells: what documentation calls one, and several.
     """
+    keeps_memory = step is lstm_step
+    states, memory, more = ("Tensor[] hx", " and memory", ", Tensor") if keeps_memory else ("Tensor hx", "", "")
 
-    @op(f"aten::{name}_cell")
-    @documented(f"The next state of {cell}.")
     def next_state(
-        input: Tensor,
-        hx: Tensor,
-        w_ih: Tensor,
-        w_hh: Tensor,
-        b_ih: Tensor | None = None,
-        b_hh: Tensor | None = None,
-    ) -> Tensor:
-        return step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
+        input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
+    ) -> Tensor | State:
+        state = states_of(f"{name}_cell", hx)
+        found = step(linear(input, w_ih, b_ih), linear(state[0], w_hh, b_hh), state)
+        return found if keeps_memory else found[0]
 
-    @op(f"aten::{name}.input", tags=["nondeterministic_seeded"])
-    @documented(f"Layers of {cells} over sequences: what they give, and their last states.")
-    def network(
-        input: Tensor,
-        hx: Tensor,
-        params: list[Tensor],
-        has_biases: bool,
-        num_layers: int,
-        dropout: float,
-        train: bool,
-        bidirectional: bool,
-        batch_first: bool,
-    ) -> tuple[Tensor, Tensor]:
-        output, hidden = layers(
-            step, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-        )
-        return output, hidden
+    def network(input: Tensor, hx: Any, *how: Any) -> tuple[Tensor, ...]:
+        return layers(step, input, states_of(name, hx), *how)
 
-    @network.overload("data", tags=["nondeterministic_seeded"])
-    @documented(f"``{name}.input`` of packed sequences.")
-    def packed_network(
-        data: Tensor,
-        batch_sizes: Tensor,
-        hx: Tensor,
-        params: list[Tensor],
-        has_biases: bool,
-        num_layers: int,
-        dropout: float,
-        train: bool,
-        bidirectional: bool,
-    ) -> tuple[Tensor, Tensor]:
-        output, hidden = packed_layers(
-            step, data, batch_sizes, (hx,), params, has_biases, num_layers, dropout, train, bidirectional
-        )
-        return output, hidden
+    def packed_network(data: Tensor, batch_sizes: Tensor, hx: Any, *how: Any) -> tuple[Tensor, ...]:
+        return packed_layers(step, data, batch_sizes, hx if keeps_memory else (hx,), *how)
+
+    weights = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
+    how = f"{states}, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
+    state, returned = "(Tensor, Tensor)" if keeps_memory else "Tensor", f"(Tensor, Tensor{more})"
+    random = ("nondeterministic_seeded",)
+    Library("aten").table(
+        {
+            f"{name}_cell(Tensor input, {states}, {weights}) -> {state}": Row(
+                f"The next state{memory} of {cell}.", next_state
+            ),
+            f"{name}.input(Tensor input, {how}, bool batch_first) -> {returned}": Row(
+                f"Layers of {cells} over sequences: what they give, and their last states.", network, tags=random
+            ),
+            f"{name}.data(Tensor data, Tensor batch_sizes, {how}) -> {returned}": Row(
+                f"``{name}.input`` of packed sequences.", packed_network, tags=random
+            ),
+        }
+    )
 
 
 ELMAN = "an Elman network"
 RECTIFIED = f"{ELMAN} whose function is ``relu``"
+MEMORY = "a long short-term memory (Hochreiter and Schmidhuber 1997)"
 
+declare_network("lstm", lstm_step, MEMORY, "long short-term memories")
 declare_network("gru", gru_step, "a gated recurrent unit (Cho et al. 2014)", "gated recurrent units")
 declare_network("rnn_tanh", tanh_step, ELMAN, ELMAN)
 declare_network("rnn_relu", relu_step, RECTIFIED, RECTIFIED)
