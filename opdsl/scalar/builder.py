@@ -99,7 +99,8 @@ class GraphBuilder:
     def finish(self, name: str, results: Iterable[int]) -> TypedGraph:
         """The graph of the given results; what they do not need is left out, parameters stay."""
         results = tuple(results)
-        needed = self._needed(results)
+        needed = self.needed(results)
+        needed.update(at for at, node in enumerate(self.nodes) if node.op == "parameter")
         places: dict[int, int] = {}
         nodes: list[Node] = []
         for position, node in enumerate(self.nodes):
@@ -108,13 +109,12 @@ class GraphBuilder:
                 nodes.append(node._replace(arguments=tuple(places[at] for at in node.arguments)))
         return TypedGraph(name, tuple(nodes), tuple(places[at] for at in results))
 
-    def _needed(self, results: tuple[int, ...]) -> set[int]:
+    def needed(self, results: Iterable[int]) -> set[int]:
+        """What results depend on, and these."""
         needed = set(results)
         for position in range(len(self.nodes) - 1, -1, -1):
             if position in needed:
                 needed.update(self.nodes[position].arguments)
-            elif self.nodes[position].op == "parameter":
-                needed.add(position)
         return needed
 
     def add(self, node: Node) -> int:

@@ -48,8 +48,8 @@ class Places:
         for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
             self._part(f"place{k}_", self.graph.results[access.first : access.first + access.dims])
             self._part(f"limit{k}_", [node for _, node in self._limits_of(access)])
-        self.values = self.graph.results[sum(each.dims for each in (*self.loop.reads, *self.loop.writes)) :]
-        self._part("value_", self.values)
+        first = sum(each.dims for each in (*self.loop.reads, *self.loop.writes))
+        self._part("value_", self.graph.results[first : first + len(self.loop.values)])
         if self.loop.finish is not None:
             self.functions["finish"] = self.loop.finish
 

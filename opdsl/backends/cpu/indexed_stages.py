@@ -6,7 +6,7 @@ points while channels are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from opdsl.backends.cpu.indexed_steps import NONE, Step, steps_of
@@ -14,6 +14,7 @@ from opdsl.kernels.calls import IndexedAccess, IndexedLoop
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.indexed import SKIP
+from opdsl.scalar.types import FLOAT
 
 
 class Stages(NamedTuple):
@@ -23,6 +24,8 @@ class Stages(NamedTuple):
     kept: the nodes of the first part. kinds: their types. depends: the dimensions that these depend on.
     read_early, read_late: the reads that each part takes.
     located: by read, its dimensions of which one offset in memory is kept instead of positions.
+    factors: where values are summed while the dimension is gone through, what is kept that each sum is multiplied with
+        in the end, None for nothing; () where they are not.
     """
 
     early: TypedGraph
@@ -33,6 +36,7 @@ class Stages(NamedTuple):
     read_early: frozenset[int]
     read_late: frozenset[int]
     located: dict[int, frozenset[int]]
+    factors: tuple[int | None, ...]
 
 
 def repeated_dimension(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, sizes: Sequence[int]) -> int:
@@ -51,6 +55,12 @@ def staged(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, repeat
     if any(each.margin == SKIP for each in loop.reads):
         return None
     depends = _dependencies(loop, graph, leading)
+    factors: list[int] = []
+    is_summed = bool(loop.writes) and _is_one_place(loop, graph, leading, lane, repeated, depends)
+    if is_summed:
+        is_same = [repeated not in each for each in depends]
+        graph, factors = taken_out(loop, graph, is_same, [lane in each for each in depends])
+        depends = _dependencies(loop, graph, leading)
     first_read = len(graph.parameters) - len(loop.reads)
     is_early = [
         lane in found and repeated not in found and graph.nodes[at].op not in ("parameter", "constant")
@@ -70,7 +80,87 @@ def staged(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, repeat
     results = {at for place, at in enumerate(graph.results) if place not in offset}
     kept = [at for at in range(len(graph.nodes)) if is_early[at] and (at in used or at in results) and at not in even]
     early = [*kept, *(graph.results[place] for place in sorted(offset))]
-    return _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in early)), located)
+    found = _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in early)), located)
+    return found._replace(factors=tuple(kept.index(at) if at in kept else None for at in factors))
+
+
+def _is_one_place(
+    loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, repeated: int, depends: Sequence[set[int]]
+) -> bool:
+    """Whether all that is added while a dimension is gone through is added at one place."""
+    count = len(loop.reads)
+    for access, steps in zip(loop.writes, steps_of(loop, graph, lane - leading)[count:], strict=True):
+        positions = graph.results[access.first : access.first + access.dims]
+        if (access.leads and repeated < leading) or None in steps or any(repeated in depends[at] for at in positions):
+            return False
+    return True
+
+
+def taken_out(
+    loop: IndexedLoop, graph: TypedGraph, is_same: Sequence[bool], varies: Sequence[bool]
+) -> tuple[TypedGraph, list[int]]:
+    """Take what all terms of a sum are multiplied with out of these.
+
+    Args:
+        loop, graph: values are added.
+        is_same: by node, whether it is the same in all terms.
+        varies: by node, whether it differs from lane to lane: other factors are not worth to be kept.
+
+    Returns:
+        The graph with these factors as results more, and where they are.
+    """
+    builder = GraphBuilder()
+    places = builder.inline(graph)
+    same = {places[at] for at, each in enumerate(is_same) if each}
+    kept = {places[at] for at, each in enumerate(varies) if each and is_same[at]}
+    first = len(graph.results) - len(loop.writes)
+    products = []
+    for value in (places[at] for at in graph.results[first:]):
+        found = _split(builder, value, same, {})
+        is_kept = kept & builder.needed((found.factor,))
+        products.append(found if is_kept else _Product(value, builder.constant(1, builder.nodes[value].type)))
+    results = [places[at] for at in graph.results[:first]]
+    made = builder.finish(
+        graph.name, [*results, *(each.term for each in products), *(each.factor for each in products)]
+    )
+    return made, list(made.results[-len(products) :])
+
+
+class _Product(NamedTuple):
+    """A value as a term, and what that is multiplied with."""
+
+    term: int
+    factor: int
+
+
+def _split(builder: GraphBuilder, at: int, same: Collection[int], known: dict[int, _Product]) -> _Product:
+    if at not in known:
+        known[at] = _split_node(builder, at, same, known)
+    return known[at]
+
+
+def _split_node(builder: GraphBuilder, at: int, same: Collection[int], known: dict[int, _Product]) -> _Product:
+    node, one = builder.nodes[at], builder.constant(1, builder.nodes[at].type)
+    if node.type.category != FLOAT or at in same:
+        return _Product(at, one)
+    known_part, rest = ([each for each in node.arguments if (each in same) == is_in] for is_in in (True, False))
+    if (
+        node.op == "negative"
+        or (node.op == "multiply" and len(rest) == 1)
+        or (node.op == "divide" and rest == [node.arguments[0]])
+    ):
+        term, factor = _split(builder, rest[0], same, known)
+        return _Product(term, builder.node(node.op, (factor, *known_part), node.type))
+    if node.op == "select" and node.arguments[0] in same:
+        zero = builder.constant(0, node.type)
+        sides = [
+            _Product(zero, zero) if each == zero else _split(builder, each, same, known) for each in node.arguments[1:]
+        ]
+        terms = {each.term for each in sides} - {zero}
+        if len(terms) == 1:
+            factors = tuple(each.factor for each in sides)
+            return _Product(*terms, builder.node("select", (node.arguments[0], *factors), node.type))
+    return _Product(at, one)
 
 
 def _located(
@@ -112,6 +202,7 @@ def _parts(
         _reads_in(loop, early, (*places, *offsets), first, {}),
         needed,
         located,
+        (),
     )
 
 

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from opdsl.backends.cpu.indexed_form import KEPT, TILE, IndexedForm
 from opdsl.backends.cpu.indexed_lanes import HINTS, SELDOM, Lanes, Row
 from opdsl.backends.cpu.indexed_steps import NONE, Step, is_even, steps_of
-from opdsl.backends.cpu.indexed_values import added, initial, is_better
+from opdsl.backends.cpu.indexed_values import added, initial, is_better, multiplied
 from opdsl.backends.cpu.loops import ACCESS, METADATA, load_operand, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, Loop, load_lane, store_lane
 from opdsl.backends.cpu.storage import DECLARATIONS, REGISTER
@@ -307,7 +307,44 @@ class _Adding(Lanes):
             self.begin = tile.counter
             self.end = self.text.smaller(self.text.add(self.begin, TILE), self.lane_size)
             self.keep()
-            self.repeat(lambda: self.lanes(self.add, is_independent=self._is_independent()))
+            if self.stages.factors:
+                self._sum()
+            else:
+                self.repeat(lambda: self.lanes(self.add, is_independent=self._is_independent()))
+
+    def prepare(self) -> None:
+        """See ``Lanes.prepare``."""
+        if self.stages is not None and self.stages.factors:
+            kinds = self.loop.values
+            self.memory = [self.text.value(f"alloca {REGISTER[kind]}, i64 {TILE}, align 64") for kind in kinds]
+
+    def _sum(self) -> None:
+        """Sum what is added at one place before it is added there."""
+        text, stages, writes = self.text, self.stages, len(self.loop.reads)
+        assert stages is not None, "sums are kept as well"
+        arrays = list(zip(self.loop.values, self.memory, strict=True))
+        with Loop(text, self.name("reset"), "0", text.sub(self.end, self.begin), kind=PARALLEL) as lane:
+            for kind, array in arrays:
+                store_lane(text, kind, array, lane.counter, initial("sum", kind))
+
+        def compute() -> None:
+            with ExitStack() as stack:
+                values = self.value(self.read_all(stack))
+                here = text.sub(self.places[self.form.lane], self.begin)
+                for (kind, array), value in zip(arrays, values, strict=True):
+                    store_lane(text, kind, array, here, added(text, kind, load_lane(text, kind, array, here), value))
+
+        def write() -> None:
+            here = text.sub(self.places[self.form.lane], self.begin)
+            for k, ((kind, array), factor) in enumerate(zip(arrays, stages.factors, strict=True)):
+                total = load_lane(text, kind, array, here)
+                if factor is not None:
+                    total = multiplied(text, kind, total, self.kept[factor])
+                self._add(writes + k, total, [])
+
+        self.repeat(lambda: self.lanes(compute))
+        self.places[self.form.repeated] = "poison"
+        self.run("sums", self.begin, self.end, write, is_inside=False, kind="")
 
     def _is_independent(self) -> bool:
         """Whether no two lanes write one place."""
@@ -320,18 +357,21 @@ class _Adding(Lanes):
 
     def add(self) -> None:
         """Add the values of a turn."""
-        text, (output,) = self.text, self.form.outputs
         with ExitStack() as stack:
             read = self.read_all(stack)
-            values = self.value(read)
-            for k, (access, value) in enumerate(zip(self.loop.writes, values, strict=True), start=len(self.loop.reads)):
-                with ExitStack() as inner:
-                    if self.is_inside and self.even[k] is not None:
-                        address = self._anchored(k)
-                    else:
-                        address = self.address(k, self._written(k, access, read, inner))
-                    before = load_operand(text, output, address, ACCESS)
-                    store_operand(text, output, address, added(text, output.value, before, value))
+            for k, value in enumerate(self.value(read), start=len(self.loop.reads)):
+                self._add(k, value, read)
+
+    def _add(self, k: int, value: str, read: Sequence[str]) -> None:
+        text, (output,) = self.text, self.form.outputs
+        with ExitStack() as stack:
+            if self.is_inside and self.even[k] is not None:
+                address = self._anchored(k)
+            else:
+                access = self.loop.writes[k - len(self.loop.reads)]
+                address = self.address(k, self._written(k, access, read, stack))
+            before = load_operand(text, output, address, ACCESS)
+            store_operand(text, output, address, added(text, output.value, before, value))
 
     def _written(self, k: int, access: IndexedAccess, read: Sequence[str], stack: ExitStack) -> Sequence[str]:
         """Where a value is added that may lie outside."""

@@ -41,6 +41,13 @@ def added(text: Function, kind: str, first: str, second: str) -> str:
     return text.value(f"{instruction} {REGISTER[kind]} {first}, {second}")
 
 
+def multiplied(text: Function, kind: str, value: str, factor: str) -> str:
+    """A product of floats, 0 where the factor is, whatever the value."""
+    made = text.value(f"fmul {REGISTER[kind]} {value}, {factor}")
+    is_zero = text.value(f"fcmp oeq {REGISTER[kind]} {factor}, 0.0")
+    return text.value(f"select i1 {is_zero}, {REGISTER[kind]} 0.0, {REGISTER[kind]} {made}")
+
+
 def is_better(text: Function, fold: str, kind: str, value: str, best: str, first: str) -> str:
     """Whether a value takes the place of the best so far: it is beyond it, is NaN, or comes first."""
     scalar, register = ScalarType(kind), REGISTER[kind]
