@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
 from opdsl.kernels import copy_, new_tensor
-from opdsl.runtime import Creation, MemoryFormat, Tensor, TensorMeta, contiguous_strides, version_of
+from opdsl.runtime import Creation, MemoryFormat, Tensor, TensorMeta, version_of
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.strides import strides_for
 
 __all__ = [
     "Edge",
@@ -182,13 +183,16 @@ def own(gradients: Sequence[Any], form: TensorMeta) -> Tensor:
         form: of the leaf.
     """
     gradient: Tensor = gradients[0]
-    strides = form.strides if form.is_non_overlapping_and_dense() else contiguous_strides(form.shape)
+    is_dense = form.is_non_overlapping_and_dense()
+    layout = form.suggested_memory_format() if is_dense else MemoryFormat.contiguous_format
+    laid = strides_for(form.shape, layout)
+    strides = form.strides if is_dense else laid
     base = gradient._base
     is_unshared = sys.getrefcount(gradient) <= _UNSHARED and (base is None or sys.getrefcount(base) <= _UNSHARED)
     if is_unshared and gradient.strides == strides and not gradient.requires_grad:
         return gradient
-    if strides == contiguous_strides(form.shape) and not gradient.requires_grad:
-        copy: Tensor = gradient.clone(memory_format=MemoryFormat.contiguous_format)
+    if strides == laid and not gradient.requires_grad:
+        copy: Tensor = gradient.clone(memory_format=layout)
         return copy
     return copy_(new_tensor(form.replace(strides=strides, requires_grad=False, is_view=False)), gradient)
 

@@ -80,8 +80,8 @@ def staged(loop: IndexedLoop, graph: TypedGraph, leading: int, lane: int, repeat
     results = {at for place, at in enumerate(graph.results) if place not in offset}
     kept = [at for at in range(len(graph.nodes)) if is_early[at] and (at in used or at in results) and at not in even]
     early = [*kept, *(graph.results[place] for place in sorted(offset))]
-    found = _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in early)), located)
-    return found._replace(factors=tuple(kept.index(at) if at in kept else None for at in factors))
+    parts = _parts(loop, graph, kept, frozenset().union(*(depends[at] for at in early)), located)
+    return parts._replace(factors=tuple(kept.index(at) if at in kept else None for at in factors))
 
 
 def _is_one_place(
@@ -159,7 +159,7 @@ def _split_node(builder: GraphBuilder, at: int, same: Collection[int], known: di
         terms = {each.term for each in sides} - {zero}
         if len(terms) == 1:
             factors = tuple(each.factor for each in sides)
-            return _Product(*terms, builder.node("select", (node.arguments[0], *factors), node.type))
+            return _Product(terms.pop(), builder.node("select", (node.arguments[0], *factors), node.type))
     return _Product(at, one)
 
 

@@ -250,6 +250,32 @@ def test_gradients_of_what_another_tensor_picks(library: Library) -> None:
     both_orders(lambda x: f(x, opdsl.tensor([2, 0, 2])), (random_tensor(2, 3),))
 
 
+def sampled(library: Library) -> Any:
+    @library.op
+    def f(self: Tensor, at: Tensor) -> Tensor: ...
+
+    @f.indexed(at=("n", "c", "i"), margin={"self": 0})
+    def element(self, at, n, c, i):  # type: ignore[no-untyped-def]
+        place = -max(-3 * at[n, i], 0.25) if at[n, i] > -1 else -1.5
+        first = math.floor(place)
+        share = place - first
+        return self[n, c, int(first) + 3] * (1 - share) + self[n, c, int(first) + 4] * share
+
+    return f
+
+
+def test_gradients_of_what_is_read_alike_by_several_channels(library: Library) -> None:
+    both_orders(sampled(library), (random_tensor(2, 3, 4), random_tensor(2, 300)))
+
+
+def test_a_factor_of_0_keeps_infinities_out_of_gradients(library: Library) -> None:
+    images = opdsl.full((1, 3, 4), math.inf, dtype=opdsl.float64)
+    at = opdsl.tensor([[-2.0, 0.5]], dtype=opdsl.float64).requires_grad_()
+    sampled(library)(images, at).sum().backward()
+    assert at.grad is not None
+    assert at.grad.tolist() == [[0.0, 0.0]]
+
+
 # ------------------------------------------------------------------------------------------------------- calls, errors
 
 
