@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from opdsl.cli.expressions import is_expression
 from opdsl.cli.output import Row
 from opdsl.declare import forwarding
 from opdsl.declare.declaration import Declaration
@@ -13,6 +14,9 @@ from opdsl.kernels.definitions.view_kernel import ViewKernel
 
 PURE = ("pointwise", "reduction", "scan", "row", "indexed", "view", "forward", "table")
 """Constructs that say what is computed and nothing of how."""
+
+EXPRESSION = "expression"
+"""A body that is one expression of operators alone."""
 
 HEADER = ("construct", "declarations", "share")
 STYLES = ("bold", "cyan", "")
@@ -28,7 +32,8 @@ def constructs(operators: Iterable[Operator]) -> list[Row]:
     counted = [each for each in declared if not is_derived(each)]
     found = Counter(construct(each) for each in counted)
     rows = [(name, found[name]) for name in (*PURE, *sorted(found.keys() - set(PURE)))]
-    rows += [("pure", sum(found[name] for name in PURE)), ("all", len(counted))]
+    pure = sum(found[name] for name in PURE)
+    rows += [("pure", pure), ("pure, with expressions", pure + found[EXPRESSION]), ("all", len(counted))]
     return [(name, str(count), f"{count / max(1, len(counted)):.1%}") for name, count in rows]
 
 
@@ -39,16 +44,19 @@ def is_derived(declaration: Declaration) -> bool:
 
 
 def construct(declaration: Declaration) -> str:
-    """What an operator is declared with: the name of a decorator, ``table``, ``view``, ``forward`` or ``body``."""
+    """What an operator is declared with: a decorator's name, or ``table``, ``view``, ``forward``, ``expression``."""
     if declaration.is_tabled:
         return "table"
     if declaration.kind is not None:
         return declaration.kind.name
     if any(isinstance(each, ViewKernel) for each in _kernels(declaration)):
         return "view"
-    ways = {what.partition(" ")[0] for what in declaration.attached}
+    ways = {what.partition(" ")[0]: each for what, each in declaration.attached.items()}
     if any(each.__globals__.get("__name__") == forwarding.__name__ for each in declaration.attached.values()):
         return "forward"
+    python = [function for what, function in ways.items() if what in ("kernel", "body")]
+    if python and "out_kernel" not in ways and all(map(is_expression, python)):
+        return EXPRESSION
     return next((each for each in ("out_kernel", "kernel", "body") if each in ways), "kernels elsewhere")
 
 

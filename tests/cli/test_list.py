@@ -137,10 +137,16 @@ def test_what_is_empty_is_a_dash(run: Run, my_ops: Path) -> None:
 
 
 MIXED = """
+import math
+
 import opdsl
 from opdsl import Library, Tensor
 
 lib = Library("mixed")
+
+
+def helper(x):
+    return halved(halved(x))
 
 
 @lib.op(out=True, inplace=True, foreach=True)
@@ -161,20 +167,28 @@ half.forward(halved)
 
 @lib.op
 def quarter(self: Tensor) -> Tensor:
-    return halved(halved(self))
+    return halved(halved(self)) * math.sqrt(1.0)
+
+
+@lib.op
+def eighth(self: Tensor) -> Tensor:
+    return helper(halved(self))
 
 
 @lib.op(kernel="CPU")
 def doubled(self: Tensor) -> Tensor:
-    return self + self
+    made = self + self
+    return made
 """
 
 
 def test_constructs_are_counted_once_for_a_declaration(run: Run, tmp_path: Path) -> None:
     module = tmp_path / "mixed_ops.py"
     module.write_text(MIXED)
-    lines = [line.split() for line in run("list", "--constructs", "--module", str(module)).stdout.splitlines()]
+    lines = [
+        line.rsplit(maxsplit=2) for line in run("list", "--constructs", "--module", str(module)).stdout.splitlines()
+    ]
     found = {name: (int(count), share) for name, count, share in lines}
-    assert found["pointwise"] == (1, "25.0%")
-    assert found["forward"] == found["body"] == found["kernel"] == (1, "25.0%")
-    assert (found["pure"], found["all"]) == ((2, "50.0%"), (4, "100.0%"))
+    each = (1, "20.0%")
+    assert found["pointwise"] == found["forward"] == found["expression"] == found["body"] == found["kernel"] == each
+    assert (found["pure"], found["pure, with expressions"], found["all"]) == ((2, "40.0%"), (3, "60.0%"), (5, "100.0%"))
