@@ -152,6 +152,10 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::_log_softmax": _normalised_rows,
     "aten::_cummax_helper": _running_extrema,
     "aten::_cummin_helper": _running_extrema,
+    "opdsl::cosines": lambda make: iter(
+        [Sample(make(2, 3), make(2, 3), 1, 0.5), Sample(make(2, 3), make(2, 3), -2, 0.5)]
+    ),
+    "opdsl::cosine_slopes": lambda make: iter([Sample(make(2, 1), make(2, 3), make(2, 3), 1, 0.5)]),
     "opdsl::first_places": _first_keys,
     "opdsl::nth_place": _nth_keys,
     "opdsl::places_above": _bounds,

@@ -6,7 +6,7 @@ The rules are those of ATen/native/Loss.cpp.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.activations import log_sigmoid
@@ -14,7 +14,7 @@ from opdsl.aten.pointwise.clamping import minimum
 from opdsl.aten.reduce.closeness import pairwise_distance
 from opdsl.declare import Operator, op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
@@ -30,12 +30,31 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss.sum() if reduction == Reduction.Sum else loss
 
 
-def write_reduced(out: Tensor, elements: Operator[..., Tensor], *arguments: Any, reduction: int) -> None:
-    """Write what an operator of elements gives, or their mean or sum."""
-    if reduction in (Reduction.Mean, Reduction.Sum):
-        copy_(out, reduced(elements(*arguments), reduction))
-    else:
-        elements(*arguments, out=out)
+class Loss(NamedTuple):
+    """A loss of two tensors: the operator of what its elements contribute, and that of their sum or mean.
+
+    Both take the tensors and numbers, the second the kind of reduction between them.
+    """
+
+    elements: Operator[..., Tensor]
+    folded: Operator[..., Tensor]
+
+    def write(self, out: Tensor, first: Tensor, second: Tensor, reduction: int, *numbers: float) -> None:
+        """Write the elements, their sum or their mean."""
+        if reduction in (Reduction.Mean, Reduction.Sum):
+            self.folded(first, second, reduction, *numbers, out=out)
+        else:
+            self.elements(first, second, *numbers, out=out)
+
+
+def plus(total: float, more: float) -> float:
+    """What folds losses."""
+    return total + more
+
+
+def sum_or_mean(total: float, count: int, reduction: int) -> float:
+    """The sum of losses, or their mean."""
+    return total / count if reduction == 1 else total
 
 
 def share(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:

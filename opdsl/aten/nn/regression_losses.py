@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten.nn.losses import reduced, share, write_reduced
+from opdsl.aten.nn.losses import Loss, plus, reduced, share, sum_or_mean
 from opdsl.declare import Library, Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
@@ -69,6 +69,16 @@ def squared_difference(self, target):
 
 
 @lib.op(out=True)
+def squared_differences_folded(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """Their sum or mean."""
+    ...
+
+
+squared_differences_folded.reduction(init=0, lift=squared_difference, finish=sum_or_mean, promote="int_to_float")(plus)
+SQUARES = Loss(squared_differences, squared_differences_folded)
+
+
+@lib.op(out=True)
 def shared_differences(self: Tensor, target: Tensor, share: Tensor) -> Tensor:
     """``2 * (self - target) * share``"""
     ...
@@ -90,7 +100,7 @@ mse_loss.meta(loss_meta)
 
 @mse_loss.out_kernel
 def mse_loss_cpu(self, target, reduction, out):
-    write_reduced(out, squared_differences, self, target, reduction=reduction)
+    SQUARES.write(out, self, target, reduction)
 
 
 @op("aten::mse_loss_backward", **GRADIENT, out=Out("mse_loss_backward.grad_input", args=("grad_input",), explicit=True))

@@ -6,7 +6,7 @@ The rules are those of ATen/native/Loss.cpp and cpu/BinaryOpsKernel.cpp, cpu/Poi
 from __future__ import annotations
 
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.aten.nn.losses import reduced, share, write_reduced
+from opdsl.aten.nn.losses import Loss, plus, reduced, share, sum_or_mean
 from opdsl.aten.nn.regression_losses import ITERATED, STRUCTURED, loss_meta
 from opdsl.declare import Library, Out, op
 from opdsl.errors import UnsupportedDTypeError
@@ -44,6 +44,20 @@ def smooth_l1_element(self, target, beta):
     return 0.5 * size * size / beta if size < beta else size - 0.5 * beta
 
 
+@lib.op(out=True)
+def smooth_l1_folded(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    """Their sum or mean."""
+    ...
+
+
+def smooth_l1_sum_or_mean(total, count, reduction, beta):
+    return sum_or_mean(total, count, reduction)
+
+
+smooth_l1_folded.reduction(init=0, lift=smooth_l1_element, finish=smooth_l1_sum_or_mean, promote="int_to_float")(plus)
+SMOOTH_L1 = Loss(smooth_l1_elements, smooth_l1_folded)
+
+
 @lib.op
 def smooth_l1_slopes(self: Tensor, target: Tensor, beta: float) -> Tensor:
     """The derivative of ``smooth_l1_elements`` by ``self``."""
@@ -70,7 +84,7 @@ def smooth_l1_loss_meta(ctx, self, target, reduction, beta):
 
 @smooth_l1_loss.out_kernel
 def smooth_l1_loss_cpu(self, target, reduction, beta, out):
-    write_reduced(out, smooth_l1_elements, self, target, beta, reduction=reduction)
+    SMOOTH_L1.write(out, self, target, reduction, beta)
 
 
 @op(

@@ -5,13 +5,17 @@ The rules are those of ATen/native/TensorCompare.cpp and Distance.cpp.
 
 from __future__ import annotations
 
-from opdsl.aten.reduce.norms import linalg_vector_norm
-from opdsl.declare import op, traceable
+import math
+
+from opdsl.declare import Library, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Category, Tensor, bool_, result_type
+from opdsl.scalar.intrinsics import row_sum
+
+lib = Library("opdsl")
 
 # ------------------------------------------------------------------------------------------------- isclose, allclose
 
@@ -62,11 +66,60 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         raise DTypeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
     shape = broadcast(x1.shape, x2.shape)
     first, second = (each.expand(shape).to(common) for each in (x1, x2))
-    return ((first / norm_from(first, dim, eps)) * (second / norm_from(second, dim, eps))).sum([dim])
+    return cosines(first, second, dim, eps)
 
 
-def norm_from(vectors: Tensor, dim: int, least: float) -> Tensor:
-    """The lengths of vectors, at least so much; the gradient is that of the length all the same."""
-    length = linalg_vector_norm(vectors, 2, [dim], True)
-    fixed = length.detach()
-    return length + (fixed.clamp_min(least) - fixed)
+@lib.op
+def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
+    """The products of vectors by the product of their norms, which are at least ``eps``."""
+    ...
+
+
+def squares_and_product(x1, x2):
+    return x1 * x2, x1 * x1, x2 * x2
+
+
+def cosine(product, first, second, count, eps):
+    return product / (max(math.sqrt(first), eps) * max(math.sqrt(second), eps))
+
+
+@cosines.reduction(
+    init=(0, 0, 0),
+    lift=squares_and_product,
+    finish=cosine,
+    accumulators=("double",) * 3,
+    results=("value",),
+    promote="floating",
+)
+def cosines_combine(product, first, second, more_product, more_first, more_second):
+    return product + more_product, first + more_first, second + more_second
+
+
+@lib.op
+def cosine_slopes(grad: Tensor, x1: Tensor, x2: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
+    """The gradients of ``cosines``, ``grad`` of size 1 along ``dim``; norms below ``eps`` have theirs, too."""
+    ...
+
+
+@cosine_slopes.meta
+def cosine_slopes_meta(ctx, grad, x1, x2, dim):
+    shape = broadcast(x1.shape, x2.shape)
+    ctx.set_output(0, shape, like=x1)
+    ctx.set_output(1, shape, like=x2)
+    return (dim % len(shape),) if shape else ()
+
+
+@cosine_slopes.row(promote="floating")
+def cosine_slopes_row(grad, x1, x2, eps):
+    first, second = math.sqrt(row_sum(x1 * x1)), math.sqrt(row_sum(x2 * x2))
+    least_first, least_second = max(first, eps), max(second, eps)
+    share = grad / (least_first * least_second)
+    product = row_sum(x1 * x2)
+    of_first = product / (first * least_first) if first > 0 else 0.0
+    of_second = product / (second * least_second) if second > 0 else 0.0
+    return share * (x2 - x1 * of_first), share * (x1 - x2 * of_second)
+
+
+@cosines.derivative("x1", "x2")
+def cosines_gradient(grad, x1, x2, dim, eps):
+    return cosine_slopes(grad.unsqueeze(dim) if x1.ndim else grad, x1, x2, dim, eps)
