@@ -16,7 +16,7 @@ from opdsl.aten._shared.index_tensors import (
 )
 from opdsl.aten.index.gathering import require_apart
 from opdsl.aten.index.scattering import add_scalar_function
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
@@ -233,9 +233,9 @@ def index_derivative(grad, self, indices):
 
 
 @op("aten::_unsafe_index.Tensor", kernel="CompositeExplicitAutograd")
+@forward(index_tensor)
 def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     """``index`` by positions that are known to be good; here they are looked at all the same."""
-    return index_tensor(self, indices)
 
 
 _unsafe_index.derivative("self")(index_derivative)

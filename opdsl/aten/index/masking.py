@@ -9,7 +9,7 @@ from opdsl.aten.create.factories import full, zeros
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -101,9 +101,9 @@ def nonzero_numpy(self: Tensor) -> list[Tensor]:
 
 
 @op("aten::argwhere", variants="method, function", tags="dynamic_output_shape")
+@forward(nonzero_tensor)
 def argwhere(self: Tensor) -> Tensor:
     """``nonzero``, by NumPy's name."""
-    return nonzero_tensor(self)
 
 
 # ------------------------------------------------------------------------------------------------------- masked_select

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 import numpy
 
 from opdsl.aten.index.torch_order import LONG, first_places, nth_place, order_keys, sorted_places, stable_places
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, step
 from opdsl.kernels.iteration.strides import dense_strides
@@ -176,26 +176,23 @@ sort.derivative("self")(sort_stable_derivative)
 
 
 @op("aten::argsort", variants="function, method", device_check="NoCheck")
-@traceable
+@forward(sort, result=1)
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of the elements along a dimension in order."""
-    return sort(self, dim, descending)[1]
 
 
 @argsort.overload(
     "stable", variants="function, method", device_check="NoCheck", out=Out("argsort.stable_out", explicit=True)
 )
-@traceable
+@forward(sort_stable, result=1)
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of the elements along a dimension in order, equal ones in theirs."""
-    return sort_stable(self, stable=stable, dim=dim, descending=descending)[1]
 
 
 @op("aten::msort", variants="function, method", out=Out(explicit=True))
-@traceable
+@forward(sort, dim=0, result=0)
 def msort(self: Tensor) -> Tensor:
     """The elements along the first dimension in order."""
-    return sort(self, 0)[0]
 
 
 # ---------------------------------------------------------------------------------------------------------------- topk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opdsl.aten._shared.checks import check_alpha, is_boolean
 from opdsl.aten._shared.entries import CORE_UNARY
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
@@ -42,20 +42,16 @@ def add_scalar_function(self, other, alpha):
 
 @add.overload(
     "Scalar",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "pointwise"),
     is_bound=False,
     device_check="NoCheck",
     inplace=Inplace(variants="method", autogen="add.Scalar_out"),
 )
+@forward(add)
 def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
-    ...
-
-
-@add_number.kernel("CompositeExplicitAutograd")
-def add_number_kernel(self, other, alpha):
-    return add(self, other, alpha=alpha)
 
 
 add_number.derivative(self=lambda grad: grad)
@@ -106,9 +102,9 @@ def sub_scalar_function(self, other, alpha):
     device_check="NoCheck",
     inplace=Inplace(variants="method", autogen="sub.Scalar_out"),
 )
+@forward(sub)
 def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
-    return sub(self, other, alpha=alpha)
 
 
 sub_number.derivative(self=lambda grad: grad)
@@ -121,9 +117,9 @@ sub_number.derivative(self=lambda grad: grad)
     dispatch={"CPU, CUDA": "rsub"},
     autogen="rsub.Tensor_out",
 )
+@forward(sub, "other", "self")
 def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self``"""
-    return sub(other, self, alpha=alpha)
 
 
 rsub.derivative(
@@ -187,9 +183,9 @@ def mul_scalar_function(self, other):
     device_check="NoCheck",
     inplace=Inplace(variants="method", autogen="mul.Scalar_out"),
 )
+@forward(mul)
 def mul_number(self: Tensor, other: Scalar) -> Tensor:
     """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
-    return mul(self, other)
 
 
 mul_number.derivative(self=lambda grad, other: grad * other.conjugate())

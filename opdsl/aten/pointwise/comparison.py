@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.create.factories import full
-from opdsl.declare import Inplace, Out, op, traceable
+from opdsl.declare import Inplace, Out, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -162,17 +162,15 @@ def number_beside(number: complex, *tensors: Tensor) -> Tensor:
 
 
 @where.overload("ScalarSelf")
-@traceable
+@forward(where, self=lambda self, other: number_beside(self, other))
 def where_number_self(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
     """``where`` with a number where the condition holds."""
-    return where(condition, number_beside(self, other), other)
 
 
 @where.overload("ScalarOther", variants="function, method")
-@traceable
+@forward(where, other=lambda self, other: number_beside(other, self))
 def where_number_other(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
     """``where`` with a number where the condition does not hold."""
-    return where(condition, self, number_beside(other, self))
 
 
 @where.overload("Scalar")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import rounded, trunc_divide
@@ -91,9 +91,9 @@ def div_trunc_scalar_function(self, other):
     device_check="NoCheck",
     inplace=Inplace(variants="method", autogen="div.Scalar_out"),
 )
+@forward(div)
 def div_number(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
-    return div(self, other)
 
 
 div_number.derivative(self=lambda grad, other: grad / other.conjugate())
@@ -107,9 +107,9 @@ div_number.derivative(self=lambda grad, other: grad / other.conjugate())
     is_bound=False,
     inplace=Inplace(variants="method", autogen="div.Scalar_mode_out"),
 )
+@forward(div_mode)
 def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
     """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
-    return div_mode(self, other, rounding_mode=rounding_mode)
 
 
 @div_number_mode.derivative("self")
@@ -149,9 +149,9 @@ floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
     device_check="NoCheck",
     inplace=Inplace(variants="method", autogen="floor_divide.Scalar_out"),
 )
+@forward(floor_divide)
 def floor_divide_number(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
-    return floor_divide(self, other)
 
 
 # ----------------------------------------------------------------------------------------------------- fmod, remainder

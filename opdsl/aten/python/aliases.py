@@ -16,7 +16,7 @@ from opdsl.aten.pointwise.trigonometry import acos, acosh, asin, asinh, atan, at
 from opdsl.aten.special.bessel import i0
 from opdsl.aten.special.gamma_functions import digamma, lgamma, mvlgamma, polygamma
 from opdsl.aten.special.incomplete_gamma import igamma, igammac
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.runtime import DType, Tensor
 
 NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
@@ -85,12 +85,12 @@ special_round.forward(round_decimals)
 
 
 @op("aten::special_softmax", python_module="special", variants="function")
+@forward(softmax)
 def special_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``softmax``."""
-    return softmax(self, dim, dtype)
 
 
 @op("aten::special_log_softmax", python_module="special", variants="function")
+@forward(log_softmax)
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """``log_softmax``."""
-    return log_softmax(self, dim, dtype)

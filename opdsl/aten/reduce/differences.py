@@ -15,7 +15,7 @@ from opdsl.aten.pointwise.logical import logical_xor
 from opdsl.aten.shape.complex_views import imag as imaginary_parts
 from opdsl.aten.shape.complex_views import real as real_parts
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, write_out
@@ -159,15 +159,15 @@ def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
 
 
 @op("aten::trapz.x")
+@forward(trapezoid)
 def trapz(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """An older name of ``trapezoid``."""
-    return trapezoid(y, x, dim=dim)
 
 
 @trapz.overload("dx")
+@forward(trapezoid_dx)
 def trapz_dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
     """An older name of ``trapezoid``."""
-    return trapezoid_dx(y, dx=dx, dim=dim)
 
 
 @op("aten::cumulative_trapezoid.x")

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
@@ -335,14 +335,12 @@ min_other.forward(minimum)
 
 
 @op("aten::_aminmax", dispatch={"CPU, CUDA": "_aminmax_all"}, autogen="_aminmax.out")
+@forward(aminmax, result=(0, 1))
 def _aminmax(self: Tensor) -> tuple[Tensor, Tensor]:
     """The smallest and the largest element."""
-    found = aminmax(self)
-    return found[0], found[1]
 
 
 @_aminmax.overload("dim", dispatch={"CPU, CUDA": "_aminmax"}, autogen="_aminmax.dim_out")
+@forward(aminmax, result=(0, 1))
 def _aminmax_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The smallest and the largest elements along a dimension."""
-    found = aminmax(self, dim=dim, keepdim=keepdim)
-    return found[0], found[1]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor, bool_
 from opdsl.schema import Alias
@@ -178,9 +178,9 @@ def logcumsumexp_derivative(grad, self, result, dim):
 
 
 @op("aten::logcumsumexp", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))
+@forward(_logcumsumexp)
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """``log(cumsum(exp(x)))``, without overflow."""
-    return _logcumsumexp(self, dim)
 
 
 logcumsumexp.derivative("self")(logcumsumexp_derivative)

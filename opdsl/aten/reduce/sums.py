@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from opdsl.aten.pointwise.comparison import eq
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, wrap_dimension
@@ -66,10 +66,9 @@ sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self
     device_check="NoCheck",
     autogen="sum.out",
 )
-@traceable
+@forward(sum_dim, dim=None)
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The sum of all elements."""
-    return sum_dim(self, None, dtype=dtype)
 
 
 sum_all.derivative(self=lambda grad, self: grad.expand(self.shape))
@@ -282,10 +281,9 @@ count_nonzero_dims.reduction(init=0, lift=is_nonzero, accumulators=("index",))(s
 @count_nonzero_dims.overload(
     "", kernel="CompositeExplicitAutograd", variants="function, method", tags="reduction", out=True
 )
-@traceable
+@forward(count_nonzero_dims, dim=lambda dim: () if dim is None else (dim,))
 def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
     """How many elements along a dimension, or of all, are not zero."""
-    return count_nonzero_dims(self, () if dim is None else (dim,))
 
 
 # ----------------------------------------------------------------------------------------------------------- any, all

@@ -6,7 +6,7 @@ import math
 from typing import Annotated, Any
 
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Out, forward, op
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Scalar, Size
@@ -127,11 +127,15 @@ var_correction.derivative(
 )
 
 
+def as_number(unbiased: bool) -> int:
+    """How many elements more a variance counts."""
+    return int(unbiased)
+
+
 @var_correction.overload("", variants=BOTH, **UNBIASED)
-@traceable
+@forward(var_correction, dim=None, correction=as_number)
 def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
     """The variance of all elements, of a sample if ``unbiased``."""
-    return var_correction(self, None, correction=int(unbiased))
 
 
 @var_correction.overload(
@@ -140,12 +144,9 @@ def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
     out=Out("var.out", explicit=True, cpp_no_default_args=("unbiased",)),
     **{**UNBIASED, "tags": ("core", "reduction")},
 )
-@traceable
-def var_dim(
-    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@forward(var_correction, correction=as_number)
+def var_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """The variance along dimensions, of a sample if ``unbiased``."""
-    return var_correction(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
 
 
 @op(
@@ -171,21 +172,17 @@ def std_derivative(grad, result, self, dim, correction, keepdim):
 
 
 @std_correction.overload("", variants=BOTH, **UNBIASED)
-@traceable
+@forward(std_correction, dim=None, correction=as_number)
 def std_all(self: Tensor, unbiased: bool = True) -> Tensor:
     """The standard deviation of all elements, of a sample if ``unbiased``."""
-    return std_correction(self, None, correction=int(unbiased))
 
 
 @std_correction.overload(
     "dim", variants=BOTH, out=Out("std.out", explicit=True, cpp_no_default_args=("unbiased",)), **UNBIASED
 )
-@traceable
-def std_dim(
-    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
+@forward(std_correction, correction=as_number)
+def std_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """The standard deviation along dimensions, of a sample if ``unbiased``."""
-    return std_correction(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
 
 
 # ------------------------------------------------------------------------------------------------- var_mean, std_mean
@@ -209,19 +206,17 @@ def var_mean_derivative(grads, self, dim, correction, keepdim):
 
 
 @var_mean_correction.overload("", variants="function", **UNBIASED)
-@traceable
+@forward(var_mean_correction, dim=None, correction=as_number)
 def var_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
     """The variance and the mean of all elements, of a sample if ``unbiased``."""
-    return var_mean_correction(self, None, correction=int(unbiased))
 
 
 @var_mean_correction.overload("dim", variants="function", **UNBIASED)
-@traceable
+@forward(var_mean_correction, correction=as_number)
 def var_mean_dim(
     self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean along dimensions, of a sample if ``unbiased``."""
-    return var_mean_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
 @op("aten::std_mean.correction", variants="function", structured=False, out=True, **ENTRY)
@@ -242,16 +237,14 @@ def std_mean_derivative(grads, result0, self, dim, correction, keepdim):
 
 
 @std_mean_correction.overload("", variants="function", **UNBIASED)
-@traceable
+@forward(std_mean_correction, dim=None, correction=as_number)
 def std_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
-    return std_mean_correction(self, None, correction=int(unbiased))
 
 
 @std_mean_correction.overload("dim", variants="function", **UNBIASED)
-@traceable
+@forward(std_mean_correction, correction=as_number)
 def std_mean_dim(
     self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
-    return std_mean_correction(self, dim, correction=int(unbiased), keepdim=keepdim)

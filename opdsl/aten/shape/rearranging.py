@@ -13,7 +13,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.sorted_positions import places_above
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.slicing import narrow
-from opdsl.declare import op, traceable
+from opdsl.declare import forward, op, traceable
 from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.iteration.dimensions import reduced_dimensions
 from opdsl.kernels.iteration.strides import dense_strides
@@ -163,10 +163,9 @@ def repeat_derivative(grad, self, repeats):
 
 
 @op("aten::tile", variants="function, method")
-@traceable
+@forward(repeat, repeats=lambda self, dims: (*(1,) * (self.ndim - len(dims)), *dims))
 def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
     """``repeat``; dimensions that are not named stay as they are."""
-    return self.repeat((*(1,) * (self.ndim - len(dims)), *dims))
 
 
 # --------------------------------------------------------------------------------------------------- repeat_interleave

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.slicing import narrow, select, slice_tensor
-from opdsl.declare import op, traceable
+from opdsl.declare import forward, op, traceable
 from opdsl.errors import DimensionError, OutOfMemoryError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64, wrap_dimension
@@ -118,7 +118,7 @@ def split_sizes(
     self: Tensor[Alias("a", after="*")], split_size: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
     """Parts of a dimension, each of its size."""
-    return split_with_sizes(self, split_size, dim)
+    ...
 
 
 @op(
@@ -135,6 +135,9 @@ def split_with_sizes(
 ) -> list[Tensor[Alias("a")]]:
     """Parts of a dimension, each of its size."""
     return split_by_sizes(self, split_sizes, dim)
+
+
+split_sizes.forward(split_with_sizes, "self", "split_size")
 
 
 @op(
@@ -178,7 +181,7 @@ unsafe_split_with_sizes.derivative("self")(unsafe_split_derivative)
 # --------------------------------------------------------------------------------------------------------------- chunk
 
 
-def chunk_sizes(tensor: Tensor, chunks: int, dim: int) -> list[int]:
+def chunk_sizes(self: Tensor, chunks: int, dim: int) -> list[int]:
     """The sizes of ``chunk``'s parts: all alike but the last. There may be fewer parts than asked for.
 
     Raises:
@@ -186,9 +189,9 @@ def chunk_sizes(tensor: Tensor, chunks: int, dim: int) -> list[int]:
         DimensionError: there is no such dimension.
         OutOfMemoryError: see ``check_count``.
     """
-    check(tensor.ndim > 0, "chunk expects at least a 1-dimensional tensor")
+    check(self.ndim > 0, "chunk expects at least a 1-dimensional tensor")
     check(chunks > 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    size = tensor.shape[wrap_dimension(dim, tensor.ndim)]
+    size = self.shape[wrap_dimension(dim, self.ndim)]
     if size:
         return equal_sizes(size, -(-size // chunks))
     check_count(chunks)
@@ -196,10 +199,9 @@ def chunk_sizes(tensor: Tensor, chunks: int, dim: int) -> list[int]:
 
 
 @op("aten::chunk", variants="function, method", device_check="NoCheck", device_guard=False)
-@traceable
+@forward(split_with_sizes, split_sizes=chunk_sizes)
 def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> list[Tensor[Alias("a")]]:
     """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
-    return split_with_sizes(self, chunk_sizes(self, chunks, dim), dim)
 
 
 @op(
@@ -209,10 +211,9 @@ def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> lis
     device_check="NoCheck",
     device_guard=False,
 )
-@traceable
+@forward(unsafe_split_with_sizes, split_sizes=chunk_sizes)
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     """``chunk`` for callers that write one part at most."""
-    return unsafe_split_with_sizes(self, chunk_sizes(self, chunks, dim), dim)
 
 
 # -------------------------------------------------------------------------------------------------------- tensor_split
@@ -310,42 +311,36 @@ def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> i
 
 
 @op("aten::hsplit.int", variants="function, method")
-@traceable
+@forward(tensor_split, dim=lambda self, sections: split_dimension(self, "hsplit", sections))
 def hsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
     """Parts of one size, side by side."""
-    return tensor_split(self, sections, split_dimension(self, "hsplit", sections))
 
 
 @hsplit.overload("array", variants="function, method")
-@traceable
+@forward(tensor_split_indices, dim=lambda self: split_dimension(self, "hsplit"))
 def hsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
     """The parts between positions, side by side."""
-    return tensor_split(self, indices, split_dimension(self, "hsplit"))
 
 
 @op("aten::vsplit.int", variants="function, method")
-@traceable
+@forward(tensor_split, dim=lambda self, sections: split_dimension(self, "vsplit", sections))
 def vsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
     """Parts of one size, one below the other."""
-    return tensor_split(self, sections, split_dimension(self, "vsplit", sections))
 
 
 @vsplit.overload("array", variants="function, method")
-@traceable
+@forward(tensor_split_indices, dim=lambda self: split_dimension(self, "vsplit"))
 def vsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
     """The parts between positions, one below the other."""
-    return tensor_split(self, indices, split_dimension(self, "vsplit"))
 
 
 @op("aten::dsplit.int", variants="function, method")
-@traceable
+@forward(tensor_split, dim=lambda self, sections: split_dimension(self, "dsplit", sections))
 def dsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
     """Parts of one size, along the third dimension."""
-    return tensor_split(self, sections, split_dimension(self, "dsplit", sections))
 
 
 @dsplit.overload("array", variants="function, method")
-@traceable
+@forward(tensor_split_indices, dim=lambda self: split_dimension(self, "dsplit"))
 def dsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
     """The parts between positions, along the third dimension."""
-    return tensor_split(self, indices, split_dimension(self, "dsplit"))

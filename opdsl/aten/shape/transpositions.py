@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.aten.shape.views import SHAPE, alias
-from opdsl.declare import Inplace, op, traceable
+from opdsl.declare import Inplace, forward, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, install_method, views, wrap_dimension
 from opdsl.schema import Alias
@@ -76,10 +76,9 @@ def movedim(self: Tensor[Alias("a")], source: list[int], destination: list[int])
 
 
 @movedim.overload("int", variants="function, method")
-@traceable
+@forward(movedim, source=lambda source: (source,), destination=lambda destination: (destination,))
 def movedim_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
     """One dimension at another place."""
-    return self.movedim((source,), (destination,))
 
 
 @op("aten::moveaxis.intlist", variants="function, method")
@@ -125,10 +124,9 @@ def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[
 
 
 @op("aten::numpy_T", variants="method")
-@traceable
+@forward(permute, dims=lambda self: tuple(reversed(range(self.ndim))))
 def numpy_T(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.T``: all dimensions the other way round."""
-    return self.permute(tuple(reversed(range(self.ndim))))
 
 
 @op("aten::mT", variants="method")

@@ -11,7 +11,7 @@ from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import diagonal, select, slice_tensor, unfold
-from opdsl.declare import op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
@@ -128,11 +128,11 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 
 
 @op("aten::embedding_backward")
+@forward(embedding_dense_backward, "grad", unused=("sparse",))
 def embedding_backward(
     grad: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
     """The gradient of ``embedding``'s table."""
-    return embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
 @op("aten::cummaxmin_backward", **NAMED)

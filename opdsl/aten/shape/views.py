@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import Inplace, op, traceable
+from opdsl.declare import Inplace, forward, op, traceable
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -160,17 +160,15 @@ _unsafe_view.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
 @op("aten::view_as", variants="method", **SHAPE)
-@traceable
+@forward(view, size=lambda other: other.shape)
 def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """The shape of another tensor, where strides can show it."""
-    return self.view(other.shape)
 
 
 @op("aten::reshape_as", variants="method", **SHAPE)
-@traceable
+@forward(reshape, shape=lambda other: other.shape)
 def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
-    return self.reshape(other.shape)
 
 
 @op("aten::ravel", variants="function, method")
@@ -291,17 +289,15 @@ expand.derivative(self=lambda grad: grad)
 
 
 @op("aten::expand_as", variants="method", **SHAPE)
-@traceable
+@forward(expand, size=lambda other: other.shape)
 def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """``expand`` to the shape of another tensor."""
-    return self.expand(other.shape)
 
 
 @op("aten::broadcast_to", variants="function, method")
-@traceable
+@forward(expand)
 def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
     """``expand``, by NumPy's name."""
-    return self.expand(size)
 
 
 @op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False, may_alias=True)
