@@ -50,6 +50,7 @@ from opdsl.dispatch import Packet, registry
 from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
+from opdsl.dispatch.plans.traceable import is_traceable, traceable
 from opdsl.errors import DeclarationError
 from opdsl.native.generated import functional_schema
 from opdsl.native.generated import out_schema as generated_out_schema
@@ -323,6 +324,8 @@ def declare_rows(
             fills = bool(given.get("out")) and isinstance(answer, FunctionType) and takes_out(answer)
             function = function_of(own, answer, module=module, place=place, takes_out=fills)
             function.__doc__ = row.doc
+            if isinstance(row.answer, FunctionType) and is_traceable(row.answer):
+                traceable(function)
             declaration = declared_with_body(scope, function, own, given)
             declaration.is_tabled = True
             made[f"{schema.name.base}.{schema.name.overload}".rstrip(".")] = with_attributes(declaration)

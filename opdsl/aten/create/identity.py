@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten.create.factories import give_size, zeros
-from opdsl.declare import op, traceable
+from opdsl.declare import Overload, op, traceable
 from opdsl.kernels import check, fill_
 from opdsl.runtime import Tensor, make_view
 from opdsl.schema import Alias
@@ -28,18 +28,15 @@ def with_ones(n: int, m: int, options: TensorOptions) -> Tensor:
     return made
 
 
-@op("aten::eye", kernel="CompositeExplicitAutograd")
+@op(
+    "aten::eye.m",
+    kernel="CompositeExplicitAutograd",
+    overloads={"": Overload("The unit matrix.", fixed={"m": None}), "m": Overload()},
+)
 @traceable
-def eye(n: SymInt, *, options: TensorOptions) -> Tensor:
-    """The unit matrix."""
-    return with_ones(n, n, options)
-
-
-@eye.overload("m", kernel="CompositeExplicitAutograd")
-@traceable
-def eye_rows(n: SymInt, m: SymInt, *, options: TensorOptions) -> Tensor:
+def eye(n: SymInt, m: SymInt, *, options: TensorOptions) -> Tensor:
     """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
-    return with_ones(n, m, options)
+    return with_ones(n, n if m is None else m, options)
 
 
 def write_ones(out: Tensor, n: int, m: int) -> Tensor:
@@ -52,13 +49,11 @@ def write_ones(out: Tensor, n: int, m: int) -> Tensor:
     return out
 
 
-@eye.overload("out", kernel=True)
-def eye_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """The unit matrix into a given tensor."""
-    return write_ones(out, n, n)
-
-
-@eye.overload("m_out", kernel=True)
-def eye_rows_out(n: SymInt, m: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+@eye.overload(
+    "m_out",
+    kernel=True,
+    overloads={"out": Overload("The unit matrix into a given tensor.", fixed={"m": None}), "m_out": Overload()},
+)
+def eye_out(n: SymInt, m: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """``eye`` into a given tensor."""
-    return write_ones(out, n, m)
+    return write_ones(out, n, n if m is None else m)

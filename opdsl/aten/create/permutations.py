@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten.create.factories import empty, give_size
-from opdsl.aten.create.random_integers import SEEDED, random_
+from opdsl.aten.create.random_integers import SEEDED
 from opdsl.aten.index.sorting import first_places_along
 from opdsl.declare import Overload, op
 from opdsl.errors import UnsupportedDTypeError
@@ -70,5 +70,5 @@ def randperm_out(
     if out.is_meta:
         return out
     # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
-    keys = random_(empty([n], dtype=int64, device=out.device), generator=generator)
+    keys = empty([n], dtype=int64, device=out.device).random_(generator=generator)
     return out.copy_(first_places_along(keys, n, 0))

@@ -26,19 +26,27 @@ FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDE
 _LARGEST = (1 << 63) - 1
 
 
-@op("aten::random_", kernel=True, autogen="random, random.out", **FILL)
+@op(
+    "aten::random_.from",
+    kernel=True,
+    overloads={
+        "": Overload(
+            "Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below.",
+            fixed={"from_": 0, "to": None},
+            autogen="random, random.out",
+        ),
+        "from": Overload(),
+        "to": Overload(
+            "Fills the tensor with integers from 0 up to, but not including, ``to``.",
+            fixed={"from_": 0},
+            types={"to": int},
+            autogen="random.to, random.to_out",
+        ),
+    },
+    autogen="random.from, random.from_out",
+    **FILL,
+)
 def random_(
-    self: Tensor[Alias("a", write=True)], *, generator: Generator | None = None
-) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
-    return fill_integers(self, 0, highest(self.dtype), generator)
-
-
-random_.derivative("self")(zero_derivative)
-
-
-@random_.overload("from", autogen="random.from, random.from_out", **FILL)
-def random_from_(
     self: Tensor[Alias("a", write=True)],
     from_: Annotated[int, Name("from")],
     to: int | None,
@@ -46,31 +54,24 @@ def random_from_(
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
-    ...
+    return fill_between(self, from_, to, generator)
 
 
-@random_from_.kernel
-def random_from_kernel(self, from_, to, generator):
+random_.derivative("self")(zero_derivative)
+
+
+def fill_between(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    """Fills a tensor with integers from one to below another; None stands for all that the dtype holds.
+
+    Raises:
+        ShapeError: there are none.
+    """
     if to is not None:
         check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
         return fill_integers(self, from_, to - 1, generator)
     last = highest(self.dtype)
     check(from_ <= last, f"random_ expects 'from' to be less than or equal to 'to_inc', but got {from_} > {last}")
     return fill_integers(self, from_, last, generator)
-
-
-random_from_.derivative("self")(zero_derivative)
-
-
-@random_.overload("to", kernel=True, autogen="random.to, random.to_out", **FILL)
-def random_to_(
-    self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
-) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with integers from 0 up to, but not including, ``to``."""
-    return random_from_kernel(self, 0, to, generator)
-
-
-random_to_.derivative("self")(zero_derivative)
 
 
 def highest(dtype: DType) -> int:
@@ -137,7 +138,7 @@ def randint(
 ) -> Tensor:
     """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return random_from_kernel(made, low, high, generator)
+    return fill_between(made, low, high, generator)
 
 
 @randint.overload(
@@ -162,7 +163,7 @@ def randint_out(
     """``randint`` from ``low``, of a given generator, into a given tensor."""
     check_size(size)
     give_size(out, tuple(size))
-    return random_from_kernel(out, low, high, generator)
+    return fill_between(out, low, high, generator)
 
 
 # ------------------------------------------------------------------------------------------------------- randint_like
@@ -216,7 +217,7 @@ def randint_like(
     """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
     limit = int_of(high) if isinstance(high, Tensor) else high
     made = empty_like(self, **options, memory_format=memory_format)
-    return random_from_kernel(made, low, limit, generator)
+    return fill_between(made, low, limit, generator)
 
 
 randint_like.sharding(elementwise=True)

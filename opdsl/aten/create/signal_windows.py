@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from opdsl.aten.create.factories import empty
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.special.bessel import i0
-from opdsl.declare import Operator, op
+from opdsl.declare import Overload, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -29,7 +30,7 @@ def blackman(place: Tensor, last: int) -> Tensor:
     return 0.42 - 0.5 * angle.cos() + 0.08 * (2 * angle).cos()
 
 
-def hamming(place: Tensor, last: int, alpha: float = 0.54, beta: float = 0.46) -> Tensor:
+def hamming(place: Tensor, last: int, alpha: float, beta: float) -> Tensor:
     """One cosine."""
     return alpha - beta * (place * (2 * math.pi / last)).cos()
 
@@ -39,7 +40,7 @@ def hann(place: Tensor, last: int) -> Tensor:
     return hamming(place, last, 0.5, 0.5)
 
 
-def kaiser(place: Tensor, last: int, beta: float = 12.0) -> Tensor:
+def kaiser(place: Tensor, last: int, beta: float) -> Tensor:
     """The modified Bessel function of half an ellipse (Kaiser, 1974)."""
     half = last / 2
     inside = 1 - ((place - half) / half).square()
@@ -47,9 +48,7 @@ def kaiser(place: Tensor, last: int, beta: float = 12.0) -> Tensor:
     return i0(inside.clamp_min(0).sqrt() * beta) / i0(whole)
 
 
-def window_of(
-    name: str, shape: Shape, length: int, options: TensorOptions, periodic: bool = True, *given: float
-) -> Tensor:
+def window_of(name: str, shape: Shape, length: int, options: TensorOptions, periodic: bool, *given: float) -> Tensor:
     """A window of so many elements; a periodic one is the start of one that has an element more.
 
     Raises:
@@ -66,46 +65,60 @@ def window_of(
     return shape(place, last, *given) if length > 1 else ones_like(place)
 
 
-def declare_window(name: str, shape: Shape) -> Operator[..., Tensor]:
+ENTRY: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}
+"""What the entries of windows say alike."""
+
+
+def lacking(name: str, overload: str, **fixed: object) -> Overload:
+    """The overload of a window that lacks some of its numbers."""
+    suffix = f"{overload}_out" if overload else "out"
+    return Overload(fixed=fixed, autogen=f"{name}.{suffix}")
+
+
+def declare_window(name: str, shape: Shape) -> None:
     """The operator of a window, and its overload that tells symmetric ones from periodic ones."""
 
-    @op(f"aten::{name}", kernel="CompositeExplicitAutograd", autogen=f"{name}.out")
-    def window(window_length: int, *, options: TensorOptions) -> Tensor:
-        return window_of(name, shape, window_length, options)
-
-    @window.overload("periodic", kernel="CompositeExplicitAutograd", autogen=f"{name}.periodic_out")
-    def window_periodic(window_length: int, periodic: bool, *, options: TensorOptions) -> Tensor:
+    @op(
+        f"aten::{name}.periodic",
+        overloads={"": lacking(name, "", periodic=True), "periodic": Overload()},
+        autogen=f"{name}.periodic_out",
+        **ENTRY,
+    )
+    def window(window_length: int, periodic: bool, *, options: TensorOptions) -> Tensor:
         return window_of(name, shape, window_length, options, periodic)
-
-    return window
 
 
 declare_window("bartlett_window", bartlett)
 declare_window("blackman_window", blackman)
 declare_window("hann_window", hann)
-hamming_window = declare_window("hamming_window", hamming)
-kaiser_window = declare_window("kaiser_window", kaiser)
 
 
-@hamming_window.overload(
-    "periodic_alpha", kernel="CompositeExplicitAutograd", autogen="hamming_window.periodic_alpha_out"
+@op(
+    "aten::hamming_window.periodic_alpha_beta",
+    overloads={
+        "": lacking("hamming_window", "", periodic=True, alpha=0.54, beta=0.46),
+        "periodic": lacking("hamming_window", "periodic", alpha=0.54, beta=0.46),
+        "periodic_alpha": lacking("hamming_window", "periodic_alpha", beta=0.46),
+        "periodic_alpha_beta": Overload(),
+    },
+    autogen="hamming_window.periodic_alpha_beta_out",
+    **ENTRY,
 )
-def hamming_alpha(window_length: int, periodic: bool, alpha: float, *, options: TensorOptions) -> Tensor:
-    """A window of one cosine about another mean."""
-    return window_of("hamming_window", hamming, window_length, options, periodic, alpha)
-
-
-@hamming_window.overload(
-    "periodic_alpha_beta", kernel="CompositeExplicitAutograd", autogen="hamming_window.periodic_alpha_beta_out"
-)
-def hamming_alpha_beta(
-    window_length: int, periodic: bool, alpha: float, beta: float, *, options: TensorOptions
-) -> Tensor:
-    """A window of one cosine about another mean, and of another height."""
+def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float, *, options: TensorOptions) -> Tensor:
+    """A window of one cosine, of a mean and a height."""
     return window_of("hamming_window", hamming, window_length, options, periodic, alpha, beta)
 
 
-@kaiser_window.overload("beta", kernel="CompositeExplicitAutograd", autogen="kaiser_window.beta_out")
-def kaiser_beta(window_length: int, periodic: bool, beta: float, *, options: TensorOptions) -> Tensor:
-    """A Kaiser window that is as narrow as ``beta`` says."""
+@op(
+    "aten::kaiser_window.beta",
+    overloads={
+        "": lacking("kaiser_window", "", periodic=True, beta=12.0),
+        "periodic": lacking("kaiser_window", "periodic", beta=12.0),
+        "beta": Overload(),
+    },
+    autogen="kaiser_window.beta_out",
+    **ENTRY,
+)
+def kaiser_window(window_length: int, periodic: bool, beta: float, *, options: TensorOptions) -> Tensor:
+    """A window of Kaiser's, as narrow as ``beta`` says."""
     return window_of("kaiser_window", kaiser, window_length, options, periodic, beta)

@@ -29,7 +29,7 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
     """
     require_square(name, self)
     if n == 0:
-        one = eye(self.shape[-1], dtype=self.dtype, device=self.device)
+        one = eye(self.shape[-1], self.shape[-1], dtype=self.dtype, device=self.device)
         return self.clone(memory_format=MemoryFormat.contiguous_format).zero_() + one
     base = linalg_inv(self) if n < 0 else self
     if n == 1:

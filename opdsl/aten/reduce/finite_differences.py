@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
 from typing import Any
 
 from opdsl.aten.reduce.differences import diff
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import op
+from opdsl.declare import Library, Row
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, uint8, wrap_dimension
-from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 
 def gradients(
-    self: Tensor, spacing: Sequence[Any] | None, dims: int | Sequence[int] | None, edge_order: int
+    self: Tensor, *, spacing: Any = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> list[Tensor]:
     """The derivatives along dimensions, all of them by default.
 
     Args:
         self: the samples.
-        spacing: for each dimension the distance of samples, or a vector of where they are; None for 1.
-        dims: the dimensions.
+        spacing: the distance of samples, or one for each dimension, or vectors of where they are; None for 1.
+        dim: the dimension, or several.
         edge_order: how exact the first and the last derivative are.
 
     Raises:
@@ -31,11 +31,12 @@ def gradients(
     """
     if self.dtype is uint8:
         raise UnsupportedDTypeError("torch.gradient does not support uint8 input.")
-    along = list(range(self.ndim)) if dims is None else [dims] if isinstance(dims, int) else list(dims)
+    along = list(range(self.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    given = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(along)
     check(
-        spacing is None or len(spacing) == len(along),
+        len(given) == len(along),
         "torch.gradient expected spacing to be unspecified, a scalar, or a list of one element for each dimension "
-        f"({len(along)}), but got a list of length {len(spacing or ())}",
+        f"({len(along)}), but got a list of length {len(given)}",
     )
     check(edge_order in (1, 2), "torch.gradient only supports edge_order=1 and edge_order=2.")
     wrapped = [wrap_dimension(each, self.ndim) for each in along]
@@ -43,10 +44,9 @@ def gradients(
     for each in wrapped:
         size = self.shape[each] if self.ndim else 1
         check(size > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1", got=size)
-    parts = zip(wrapped, repeat(1) if spacing is None else spacing, strict=spacing is not None)
     return [
-        by_places(self, each, given, edge_order) if isinstance(given, Tensor) else even(self, each, given, edge_order)
-        for each, given in parts
+        by_places(self, each, step, edge_order) if isinstance(step, Tensor) else even(self, each, step, edge_order)
+        for each, step in zip(wrapped, given, strict=True)
     ]
 
 
@@ -117,67 +117,31 @@ def sum_of(terms: Any) -> Any:
     return one + two + three
 
 
-def each_dim(self: Tensor, dims: int | Sequence[int] | None) -> int:
-    """How many dimensions are meant."""
-    return self.ndim if dims is None else 1 if isinstance(dims, int) else len(dims)
-
-
-@op("aten::gradient.scalarint", variants="function")
-def gradient(
-    self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
-) -> list[Tensor]:
-    """The derivatives of a function along dimensions, from its values at equal distances.
-
-    Args:
-        self: the values.
-        spacing: how far they are apart.
-        dim: the dimension; all by default.
-        edge_order: 2 for derivatives at the edges that are as exact as those between.
-
-    >>> import opdsl
-    >>> opdsl.gradient(opdsl.tensor([1.0, 4.0, 9.0, 16.0]))
-    [tensor([3., 4., 6., 7.])]
-    """
-    return gradients(self, None if spacing is None else [spacing] * each_dim(self, dim), dim, edge_order)
-
-
-@gradient.overload("scalararray", variants="function")
-def gradient_scalararray(self: Tensor, *, spacing: Scalar, dim: list[int], edge_order: int = 1) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at equal distances."""
-    return gradients(self, [spacing] * len(dim), dim, edge_order)
-
-
-@gradient.overload("array", variants="function")
-def gradient_array(self: Tensor, *, dim: list[int], edge_order: int = 1) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at the distance 1."""
-    return gradients(self, None, dim, edge_order)
-
-
-@gradient.overload("scalarrayint", variants="function")
-def gradient_scalarrayint(
-    self: Tensor, *, spacing: list[Scalar], dim: int | None = None, edge_order: int = 1
-) -> list[Tensor]:
-    """The derivatives from values at distances that each dimension has of its own."""
-    return gradients(self, spacing, dim, edge_order)
-
-
-@gradient.overload("scalarrayarray", variants="function")
-def gradient_scalarrayarray(
-    self: Tensor, *, spacing: list[Scalar], dim: list[int], edge_order: int = 1
-) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at distances that each of them has of its own."""
-    return gradients(self, spacing, dim, edge_order)
-
-
-@gradient.overload("tensorarrayint", variants="function")
-def gradient_tensorarrayint(
-    self: Tensor, *, spacing: list[Tensor], dim: int | None = None, edge_order: int = 1
-) -> list[Tensor]:
-    """The derivatives from values at places that are given for each dimension."""
-    return gradients(self, spacing, dim, edge_order)
-
-
-@gradient.overload("tensorarray", variants="function")
-def gradient_tensorarray(self: Tensor, *, spacing: list[Tensor], dim: list[int], edge_order: int = 1) -> list[Tensor]:
-    """The derivatives along several dimensions, from values at places that are given for each."""
-    return gradients(self, spacing, dim, edge_order)
+EACH = "The derivatives along several dimensions, from values at"
+lib.table(
+    {
+        f"gradient.{overload}(Tensor self, *, {given}int edge_order=1) -> Tensor[]": Row(text, gradients)
+        for overload, given, text in (
+            (
+                "scalarint",
+                "Scalar? spacing=None, int? dim=None, ",
+                "The derivatives of a function along dimensions, from its values at equal distances.",
+            ),
+            ("scalararray", "Scalar spacing, int[] dim, ", f"{EACH} equal distances."),
+            ("array", "int[] dim, ", f"{EACH} the distance 1."),
+            (
+                "scalarrayint",
+                "Scalar[] spacing, int? dim=None, ",
+                "The derivatives from values at distances that each dimension has of its own.",
+            ),
+            ("scalarrayarray", "Scalar[] spacing, int[] dim, ", f"{EACH} distances that each of them has of its own."),
+            (
+                "tensorarrayint",
+                "Tensor[] spacing, int? dim=None, ",
+                "The derivatives from values at places that are given for each dimension.",
+            ),
+            ("tensorarray", "Tensor[] spacing, int[] dim, ", f"{EACH} places that are given for each."),
+        )
+    },
+    variants="function",
+)

@@ -54,20 +54,26 @@ def flip_kernel(self, dims):
 flip.derivative(self=lambda grad, dims: grad.flip(dims))
 
 
+def flipped(self: Tensor, dim: int) -> tuple[int, ...]:
+    """The dimension that ``fliplr`` or ``flipud`` turns round.
+
+    Raises:
+        ShapeError: the tensor has too few.
+    """
+    check(self.ndim > dim, f"Input must be >= {dim + 1}-d.")
+    return (dim,)
+
+
 @op("aten::fliplr", variants="function, method")
-@traceable
+@forward(flip, dims=lambda self: flipped(self, 1))
 def fliplr(self: Tensor) -> Tensor:
     """The columns of a matrix from right to left."""
-    check(self.ndim >= 2, "Input must be >= 2-d.")
-    return self.flip((1,))
 
 
 @op("aten::flipud", variants="function, method")
-@traceable
+@forward(flip, dims=lambda self: flipped(self, 0))
 def flipud(self: Tensor) -> Tensor:
     """The rows of a matrix from the last to the first."""
-    check(self.ndim >= 1, "Input must be >= 1-d.")
-    return self.flip((0,))
 
 
 # ---------------------------------------------------------------------------------------------------------------- roll

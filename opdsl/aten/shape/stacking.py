@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.splitting import unbind
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Library, Out, Row, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, result_type, wrap_dimension
+
+lib = Library("aten")
 
 # --------------------------------------------------------------------------------------------------------------- stack
 
@@ -58,46 +60,36 @@ def with_dimensions(tensor: Tensor, least: int) -> Tensor:
     return tensor
 
 
-@op("aten::atleast_1d", tags="maybe_aliasing_or_mutating")
-@traceable
-def atleast_1d(self: Tensor) -> Tensor:
-    """The tensor with at least one dimension."""
-    return with_dimensions(self, 1)
+def at_least(least: int) -> Callable[[Tensor], Tensor]:
+    """``with_dimensions`` for a number of them."""
+
+    @traceable
+    def widened(self: Tensor) -> Tensor:
+        return with_dimensions(self, least)
+
+    return widened
 
 
-@atleast_1d.overload("Sequence", may_alias=True)
-@traceable
-def atleast_1d_each(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor with at least one dimension."""
-    return [with_dimensions(each, 1) for each in tensors]
+def each_at_least(least: int) -> Callable[[list[Tensor]], list[Tensor]]:
+    """``with_dimensions`` of several tensors for a number of them."""
+
+    @traceable
+    def widened(tensors: list[Tensor]) -> list[Tensor]:
+        return [with_dimensions(each, least) for each in tensors]
+
+    return widened
 
 
-@op("aten::atleast_2d", tags="maybe_aliasing_or_mutating")
-@traceable
-def atleast_2d(self: Tensor) -> Tensor:
-    """The tensor with at least two dimensions."""
-    return with_dimensions(self, 2)
-
-
-@atleast_2d.overload("Sequence", may_alias=True)
-@traceable
-def atleast_2d_each(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor with at least two dimensions."""
-    return [with_dimensions(each, 2) for each in tensors]
-
-
-@op("aten::atleast_3d", tags="maybe_aliasing_or_mutating")
-@traceable
-def atleast_3d(self: Tensor) -> Tensor:
-    """The tensor with at least three dimensions."""
-    return with_dimensions(self, 3)
-
-
-@atleast_3d.overload("Sequence", may_alias=True)
-@traceable
-def atleast_3d_each(tensors: list[Tensor]) -> list[Tensor]:
-    """Every tensor with at least three dimensions."""
-    return [with_dimensions(each, 3) for each in tensors]
+for _count, _text in ((1, "one dimension"), (2, "two dimensions"), (3, "three dimensions")):
+    _rows = {
+        f"atleast_{_count}d(Tensor self) -> Tensor": Row(
+            f"The tensor with at least {_text}.", at_least(_count), tags="maybe_aliasing_or_mutating"
+        ),
+        f"atleast_{_count}d.Sequence(Tensor[] tensors) -> Tensor[]": Row(
+            f"Every tensor with at least {_text}.", each_at_least(_count), may_alias=True
+        ),
+    }
+    lib.table(_rows)
 
 
 # --------------------------------------------------------------------------------------------- hstack, vstack and kin
