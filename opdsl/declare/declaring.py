@@ -107,7 +107,9 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
         variants = operators["inplace"].properties["variants"]
         derived["inplace"] = Inplace(_with_overload(inplace_base(base), operators["inplace"]), variants=variants)
     if "out" in operators:
-        derived["out"] = Out(_with_overload(base, operators["out"]))
+        own: Any = declaration.out
+        named = _with_overload(base, operators["out"])
+        derived["out"] = Out(named, cast=own.cast, contiguous=own.contiguous, apart=own.apart)
     inherited = {
         "variants": main.properties["variants"],
         "accepts_numbers": main.accepts_numbers,

@@ -14138,7 +14138,8 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A window of one cosine, of a mean and a height."""
     @overload
     def __call__(
         cls,
@@ -14163,8 +14164,7 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor:
-        """A window of one cosine about another mean."""
+    ) -> Tensor: ...
     @overload
     def __call__(
         cls,
@@ -14178,8 +14178,7 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor:
-        """A window of one cosine about another mean, and of another height."""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def default(
@@ -14189,7 +14188,8 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         layout: Layout | None = None,
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A window of one cosine, of a mean and a height."""
     @_operator
     @staticmethod
     def periodic(
@@ -14200,7 +14200,8 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         layout: Layout | None = None,
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A window of one cosine, of a mean and a height."""
     @_operator
     @staticmethod
     def periodic_alpha(
@@ -14213,7 +14214,7 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
-        """A window of one cosine about another mean."""
+        """A window of one cosine, of a mean and a height."""
     @_operator
     @staticmethod
     def periodic_alpha_beta(
@@ -14227,7 +14228,7 @@ class _packet_hamming_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
-        """A window of one cosine about another mean, and of another height."""
+        """A window of one cosine, of a mean and a height."""
     @_operator
     @staticmethod
     def out(window_length: int, *, out: Tensor) -> Tensor: ...
@@ -15520,7 +15521,8 @@ class _packet_kaiser_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A window of Kaiser's, as narrow as ``beta`` says."""
     @overload
     def __call__(
         cls,
@@ -15545,8 +15547,7 @@ class _packet_kaiser_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
         requires_grad: bool = False,
-    ) -> Tensor:
-        """A Kaiser window that is as narrow as ``beta`` says."""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def default(
@@ -15556,7 +15557,8 @@ class _packet_kaiser_window(Operator[..., Tensor], Protocol):
         layout: Layout | None = None,
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A window of Kaiser's, as narrow as ``beta`` says."""
     @_operator
     @staticmethod
     def periodic(
@@ -15567,7 +15569,8 @@ class _packet_kaiser_window(Operator[..., Tensor], Protocol):
         layout: Layout | None = None,
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor:
+        """A window of Kaiser's, as narrow as ``beta`` says."""
     @_operator
     @staticmethod
     def beta(
@@ -15580,7 +15583,7 @@ class _packet_kaiser_window(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
-        """A Kaiser window that is as narrow as ``beta`` says."""
+        """A window of Kaiser's, as narrow as ``beta`` says."""
     @_operator
     @staticmethod
     def out(window_length: int, *, out: Tensor) -> Tensor: ...

@@ -117,16 +117,24 @@ def sum_of(terms: Any) -> Any:
     return one + two + three
 
 
+GRADIENT = """The derivatives of a function along dimensions, from its values at equal distances.
+
+    Args:
+        self: the values.
+        spacing: how far they are apart.
+        dim: the dimension; all by default.
+        edge_order: 2 for derivatives at the edges that are as exact as those between.
+
+    >>> import opdsl
+    >>> opdsl.gradient(opdsl.tensor([1.0, 4.0, 9.0, 16.0]))
+    [tensor([3., 4., 6., 7.])]
+    """
 EACH = "The derivatives along several dimensions, from values at"
 lib.table(
     {
         f"gradient.{overload}(Tensor self, *, {given}int edge_order=1) -> Tensor[]": Row(text, gradients)
         for overload, given, text in (
-            (
-                "scalarint",
-                "Scalar? spacing=None, int? dim=None, ",
-                "The derivatives of a function along dimensions, from its values at equal distances.",
-            ),
+            ("scalarint", "Scalar? spacing=None, int? dim=None, ", GRADIENT),
             ("scalararray", "Scalar spacing, int[] dim, ", f"{EACH} equal distances."),
             ("array", "int[] dim, ", f"{EACH} the distance 1."),
             (
