@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,18 @@ def read_function(function: FunctionType | ScalarFunction, known: Mapping[str, o
         return function
     names = parameter_names(function_source(function)) if known else ()
     return read(function, constants={name: value for name, value in (known or {}).items() if name in names})
+
+
+@lru_cache(maxsize=512)
+def in_order(function: ScalarFunction, parameters: tuple[str, ...]) -> ScalarFunction:
+    """A function with its parameters in another order."""
+    from opdsl.scalar import ScalarFunction
+
+    if function.parameters == parameters:
+        return function
+    return ScalarFunction(
+        function.name, parameters, {}, function.nodes, function.places, function.results, function.source
+    )
 
 
 def fits(function: ScalarFunction, parameters: int, results: int) -> bool:

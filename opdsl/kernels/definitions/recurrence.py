@@ -7,14 +7,14 @@ name. Where a scan's ``combine`` puts accumulators together, and so may be compu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from opdsl.errors import KernelSignatureError, RoundedResultError, ScalarFunctionError, UnsupportedDTypeError
 from opdsl.kernels.calls import Recurring, RowCall
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.kernels.definitions.monoid import initial, read_function, require_exact
+from opdsl.kernels.definitions.monoid import in_order, initial, read_function, require_exact
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.scan import ACCUMULATORS, PROMOTIONS, RESULTS, Init, Steps
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
@@ -202,7 +202,7 @@ class RecurrenceDefinition(RowwiseDefinition):
         kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each).name for each in inputs]
         carried = [ACCUMULATORS[each](value).name for each in steps.accumulators]
         results = [*carried, *(precision_of(_RESULTS[each](value)).name for each in steps.results)]
-        function = _in_order(steps.function, (*steps.carried, *names))
+        function = in_order(steps.function, (*steps.carried, *names))
         types = {**dict(zip(steps.carried, carried, strict=True)), **dict(zip(names, kinds, strict=True))}
         try:
             require_exact(function, types, results)
@@ -220,15 +220,3 @@ def _with_results(step: ScalarFunction, finish: ScalarFunction | None) -> Scalar
     graph = Composer(step.source)
     carried = graph.call(step, [graph.parameter(each) for each in step.parameters])
     return graph.finish(step.name, step.parameters, [*carried, *graph.call(finish, carried)])
-
-
-@lru_cache(maxsize=512)
-def _in_order(function: ScalarFunction, parameters: tuple[str, ...]) -> ScalarFunction:
-    """A function with its parameters in another order."""
-    from opdsl.scalar import ScalarFunction
-
-    if function.parameters == parameters:
-        return function
-    return ScalarFunction(
-        function.name, parameters, {}, function.nodes, function.places, function.results, function.source
-    )

@@ -23,7 +23,7 @@ from opdsl.errors import (
 from opdsl.kernels.calls import RowCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
-from opdsl.kernels.definitions.monoid import require_exact
+from opdsl.kernels.definitions.monoid import in_order, require_exact
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
 from opdsl.kernels.definitions.row_places import parameters_of_places, places_elsewhere, places_in, require_in_row
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
@@ -208,10 +208,11 @@ class RowDefinition(RowwiseDefinition):
         Raises:
             UnsupportedDTypeError: an operation does not exist for these dtypes.
         """
-        function = self.scalar_function(tuple(self.parameters[index].name for index in state.places))
+        names = tuple(self.parameters[index].name for index in state.places)
+        function = in_order(self.scalar_function(names), names)
         kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each) for each in inputs]
         results = [precision_of(each.dtype).name for each in state.details]
-        types = {name: kind.name for name, kind in zip(function.parameters, kinds, strict=True)}
+        types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
         try:
             require_exact(function, types, results)
             return function.specialise(types, results=results)

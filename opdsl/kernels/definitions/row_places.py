@@ -95,7 +95,10 @@ def require_in_row(
         for name, tensor in tensors.items():
             own = (1,) * (len(shape) - tensor.ndim) + tensor.shape
             problem = f"{name} of shape {tensor.shape} has other places within a row of {shape} along {tuple(dims)}"
-            advice = "Give one place for each row, of size 1 along it; what else reads elsewhere is @f.indexed."
+            advice = (
+                "Give one place for each row, of size 1 along it. Places of elements are gathered where they are "
+                f"computed: {name} + 0 * row_index(...)."
+            )
             check(all(own[dim] == 1 for dim in dims), str(source.error(node, problem, advice)))
             integer = tensor.dtype.category in (Category.BOOL, Category.INT)
             check(integer, str(source.error(node, f"{name} is no tensor of integers", "Convert it first.")))

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl import Library, Tensor
+from opdsl.autograd.derived_operators import defined
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.definitions.row import RowDefinition
 from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.runtime import cpu
 from opdsl.runtime.geometry import geometry
 from opdsl.scalar import read
 from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
 from opdsl.scalar.rows import row_program
+from opdsl.schema import parse_schema
 
 pytestmark = pytest.mark.usefixtures("plans_at_once")
 
@@ -214,3 +217,39 @@ def test_what_costs_much_is_kept_between_stages():
     graph = read(softmax, rows=True).specialise({"x": "float32"})
     assert [stage.kept for stage in row_program(graph, 1, keep=True).stages] == [0, 1]
     assert [stage.kept for stage in row_program(graph, 1, keep=False).stages] == [0, 0]
+
+
+def test_parameters_of_a_function_are_found_by_name():
+    def shares(scale, x):
+        return x * x / scale + row_sum(x)
+
+    schema = parse_schema("derived::numbers_first(float scale, Tensor x) -> Tensor")
+
+    def meta(ctx, scale, x):
+        ctx.set_output(0, x.shape, like=x)
+        return (0,)
+
+    definition = RowDefinition(schema, "numbers_first")
+    definition.add(read(shares, rows=True), meta=meta, promote="floating")
+    run = defined(schema, definition, "numbers_first", accepts_numbers=False)
+    assert run(2.0, opdsl.tensor([1.0, 3.0])).tolist() == [4.5, 8.5]
+
+
+def test_a_tensor_that_is_repeated_within_a_row_of_several_dimensions():
+    @lib.op
+    def centred(self: Tensor, weight: Tensor) -> Tensor: ...
+
+    @centred.meta
+    def centred_meta(ctx, self):
+        ctx.set_output(0, self.shape, like=self)
+        return (1, 2)
+
+    @centred.row(promote="floating")
+    def centred_row(self, weight):
+        return self * weight - row_sum(self * weight)
+
+    x = array(2, 3, 4)
+    for weight in (array(4), array(3, 1), array(2, 1, 1), array(2, 3, 1), array(1, 4, 3).transpose(0, 2, 1)):
+        product = x.astype(numpy.float64) * weight
+        found = centred(opdsl.from_numpy(x), opdsl.from_numpy(weight)).numpy()
+        numpy.testing.assert_allclose(found, product - product.sum((1, 2), keepdims=True), rtol=1e-5, atol=1e-5)

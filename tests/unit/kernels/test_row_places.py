@@ -180,3 +180,34 @@ def test_places_stand_in_rows_only() -> None:
             wrong.pointwise(lambda x: x + row_index(x))
         with pytest.raises(errors.ScalarFunctionError, match="cannot index"):
             wrong.pointwise(lambda x: x[0])
+
+
+@lib.op
+def picked(self: Tensor, places: Tensor) -> Tensor:
+    """What rows have at places that differ from element to element, by the sum of the row."""
+    ...
+
+
+@picked.meta
+def picked_meta(ctx, self):
+    ctx.set_output(0, self.shape, like=self)
+    return (self.ndim - 1,)
+
+
+@picked.row(promote="floating")
+def picked_row(self, places):
+    return self[places + 0 * row_index(self)] * row_sum(self)
+
+
+def test_a_tensor_of_places_of_elements() -> None:
+    generator = np.random.default_rng(4)
+    values, places = generator.standard_normal((3, 4)), generator.integers(0, 4, (3, 4))
+    x, y = opdsl.from_numpy(values.copy()).requires_grad_(), torch.tensor(values, requires_grad=True)
+    found = picked(x, opdsl.from_numpy(places))
+    wanted = y.gather(1, torch.from_numpy(places)) * y.sum(1, keepdim=True)
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy())
+    (slopes,) = opdsl.autograd.grad([(found * found).sum()], [x], create_graph=True)
+    (other,) = torch.autograd.grad((wanted * wanted).sum(), [y], create_graph=True)
+    np.testing.assert_allclose(slopes.detach().numpy(), other.detach().numpy())
+    (curvature,) = opdsl.autograd.grad([(slopes * slopes).sum()], [x])
+    np.testing.assert_allclose(curvature.numpy(), torch.autograd.grad((other * other).sum(), [y])[0].numpy())
