@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import ClassVar
 
 from opdsl.backends.c_printer import Dialect, constant_text, function_source
@@ -30,6 +30,7 @@ from opdsl.kernels.loops.model import (
     When,
     graphs_of,
 )
+from opdsl.kernels.loops.schedules import has_common_memory
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import BOOL, FLOAT, ScalarType
@@ -63,6 +64,7 @@ class LoopPrinter(abc.ABC):
         self.depth = 1
         self.names = 0
         self.is_team = program.lanes > 1
+        self.has_common_memory = has_common_memory(program)
         self.whole = self.to.types[ScalarType.INT64]
 
     # ---------------------------------------------------------------------------------------------------- a language
@@ -193,8 +195,13 @@ class LoopPrinter(abc.ABC):
         self.made(each.graph, each.arguments, each.names)
 
     def kept(self, each: Local) -> None:
-        """Memory of a point."""
-        raise AssertionError(f"no schedule asks for {each.array.name}")
+        """Memory of a point, which a group has in common."""
+        (size,) = each.array.sizes
+        declared = f"{self.to.types[ScalarType(each.array.dtype.name)]} {each.array.name}[{size}];"
+        if self.is_team:
+            self.local.append(f"{self.shared_memory} {declared}")
+        else:
+            self.say(declared)
 
     def inside(self, each: Inside) -> None:
         """A guard."""
@@ -203,7 +210,8 @@ class LoopPrinter(abc.ABC):
 
     def bound(self, each: Bound) -> None:
         """A place that is led inside."""
-        self.declared(each.name, ScalarType.INT64, f"{each.how}({each.place}, {each.size})")
+        place = each.place if each.how == "trusted" else f"{each.how}({each.place}, {each.size})"
+        self.declared(each.name, ScalarType.INT64, place)
 
     def when(self, each: When) -> None:
         """A condition."""
@@ -211,13 +219,16 @@ class LoopPrinter(abc.ABC):
             self.block(each.body)
 
     def loop(self, each: For) -> None:
-        """A loop; the threads of a group share it."""
-        assert each.part is None and not each.in_order, "no schedule of these backends makes such loops"
+        """A loop; the threads of a group share it, or take each turn together."""
+        assert each.part is None and not each.is_reverse, "no schedule of these backends makes such loops"
         self.types[each.index] = ScalarType.INT64
-        first, step = ("lane_", "lanes_") if self.is_team else ("0", "1")
+        shares = self.is_team and not each.in_order
+        first, step = ("lane_", "lanes_") if shares else ("0", "1")
         head = f"for ({self.whole} {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
-        with self.braces(head), self.alone():
+        with self.braces(head), self.alone() if shares else nullcontext():
             self.block(each.body)
+        if shares and self.has_common_memory:
+            self.wait()
 
     # ------------------------------------------------------------------------------------------- folds and scans
 

@@ -33,7 +33,8 @@ class LoopKernel(LoopPrinter):
         functions: names of the scalar functions.
 
     begins: for arrays that do not begin at their first element, how far from there, in bytes. follow: those of which
-    neighbours are moved together. packs: how elements that are at hand are spelled.
+    neighbours are moved together. packs: how elements that are at hand are spelled. structures: what stands before the
+    kernel.
     """
 
     to = CUDA
@@ -46,6 +47,7 @@ class LoopKernel(LoopPrinter):
         self.begins = {name: f"offsets_[{place}]" for place, name in enumerate(names)}
         self.follow = following(self.program) if self.points is None else self.points.follow
         self.packs: dict[str, str] = {}
+        self.structures: list[str] = []
 
     def source(self, threads: int, layouts: Sequence[str]) -> str:
         """The kernel and its words; the functions that it calls are those of ``text_of_functions``.
@@ -69,7 +71,9 @@ class LoopKernel(LoopPrinter):
         self.print_body()
         structure = [f"struct {entry}_words {{ long long {', '.join(words)}; }};"] if words else []
         head = f'extern "C" __global__ void __launch_bounds__({self.bounds(threads)}) {entry}('
-        return "\n".join([*structure, *self.local, head, f"    {', '.join(given)}) {{", *self.lines, "}", ""])
+        own = [f"    {each}" for each in self.local]
+        given_text = f"    {', '.join(given)}) {{"
+        return "\n".join([*structure, *self.structures, head, given_text, *own, *self.lines, "}", ""])
 
     def bounds(self, threads: int) -> str:
         """How many threads blocks have."""
@@ -102,7 +106,11 @@ class LoopKernel(LoopPrinter):
     def located(self, ranges: Sequence[Range]) -> None:
         """See ``LoopPrinter``."""
         vector = self.program.vector
-        self.say("long long point_ = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;")
+        if self.is_team:
+            self.say(f"const int lane_ = threadIdx.x, lanes_ = {self.program.lanes};")
+            self.say("long long point_ = blockIdx.x;")
+        else:
+            self.say("long long point_ = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;")
         if self.points is None:
             if vector > 1:
                 self.say(f"const long long first_ = point_ * {vector};")

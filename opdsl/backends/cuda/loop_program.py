@@ -29,7 +29,7 @@ from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Range, Scalar, Size, graphs_of
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["THREADS", "Taken", "loop_program", "team_program"]
+__all__ = ["THREADS", "Taken", "loop_program", "sequence", "team_program"]
 
 THREADS = 256
 
@@ -87,6 +87,28 @@ def team_program(steps: Sequence[Taken], points: int) -> Program:
         launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*arguments, *counts)))
     source = _source(tuple(kernel for _, kernel, *_ in steps), _given(first.loops), tuple(layouts), THREADS)
     return Program(source, len(first.loops.arguments), (Variant(1, tuple(launches) if points else ()),), size)
+
+
+def sequence(steps: Sequence[tuple[Loops, Kernel, Sequence[Argument]]], operands: int, scratch: int) -> Program:
+    """The program of kernels that are run one after another, each with a thread, or a block, for each point.
+
+    Args:
+        steps: loops, the kernel that takes them, and what it is handed for their arguments.
+        operands: of the program.
+        scratch: bytes of its scratch memory.
+    """
+    launches, layouts = [], {}
+    for loops, kernel, memory in steps:
+        number = number_of(loops)
+        points = math.prod(_sizes(kernel.ranges, kernel.vector, number))
+        arguments, forms = _arguments(loops, kernel, number)
+        handed = [memory[each.operand] if isinstance(each, Address) else each for each in arguments]
+        lanes = kernel.program.lanes
+        grid = (points, 1, 1) if lanes > 1 else blocks_for(points, THREADS)
+        launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*handed, long_long(points))))
+        layouts[kernel] = forms
+    source = _source(tuple(layouts), (), tuple(layouts.values()), THREADS)
+    return Program(source, operands, (Variant(1, tuple(launches)),), scratch)
 
 
 def _scratch(kernel: Kernel, count: int) -> tuple[list[Scratch], int]:

@@ -3,8 +3,8 @@
 
 constexpr int TILE = 2048;
 
-// length: of a row, as far as it is looked at; blocks: that take one; width: of the runs that are merged, or of the part
-// of a row that a block takes; count: how many elements are wanted, the first ones.
+// length: of a row, as far as it is looked at; blocks: that take one; width: of the part of a row that a block takes;
+// count: how many elements are wanted, the first ones.
 struct Order {
     long long length, blocks, width, count;
 
@@ -60,82 +60,6 @@ __device__ inline void sort_tile(unsigned long long* keys, long long* places, in
         }
     }
     __syncthreads();
-}
-
-// A tile of a row, sorted: pairs for the merges, or results where the row is one tile.
-template <typename Stored, bool descending, bool whole, typename Kept>
-__device__ inline void order_tile(
-    const char* input, Stored* values, long long* indices, unsigned long long* keys, long long* places,
-    const Kept& kept, const Steps<3>& steps, const Order& order) {
-    __shared__ unsigned long long tile_keys[TILE];
-    __shared__ long long tile_places[TILE];
-    const long long row = order.row(), first = order.block() * TILE;
-    const int count = static_cast<int>(order.length - first < TILE ? order.length - first : TILE);
-    int size = 1;
-    while (size < count) {
-        size *= 2;
-    }
-    long long offsets[3] = {};
-    kept.offsets(row, offsets);
-    for (int at = threadIdx.x; at < size; at += THREADS) {
-        // What fills the tile comes last: its key is the largest, and its place is behind all others.
-        const long long place = first + at;
-        tile_keys[at] = ~0ull;
-        if (at < count) {
-            tile_keys[at] = key_of<descending>(load(element<Stored>(input, offsets[0] + place * steps.step[0])));
-        }
-        tile_places[at] = place;
-    }
-    sort_tile(tile_keys, tile_places, size);
-    for (int at = threadIdx.x; at < count; at += THREADS) {
-        const long long place = tile_places[at], target = first + at;
-        if constexpr (whole) {
-            if (at >= order.count) {
-                break;
-            }
-            element<Stored>(values, offsets[1] + target * steps.step[1]) =
-                element<Stored>(input, offsets[0] + place * steps.step[0]);
-            element<long long>(indices, offsets[2] + target * steps.step[2]) = place;
-        } else {
-            keys[row * order.length + target] = tile_keys[at];
-            places[row * order.length + target] = place;
-        }
-    }
-}
-
-// Merge neighbouring runs. Each thread finds where its part of the result begins in both of them: S. Odeh, O. Green et
-// al., Merge path - parallel merging made simple (2012).
-constexpr int MERGED = 8;
-
-__device__ inline void merge_runs(
-    const unsigned long long* keys, const long long* places, unsigned long long* merged_keys, long long* merged_places,
-    const Order& order) {
-    const long long row = order.row() * order.length, length = order.length, width = order.width;
-    const long long first = (order.block() * THREADS + threadIdx.x) * MERGED;
-    if (first >= length) {
-        return;
-    }
-    const long long begin = first / (2 * width) * 2 * width;
-    const long long middle = begin + width < length ? begin + width : length;
-    const long long end = begin + 2 * width < length ? begin + 2 * width : length;
-    const unsigned long long *left = keys + row + begin, *right = keys + row + middle;
-    const long long lefts = middle - begin, rights = end - middle, diagonal = first - begin;
-    long long low = diagonal > rights ? diagonal - rights : 0, high = diagonal < lefts ? diagonal : lefts;
-    while (low < high) {
-        const long long at = (low + high) / 2;
-        if (left[at] <= right[diagonal - 1 - at]) {
-            low = at + 1;
-        } else {
-            high = at;
-        }
-    }
-    long long one = low, other = diagonal - low;
-    for (int item = 0; item < MERGED && first + item < end; ++item) {
-        const bool from_left = other >= rights || (one < lefts && left[one] <= right[other]);
-        const long long from = from_left ? begin + one++ : middle + other++;
-        merged_keys[row + first + item] = keys[row + from];
-        merged_places[row + first + item] = places[row + from];
-    }
 }
 
 // A part of a row: the pairs that come first in it, in order. A tile holds those that have come first so far, and behind

@@ -152,7 +152,7 @@ class TeamKernel(LoopKernel):
         declared = " ".join(f"{VALUE_TYPES[kind]} {field};" for kind, field in zip(kinds, fields, strict=True))
         none = ", ".join(self.initial(value, kind) for value, kind in zip(neutral, kinds, strict=True))
         given = [f"{side}.{field}" for side in ("first", "later", "made") for field in fields]
-        self.local += [
+        self.structures += [
             f"struct {name} {{",
             f"    struct Accumulators {{ {declared} }};",
             f"    static __device__ Accumulators none() {{ return {{{none}}}; }}",

@@ -14,10 +14,13 @@ from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.loops import elementwise, folding, rows
 from opdsl.kernels.loops import indexed as over_places
 from opdsl.kernels.loops.making import Loops
-from opdsl.kernels.loops.ordering import sorting
+from opdsl.kernels.loops.ordering import SCRATCH, sorting
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.types import ScalarType
+
+# Elements that a group sorts in the memory that it shares.
+_TILE = 1024
 
 COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
@@ -46,17 +49,16 @@ indexed = _compiling(over_places.indexed)
 def order(ordering: Ordering, call: RowCall) -> Compiled:
     """A stable sort of rows, see ``Compiler.order``."""
     kind = ScalarType(precision_of(call.inputs[0].dtype).name)
-    sorted_by = sorting(ordering, call, kind)
-    scratch, strides = sorted_by.scratch, contiguous_strides(sorted_by.scratch)
-    fill, *network = [runner(each, (), ()) for each in (sorted_by.fill, *sorted_by.network)]
-    finish = runner(sorted_by.finish, (), ())
+    steps, scratch = sorting(ordering, call, kind, _TILE)
+    runs = [(runner(each.loops, (), ()), each.memory) for each in steps]
 
     def run(source: BufferArray, values: BufferArray, indices: BufferArray) -> None:
-        keys, places = (new_array(scratch, strides, int64, source.index) for _ in range(2))
-        fill(source, keys, places)
-        for exchange in network:
-            exchange(keys, places)
-        finish(source, places, values, indices)
+        memory = {"source": source, "values": values, "indices": indices}
+        if scratch is not None:
+            for name in SCRATCH:
+                memory[name] = new_array(scratch, contiguous_strides(scratch), int64, source.index)
+        for step, names in runs:
+            step(*(memory[name] for name in names))
 
     return run
 

@@ -19,7 +19,7 @@ from opdsl.kernels.calls import NewArray, OperandSpec
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Fold, Program, Scalar
-from opdsl.kernels.loops.schedules import in_parts, serial, shared
+from opdsl.kernels.loops.schedules import has_common_memory, in_parts, serial, shared
 from opdsl.scalar.types import BOOL, COMPLEX, INTEGER, ScalarType
 
 __all__ = ["run_program", "runner"]
@@ -126,7 +126,8 @@ def scheduled(program: Program, points: int, device: Opened) -> Program:
     """How a device runs a program: with groups for few points, with one work item where it lacks atomics."""
     if not has_atomics(program, words=64 if device.exchanges_long else 32):
         return serial(program)
-    return shared(program, _LANES) if points < _ENOUGH_POINTS[device.is_cpu] else program
+    is_shared = points < _ENOUGH_POINTS[device.is_cpu] or has_common_memory(program)
+    return shared(program, _LANES) if is_shared else program
 
 
 def _handed(parameter: Array | Scalar, value: Any) -> list[Any]:

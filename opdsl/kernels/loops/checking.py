@@ -156,7 +156,7 @@ class _Scope:
     def bound(self, each: Bound) -> None:
         """A place that is led inside."""
         self.require(self.types.get(each.place) is ScalarType.INT64, f"{each.place} is a whole number")
-        self.require(each.how in ("replicate", "reflect", "circular", "wrap"), f"{each.how} leads inside")
+        self.require(each.how in ("replicate", "reflect", "circular", "wrap", "trusted"), f"{each.how} leads inside")
         self.give(each.name, ScalarType.INT64)
         self.sizes[each.name] = each.size
 

@@ -99,6 +99,10 @@ class _Number(int):
     def __bool__(self) -> bool:
         return self != 0
 
+    def bit_length(self) -> _Number:
+        """See ``int``."""
+        return self.made(int(self).bit_length(), f"{self.text}.bit_length()", self.conditions)
+
     def __neg__(self) -> _Number:
         return self.made(-int(self), f"(-{self.text})", self.conditions)
 
@@ -131,7 +135,7 @@ def _comparing(symbol: str, compare: Callable[[int, int], bool]) -> Callable[[_N
     return run
 
 
-for _name, _symbol in {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}.items():
+for _name, _symbol in {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "lshift": "<<"}.items():
     setattr(_Number, f"__{_name}__", _computing(_symbol, getattr(operator, _name), swapped=False))
     setattr(_Number, f"__r{_name}__", _computing(_symbol, getattr(operator, _name), swapped=True))
 for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():

@@ -309,6 +309,7 @@ _BOUNDS: Mapping[str, Callable[[NDArray, int], NDArray]] = {
     "replicate": lambda place, size: numpy.clip(place, 0, size - 1),
     "reflect": _reflected,
     "circular": lambda place, size: place % size,
+    "trusted": lambda place, size: place,
     "wrap": lambda place, size: numpy.where(place < 0, place + size, place),
 }
 

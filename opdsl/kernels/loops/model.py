@@ -145,7 +145,7 @@ class Bound:
     """A place that is led inside.
 
     how: ``replicate``, ``reflect``, ``circular`` as margins of padding are; ``wrap`` counts negative places from the
-        end, and trusts that what comes of it is inside.
+        end, and trusts that what comes of it is inside; ``trusted`` trusts the place itself.
     """
 
     name: str

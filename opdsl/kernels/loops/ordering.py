@@ -1,127 +1,299 @@
-"""Loops that sort rows: a bitonic network over keys and places, which ties leave in order.
+"""Loops that sort rows: tiles by a bitonic network over keys and places, longer rows by merging what is sorted.
 
-K. Batcher, Sorting networks and their applications (1968).
+Ties are in order, since a pair of a key and its place is like no other. K. Batcher, Sorting networks and their
+applications (1968); S. Odeh, O. Green et al., Merge path - parallel merging made simple (2012).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import attrs
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.kernels.calls import OperandSpec
+from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.making import Loops, Maker, around, places
-from opdsl.kernels.loops.model import Bound, Compute, Inside, Load, Statement, Store, When
+from opdsl.kernels.loops.model import (
+    Array,
+    Bound,
+    Compute,
+    For,
+    Inside,
+    Load,
+    Local,
+    Range,
+    Statement,
+    Store,
+    When,
+)
 from opdsl.kernels.primitives.ordering import key_graph
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.builder import GraphBuilder
-from opdsl.scalar.mathematics.expression import Expression, select
+from opdsl.scalar.mathematics.expression import Expression, maximum, minimum, select
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Ordering, RowCall
     from opdsl.scalar.graph import TypedGraph
 
-__all__ = ["Sorting", "sorting"]
+__all__ = ["SCRATCH", "Sorting", "Step", "sorting"]
 
-_INT64 = ScalarType.INT64
+_INT64, _BOOL = ScalarType.INT64, ScalarType.BOOL
+
+SCRATCH = ("keys0", "places0", "keys1", "places1")
+"""The arrays of scratch memory."""
+
+# Elements that a point merges.
+_MERGED = 8
 
 
-@attrs.frozen
-class Sorting:
-    """The loops of ``Compiler.order``, which are run one after another.
+class Step(NamedTuple):
+    """Loops, and the memory that their parameters are for.
 
-    scratch: the shape of the keys, and of the places, which are int64.
-    fill: the input, then keys and places. network: keys and places, which each of them exchanges. finish: the input and
-    the places, then the outputs.
+    memory: ``source``, ``values``, ``indices``, or one of ``SCRATCH``.
     """
 
-    scratch: tuple[int, ...]
-    fill: Loops
-    network: tuple[Loops, ...]
-    finish: Loops
+    loops: Loops
+    memory: tuple[str, ...]
 
 
-def sorting(ordering: Ordering, call: RowCall, kind: ScalarType) -> Sorting:
+class Sorting(NamedTuple):
+    """The loops of ``Compiler.order``, which are run one after another.
+
+    scratch: the shape of keys and places, which are int64; None where there are none.
+    """
+
+    steps: tuple[Step, ...]
+    scratch: tuple[int, ...] | None
+
+
+def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> Sorting:
     """The loops of a stable sort.
 
     Args:
         ordering: what is wanted.
         call: where the operands lie.
         kind: what elements are compared as.
+        tile: how many elements threads sort in memory that they share, a power of two.
     """
-    padded = 1 << max(0, call.length - 1).bit_length()
-    scratch = (*call.kept, padded)
-    spec = OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides(scratch)))
-    exchange = _exchange(call, spec, padded)
-    *rest, _, _ = exchange.words
-    network = tuple(attrs.evolve(exchange, words=(*rest, *words)) for words in _network(padded))
-    return Sorting(scratch, _fill(ordering, call, spec, padded, kind), network, _finish(ordering, call, spec, kind))
+    asked = (ordering, call)
+    if call.length <= tile:
+        return Sorting((Step(_WHOLE(kind, asked, tile=tile), ("source", "values", "indices")),), None)
+    here, there = SCRATCH[:2], SCRATCH[2:]
+    steps = [Step(_TILES(kind, asked, tile=tile), ("source", *here))]
+    width = tile
+    while width < call.length:
+        steps.append(Step(_MERGE(width, asked), (*here, *there)))
+        here, there = there, here
+        width *= 2
+    steps.append(Step(_FINISH(kind, asked), ("source", here[1], "values", "indices")))
+    return Sorting(tuple(steps), (*call.kept, call.length))
 
 
-def _network(length: int) -> Iterator[tuple[int, int]]:
-    """How far apart those lie that are exchanged, and in blocks of how many the order is turned around."""
-    block = 2
-    while block <= length:
-        step = block // 2
-        while step:
-            yield step, block
-            step //= 2
-        block *= 2
+def _scratch(call: RowCall) -> OperandSpec:
+    """How scratch memory lies."""
+    return OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides((*call.kept, call.length))))
 
 
-def _fill(ordering: Ordering, call: RowCall, spec: OperandSpec, padded: int, kind: ScalarType) -> Loops:
-    """Keys and places; what is beyond the end of a row comes last."""
-    maker = Maker("fill_keys")
-    kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (padded,))
+# --------------------------------------------------------------------------------------------------------------- tiles
+
+
+def _whole(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
+    """Rows of one tile."""
+    ordering, call = asked
+    maker = Maker("whole")
+    kept, length, wanted = maker.ranges("i", call.kept), maker.size("length", call.length), ordering.wanted
+    own, row = places(kept), (*kept, ("", length))
+    source = maker.array("a", call.inputs[0], row)
+    body = _sorted_tile(maker, ordering, call.length, kind, tile, (source, own, None))
+    rank = ("rank", maker.size("wanted", wanted))
+    taken: list[Statement] = [
+        _trusted("slot", "rank", tile),
+        Load("place", "tile_places", ("slot",), _INT64),
+        _trusted("from", "place", length),
+        Load("found", source, (*own, "from"), kind),
+        Store(maker.array("values", call.outputs[0], (*kept, rank)), (*own, "rank"), "found"),
+        Store(maker.array("indices", call.outputs[1], (*kept, rank)), (*own, "rank"), "place"),
+    ]
+    return maker.finish(around(kept, [*body, For(*rank, tuple(taken))]))
+
+
+def _tiles(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
+    """Rows of several tiles, each of them for itself."""
+    ordering, call = asked
+    spec = _scratch(call)
+    maker = Maker("tiles")
+    kept, (tiles,) = maker.ranges("i", call.kept), maker.ranges("t", (-(-call.length // tile),))
     length = maker.size("length", call.length)
-    source = maker.array("a", call.inputs[0], (*kept, (along[0], length)))
-    index = places((*kept, along))
-    body: list[Statement] = [
-        Inside("inside", (along[0],), (length,)),
-        Load("element", source, index, kind, "inside", 0),
+    own, row = places(kept), (*kept, ("", length))
+    source = maker.array("a", call.inputs[0], row)
+    maker.size("tile", tile)
+    body = _sorted_tile(maker, ordering, tile, kind, tile, (source, own, tiles[0]))
+    stores = [Store(maker.array(name, spec, row), (*own, "target"), f"sorted_{name}") for name in ("keys", "places")]
+    taken: list[Statement] = [
+        Compute(("target",), _offset(), (tiles[0], "tile", "rank")),
+        Inside("is_there", ("target",), (length,)),
+        _trusted("slot", "rank", tile),
+        *(Load(f"sorted_{name}", f"tile_{name}", ("slot",), _INT64) for name in ("keys", "places")),
+        When("is_there", tuple(stores)),
+    ]
+    return maker.finish(around((*kept, tiles), [*body, For("rank", tile, tuple(taken))]))
+
+
+def _sorted_tile(
+    maker: Maker,
+    ordering: Ordering,
+    count: int,
+    kind: ScalarType,
+    tile: int,
+    source: tuple[str, Sequence[str], str | None],
+) -> list[Statement]:
+    """Keys and places of a tile in the memory of a point, in order; what is beyond the end of a row comes last.
+
+    Args:
+        maker: of the loops.
+        ordering: which way.
+        count: elements of a tile that may be there.
+        kind: what elements are compared as.
+        tile: its size.
+        source: the array, its row, and the number of the tile, None for one that is the row.
+    """
+    array, own, number = source
+    levels = max(0, count - 1).bit_length()
+    maker.size("levels", levels)
+    maker.size("padded", 1 << levels)
+    maker.size("pairs", (1 << levels) // 2)
+    at = "at" if number is None else "row_at"
+    fill: list[Statement] = [
+        *([] if number is None else [Compute((at,), _offset(), (number, "tile", "at"))]),
+        Inside("inside", (at,), ("length",)),
+        Load("element", array, (*own, at), kind, "inside", 0),
         Compute(("key",), key_graph(kind, ordering.descending), ("element",)),
-        Compute(("padded",), _padded(), ("inside", "key")),
-        Store(maker.array("keys", spec, (*kept, along)), index, "padded"),
-        Store(maker.array("places", spec, (*kept, along)), index, along[0]),
+        Compute(("padded_key",), _padded(), ("inside", "key")),
+        _trusted("filled", "at", tile),
+        Store("tile_keys", ("filled",), "padded_key"),
+        Store("tile_places", ("filled",), at),
     ]
-    return maker.finish(around((*kept, along), body))
+    locals_ = [Local(Array(f"tile_{name}", int64, (tile,), (1,))) for name in ("keys", "places")]
+    return [*locals_, For("at", "padded", tuple(fill)), _network(tile)]
 
 
-def _exchange(call: RowCall, spec: OperandSpec, padded: int) -> Loops:
-    """Pairs of elements, each in order."""
-    maker = Maker("exchange")
-    kept, (pair,) = maker.ranges("i", call.kept), maker.ranges("p", (padded // 2,))
-    length = maker.size("length", padded)
-    own = places(kept)
-    arrays = {name: maker.array(name, spec, (*kept, ("", length))) for name in ("keys", "places")}
-    maker.size("step", 0)
-    maker.size("block", 0)
+def _network(tile: int) -> Statement:
+    """Pairs of a tile are exchanged until all are in order."""
     loads = [
-        Load(f"{name}{side}", name, (*own, side), _INT64, "inside", 0) for side in ("one", "other") for name in arrays
+        Load(f"{name}_{side}", f"tile_{name}", (side,), _INT64)
+        for side in ("one", "other")
+        for name in ("keys", "places")
     ]
-    names = tuple(each.name for each in loads)
-    made = tuple(f"new_{name}" for name in names)
-    stores = [Store(load.array, load.index, name) for load, name in zip(loads, made, strict=True)]
-    body: list[Statement] = [
-        Compute(("one", "other", "turned"), _pair(), (pair[0], "step", "block")),
-        Inside("inside", ("one", "other"), (length, length)),
+    stores = [Store(f"tile_{name}", (side,), f"{name}_{other}") for side, other in (("one", "other"), ("other", "one"))
+              for name in ("keys", "places")]  # fmt: skip
+    exchange: tuple[Statement, ...] = (
+        Compute(("low", "high", "turned"), _pair(), ("pair", "step", "block")),
+        _trusted("one", "low", tile),
+        _trusted("other", "high", tile),
         *loads,
-        Compute(made, _in_order(), (*names, "turned")),
-        When("inside", tuple(stores)),
+        Compute(("swaps",), _swaps(), (*(each.name for each in loads), "turned")),
+        When("swaps", tuple(stores)),
+    )
+    turn = (
+        Compute(("step", "block", "counts"), _turn(), ("level", "sub")),
+        When("counts", (For("pair", "pairs", exchange),)),
+    )
+    return For("level", "levels", (For("sub", "levels", turn, in_order=True),), in_order=True)
+
+
+# -------------------------------------------------------------------------------------------------------------- merges
+
+
+def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
+    """Neighbouring runs become one. Each point finds where its part of the result begins in both of them."""
+    _, call = asked
+    spec, maker = _scratch(call), Maker("merge")
+    kept, (chunk,) = maker.ranges("i", call.kept), maker.ranges("c", (-(-call.length // _MERGED),))
+    length = maker.size("length", call.length)
+    maker.size("width", width)
+    maker.size("turns", width.bit_length())
+    row, own = (*kept, ("", length)), places(kept)
+    names = ("keys", "places", "merged_keys", "merged_places")
+    for name in names:
+        maker.array(name, spec, row)
+    state = ("low", "high", "one", "other")
+    locals_ = [Local(Array(f"its_{name}", int64, (1,), (1,))) for name in state]
+
+    def load(*wanted: str) -> list[Statement]:
+        return [Load(f"{name}_now", f"its_{name}", (0,), _INT64) for name in wanted]
+
+    def store(**made: str) -> list[Statement]:
+        return [Store(f"its_{name}", (0,), value) for name, value in made.items()]
+
+    def key(name: str, place: str) -> list[Statement]:
+        """A key of a place that may lie beyond the row, where nobody asks for it."""
+        led = f"{name}_led"
+        return [Bound(led, place, length, "replicate"), Load(name, "keys", (*own, led), _INT64)]
+
+    search: list[Statement] = [
+        *load("low", "high"),
+        Compute(("goes_on", "middle", "left_at", "right_at"), _middle(), ("low_now", "high_now", *_PART[:3])),
+        When(
+            "goes_on",
+            (
+                *key("left", "left_at"),
+                *key("right", "right_at"),
+                Compute(("low_next", "high_next"), _narrowed(), ("left", "right", "low_now", "high_now", "middle")),
+                *store(low="low_next", high="high_next"),
+            ),
+        ),
     ]
-    return maker.finish(around((*kept, pair), body))
+    take: list[Statement] = [
+        *load("one", "other"),
+        Compute(("one_at", "other_at"), _added(), ("begin", "one_now", "second", "other_now")),
+        *key("one_key", "one_at"),
+        *key("other_key", "other_at"),
+        Compute(
+            ("from", "one_next", "other_next"),
+            _taken(),
+            ("one_key", "other_key", "one_at", "other_at", "one_now", "other_now", "lefts", "rights"),
+        ),
+        *store(one="one_next", other="other_next"),
+        Compute(("target",), _sum(), ("first", "item")),
+        Inside("is_there", ("target",), (length,)),
+        _trusted("taken", "from", length),
+        When(
+            "is_there",
+            tuple(
+                part
+                for name in ("keys", "places")
+                for part in (
+                    Load(f"{name}_taken", name, (*own, "taken"), _INT64),
+                    Store(f"merged_{name}", (*own, "target"), f"{name}_taken"),
+                )
+            ),
+        ),
+    ]
+    body: list[Statement] = [
+        *locals_,
+        Compute((*_PART, "first", "lefts", "rights", "low_first", "high_first"), _part(), (chunk[0], "width", length)),
+        *store(low="low_first", high="high_first"),
+        For("turn", "turns", tuple(search), in_order=True),
+        Load("lefts_before", "its_low", (0,), _INT64),
+        Compute(("rights_before",), _difference(), ("diagonal", "lefts_before")),
+        *store(one="lefts_before", other="rights_before"),
+        For("item", _MERGED, tuple(take), in_order=True),
+    ]
+    return maker.finish(around((*kept, chunk), body))
 
 
-def _finish(ordering: Ordering, call: RowCall, spec: OperandSpec, kind: ScalarType) -> Loops:
+_PART = ("begin", "second", "diagonal")
+
+
+def _finish(kind: ScalarType, asked: tuple[Ordering, RowCall]) -> Loops:
     """The elements that are wanted, and where they stood."""
-    maker = Maker("take_in_order")
+    ordering, call = asked
+    spec, maker = _scratch(call), Maker("results")
     kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (ordering.wanted,))
     length = maker.size("length", call.length)
-    ranges = (*kept, along)
+    ranges: tuple[Range, ...] = (*kept, along)
     source = maker.array("a", call.inputs[0], (*kept, ("", length)))
     index = places(ranges)
     body: list[Statement] = [
@@ -134,36 +306,123 @@ def _finish(ordering: Ordering, call: RowCall, spec: OperandSpec, kind: ScalarTy
     return maker.finish(around(ranges, body))
 
 
-@functools.cache
-def _padded() -> TypedGraph:
-    """Whether there is an element, and its key -> the key, or the largest."""
-    builder = GraphBuilder()
-    inside = Expression(builder, builder.parameter("inside", ScalarType.BOOL))
-    key = Expression(builder, builder.parameter("key", _INT64))
-    return builder.finish("padded", [select(inside, key, (1 << 63) - 1).position])
+_WHOLE, _TILES, _MERGE, _FINISH = by_form(_whole), by_form(_tiles), by_form(_merge), by_form(_finish)
 
 
-@functools.cache
-def _pair() -> TypedGraph:
-    """The number of a pair, how far apart its elements lie, the length of a block -> both, and whether to turn them."""
-    builder = GraphBuilder()
-    pair, step, block = (Expression(builder, builder.parameter(name, _INT64)) for name in ("pair", "step", "block"))
+def _trusted(name: str, place: str, size: int | str) -> Bound:
+    return Bound(name, place, size, "trusted")
+
+
+# -------------------------------------------------------------------------------------------------------------- graphs
+
+
+def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], Callable[[], TypedGraph]]:
+    """A graph of whole numbers, and of conditions, whose names begin with ``is_``."""
+
+    def made(compute: Callable[..., Sequence[Expression]]) -> Callable[[], TypedGraph]:
+        @functools.cache
+        def graph() -> TypedGraph:
+            builder = GraphBuilder()
+            given = [
+                Expression(builder, builder.parameter(name, _BOOL if name.startswith("is_") else _INT64))
+                for name in parameters.split()
+            ]
+            return builder.finish(compute.__name__.strip("_"), [each.position for each in compute(*given)])
+
+        return graph
+
+    return made
+
+
+@_graph("is_there key")
+def _padded(is_there: Expression, key: Expression) -> Sequence[Expression]:
+    """The key, or the largest."""
+    return (select(is_there, key, (1 << 63) - 1),)
+
+
+@_graph("number size at")
+def _offset(number: Expression, size: Expression, at: Expression) -> Sequence[Expression]:
+    return (number * size + at,)
+
+
+@_graph("one other")
+def _sum(one: Expression, other: Expression) -> Sequence[Expression]:
+    return (one + other,)
+
+
+@_graph("one other")
+def _difference(one: Expression, other: Expression) -> Sequence[Expression]:
+    return (one - other,)
+
+
+@_graph("begin one second other")
+def _added(begin: Expression, one: Expression, second: Expression, other: Expression) -> Sequence[Expression]:
+    return (begin + one, second + other)
+
+
+@_graph("level sub")
+def _turn(level: Expression, sub: Expression) -> Sequence[Expression]:
+    """How far apart those lie that are exchanged, in blocks of how many the order is turned around; whether to go."""
+    half = level.constant(1) << level
+    return (half >> sub, half + half, sub <= level)
+
+
+@_graph("pair step block")
+def _pair(pair: Expression, step: Expression, block: Expression) -> Sequence[Expression]:
+    """Both of a pair, and whether to turn them."""
     one = pair + pair - (pair & (step - 1))
-    turned = (one & block).differs(0)
-    return builder.finish("pair", [each.position for each in (one, one + step, turned)])
+    return (one, one + step, (one & block).differs(0))
 
 
-@functools.cache
-def _in_order() -> TypedGraph:
-    """Key and place of one and of another, and whether to turn them -> the same in order."""
-    builder = GraphBuilder()
-    names = ("key", "place", "other_key", "other_place")
-    key, place, other_key, other_place = (Expression(builder, builder.parameter(name, _INT64)) for name in names)
-    turned = Expression(builder, builder.parameter("turned", ScalarType.BOOL))
-    follows = (other_key < key) | (other_key.equals(key) & (other_place < place))
-    swaps = follows ^ turned
-    chosen = [
-        select(swaps, *each)
-        for each in ((other_key, key), (other_place, place), (key, other_key), (place, other_place))
-    ]
-    return builder.finish("in_order", [each.position for each in chosen])
+@_graph("key place other_key other_place is_turned")
+def _swaps(
+    key: Expression, place: Expression, other_key: Expression, other_place: Expression, is_turned: Expression
+) -> Sequence[Expression]:
+    """Whether a pair is out of order."""
+    return (((other_key < key) | (other_key.equals(key) & (other_place < place))) ^ is_turned,)
+
+
+@_graph("chunk width length")
+def _part(chunk: Expression, width: Expression, length: Expression) -> Sequence[Expression]:
+    """Of a part of what is merged: where both runs begin, and it within them; where it begins in the row; how long the
+    runs are; between which numbers of the first run's elements come before it.
+    """
+    first = chunk * _MERGED
+    begin = first - (first & (width + width - 1))
+    second = minimum(begin + width, length)
+    lefts, rights = second - begin, minimum(begin + width + width, length) - second
+    diagonal = first - begin
+    return (begin, second, diagonal, first, lefts, rights, maximum(diagonal - rights, 0), minimum(diagonal, lefts))
+
+
+@_graph("low high begin second diagonal")
+def _middle(
+    low: Expression, high: Expression, begin: Expression, second: Expression, diagonal: Expression
+) -> Sequence[Expression]:
+    """Whether to go on searching, and what is compared."""
+    middle = (low + high) >> 1
+    return (low < high, middle, begin + middle, second + diagonal - 1 - middle)
+
+
+@_graph("left right low high middle")
+def _narrowed(
+    left: Expression, right: Expression, low: Expression, high: Expression, middle: Expression
+) -> Sequence[Expression]:
+    before = left <= right
+    return (select(before, middle + 1, low), select(before, high, middle))
+
+
+@_graph("left right left_at right_at one other lefts rights")
+def _taken(
+    left: Expression,
+    right: Expression,
+    left_at: Expression,
+    right_at: Expression,
+    one: Expression,
+    other: Expression,
+    lefts: Expression,
+    rights: Expression,
+) -> Sequence[Expression]:
+    """Where the next element comes from, and how many have come from both runs then."""
+    is_left = (other >= rights) | ((one < lefts) & (left <= right))
+    return (select(is_left, left_at, right_at), select(is_left, one + 1, one), select(is_left, other, other + 1))

@@ -14,6 +14,7 @@ from opdsl.kernels.loops.model import (
     Fold,
     For,
     Load,
+    Local,
     Part,
     Program,
     Scan,
@@ -29,18 +30,26 @@ from opdsl.scalar.types import ScalarType
 if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
-__all__ = ["folded", "in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
+__all__ = ["folded", "has_common_memory", "in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
 
 
 def shared(program: Program, lanes: int) -> Program:
-    """Several threads for each point of the outermost loops: they share its folds, scans and inner loops.
+    """Several threads for each point of the outermost loops: they share its folds, scans, inner loops and memory.
 
     Where there is nothing to share the program stays as it is.
     """
     _, body = program.points
     is_shared = any(isinstance(each, Fold) or (isinstance(each, Scan) and each.is_associative) for each in body)
+    is_shared |= has_common_memory(program)
     is_ordered = any(isinstance(each, Scan) and not each.is_associative for each in body)
     return attrs.evolve(program, lanes=lanes) if is_shared and not is_ordered else program
+
+
+def has_common_memory(program: Program) -> bool:
+    """Whether the points of a program have memory that inner loops go through in any order, by several threads."""
+    _, body = program.points
+    loops = [each for each in body if isinstance(each, For) and not each.in_order]
+    return bool(loops) and any(isinstance(each, Local) for each in body)
 
 
 def threaded(program: Program, count: int) -> Program:

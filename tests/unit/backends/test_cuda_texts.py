@@ -11,11 +11,21 @@ import pytest
 
 import opdsl
 from opdsl.backends.cuda.loops import indirect, pointwise, recurrence
+from opdsl.backends.cuda.order import order
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
 from opdsl.backends.cuda.scan import scan
-from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, ReductionCall, RowCall, Scanning
+from opdsl.kernels.calls import (
+    IndirectCall,
+    OperandSpec,
+    Ordering,
+    PointwiseCall,
+    Recurring,
+    ReductionCall,
+    RowCall,
+    Scanning,
+)
 from opdsl.kernels.loops.making import identity, pairwise
 from opdsl.runtime.dtype import bfloat16, float32, int64
 from opdsl.scalar import read
@@ -30,7 +40,7 @@ GOLDEN = Path(__file__).with_name("cuda_kernels.txt")
 FLOAT32 = ScalarType.FLOAT32
 FLAT, ONE, NUMBER = OperandSpec(float32, (4,)), OperandSpec(float32, (0,)), OperandSpec(float32, None)
 ACROSS = OperandSpec(float32, (4, 2400))
-LONG = OperandSpec(float32, (400_000, 4))
+LONG, FOUND = OperandSpec(float32, (400_000, 4)), OperandSpec(int64, (800_000, 8))
 ROW, HALF_ROW = OperandSpec(float32, (80, 4)), OperandSpec(bfloat16, (2, 12))
 PLACES = OperandSpec(int64, (8, 0))
 SCALAR = OperandSpec(float32, ())
@@ -65,6 +75,8 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
         "rows in tiles": row(SOFTMAX, RowCall((6,), 100_000, (LONG,), (LONG,), (None,))),
         "scanned in parts": scan(RUNNING, RowCall((), 1 << 20, (FLAT,), (FLAT,), (None,))),
         "scanned across": scan(RUNNING, RowCall((600,), 100, (ACROSS,), (ACROSS,), (None,))),
+        "sorted rows": order(Ordering(False, 1024), RowCall((6,), 1024, (LONG,), (LONG, FOUND), (None, None))),
+        "sorted and merged": order(Ordering(True, 9000), RowCall((6,), 9000, (LONG,), (LONG, FOUND), (None, None))),
         "recurring": recurrence(Recurring((0.0,), twice(), False), RowCall((6,), 5, (ROW,), (ROW,), (None,))),
         "pooled": pool,
         "with a margin": margin,

@@ -66,7 +66,7 @@ def test_loops_with_positions(
 @settings(max_examples=100)
 @given(SIZES, SIZES, specs(float64, 4), specs(float64))
 def test_reductions(kept: tuple[int, ...], reduced: tuple[int, ...], source: OperandSpec, out: OperandSpec) -> None:
-    call = ReductionCall(kept, reduced, source, (out,), (None,))
+    call = ReductionCall(kept, reduced, (source,), (out,), (None,))
     assert REDUCTION(FOUND, call) == folding.reduction(FOUND, call)
 
 
