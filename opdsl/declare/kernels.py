@@ -62,7 +62,7 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
             f"{location(declaration.function)}: {declaration.name} cannot be forwarded to {target.name}, which has no "
             f"{next(iter(declaration.operators))} variant. Forward to an operator that writes what this one does."
         )
-    if main is not shared.get("out") and (call.result is not None or not _stores_alike(declaration.out, target.out)):
+    if main is not shared.get("out") and (call.result is not None or not _stores_as(target.out, declaration.out)):
         shared.pop("out", None)
     packets = target.library.registry.packets
     functions = {}
@@ -74,8 +74,10 @@ def attach_forward(declaration: Declaration, call: Forward, keys: tuple[str, ...
         register_plain(declaration, function, key, functions)
 
 
-def _stores_alike(one: Out, other: Out) -> bool:
-    return (one.cast, one.contiguous, one.apart) == (other.cast, other.contiguous, other.apart)
+def _stores_as(other: Out, own: Out) -> bool:
+    """Whether the ``out=`` variant of another operator stores what this one's does, which need not say it again."""
+    asked, given, usual = ((each.cast, each.contiguous, each.apart) for each in (own, other, Out()))
+    return asked in (given, usual)
 
 
 def _body_keys(declaration: Declaration, function: FunctionType, keys: tuple[str, ...] | None) -> list[DispatchKey]:

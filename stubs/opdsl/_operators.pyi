@@ -3495,7 +3495,8 @@ class _packet__fused_adagrad_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adagrad`` of all parameters."""
     @overload
     def __call__(
         cls,
@@ -3527,7 +3528,8 @@ class _packet__fused_adagrad_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adagrad`` of all parameters."""
     @_operator
     @staticmethod
     def tensor_lr(
@@ -3543,7 +3545,8 @@ class _packet__fused_adagrad_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adagrad`` of all parameters."""
 
 class _packet__fused_adam(Operator[..., _results__fused_adam | None], Protocol):
     @overload
@@ -3731,7 +3734,8 @@ class _packet__fused_adam_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adam`` of all parameters."""
     @overload
     def __call__(
         cls,
@@ -3771,7 +3775,8 @@ class _packet__fused_adam_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adam`` of all parameters."""
     @_operator
     @staticmethod
     def tensor_lr(
@@ -3791,7 +3796,8 @@ class _packet__fused_adam_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adam`` of all parameters."""
 
 class _packet__fused_adamw(Operator[..., _results__fused_adamw | None], Protocol):
     @overload
@@ -3979,7 +3985,8 @@ class _packet__fused_adamw_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adamw`` of all parameters."""
     @overload
     def __call__(
         cls,
@@ -4019,7 +4026,8 @@ class _packet__fused_adamw_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adamw`` of all parameters."""
     @_operator
     @staticmethod
     def tensor_lr(
@@ -4039,7 +4047,8 @@ class _packet__fused_adamw_(Operator[..., None], Protocol):
         maximize: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_adamw`` of all parameters."""
 
 class _packet__fused_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, self: Tensor, p: float, generator: Generator | None = None) -> tuple[Tensor, Tensor]:
@@ -4395,7 +4404,8 @@ class _packet__fused_sgd_(Operator[..., None], Protocol):
         is_first_step: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_sgd`` of all parameters."""
     @overload
     def __call__(
         cls,
@@ -4429,7 +4439,8 @@ class _packet__fused_sgd_(Operator[..., None], Protocol):
         is_first_step: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_sgd`` of all parameters."""
     @_operator
     @staticmethod
     def tensor_lr(
@@ -4446,7 +4457,8 @@ class _packet__fused_sgd_(Operator[..., None], Protocol):
         is_first_step: bool,
         grad_scale: Tensor | None = None,
         found_inf: Tensor | None = None,
-    ) -> None: ...
+    ) -> None:
+        """A step of ``_fused_sgd`` of all parameters."""
 
 class _packet__fw_primal(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, level: int) -> Tensor:
@@ -16661,7 +16673,8 @@ class _packet_linalg_matrix_power(Operator[..., Tensor], Protocol):
         """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor: ...
+    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+        """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
 
 class _packet_linalg_matrix_rank(Operator[..., Tensor], Protocol):
     @overload
@@ -18192,7 +18205,8 @@ class _packet_matrix_power(Operator[..., Tensor], Protocol):
         """``linalg.matrix_power``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor: ...
+    def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+        """``linalg.matrix_power``."""
 
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
@@ -19135,11 +19149,11 @@ class _packet_mvlgamma(Operator[..., Tensor], Protocol):
 
 class _packet_mvlgamma_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, p: int) -> Tensor:
-        """``mvlgamma``, written into ``self``."""
+        """The logarithm of the gamma function of ``p`` variables."""
     @_operator
     @staticmethod
     def default(self: Tensor, p: int) -> Tensor:
-        """``mvlgamma``, written into ``self``."""
+        """The logarithm of the gamma function of ``p`` variables."""
 
 class _packet_nan_to_num(Operator[..., Tensor], Protocol):
     def __call__(

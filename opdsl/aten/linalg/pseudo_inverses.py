@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten.create.identity import eye
@@ -12,10 +11,8 @@ from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.spectral_factors import linalg_eigh, linalg_eigvalsh, linalg_svd, linalg_svdvals
 from opdsl.aten.pointwise.clamping import maximum
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError
-from opdsl.kernels import write_out
-from opdsl.native.generated import out_schema
 from opdsl.runtime import MemoryFormat, Tensor, float64, int64
 
 # --------------------------------------------------------------------------------------------------------------- powers
@@ -44,13 +41,13 @@ def power(name: str, self: Tensor, n: int) -> Tensor:
     return found
 
 
-@op("aten::linalg_matrix_power", python_module="linalg")
+@op("aten::linalg_matrix_power", python_module="linalg", out=Out(explicit=True, contiguous=True))
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     """The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
     return power("linalg.matrix_power", self, n)
 
 
-@op("aten::matrix_power", variants="function, method")
+@op("aten::matrix_power", variants="function, method", out=Out(explicit=True, contiguous=True))
 @forward(linalg_matrix_power)
 def matrix_power(self: Tensor, n: int) -> Tensor:
     """``linalg.matrix_power``."""
@@ -240,22 +237,3 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = 
     """The ranks of matrices, whose singular values count as 0 up to ``tol``, for each."""
     require_real("torch.linalg.matrix_rank", tol=tol)
     return rank(input, tol, 0.0, hermitian)
-
-
-# -------------------------------------------------------------------------------------------------------- out variants
-
-lib = Library("aten")
-
-
-def power_into(name: str) -> Callable[..., Tensor]:
-    """The body of the ``out=`` variant, which leaves inverses row by row, as PyTorch does."""
-
-    def body(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-        found = power("linalg.matrix_power", self, n)
-        return write_out(name, out, found.clone(memory_format=MemoryFormat.contiguous_format) if n == -1 else found)
-
-    return body
-
-
-lib.define(out_schema(linalg_matrix_power.schema), power_into("aten::linalg_matrix_power.out"), python_module="linalg")
-lib.define(out_schema(matrix_power.schema), power_into("aten::matrix_power.out"))

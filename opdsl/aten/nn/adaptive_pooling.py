@@ -20,8 +20,8 @@ from opdsl.aten.nn.pooling import (
     with_one,
 )
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Out, op
-from opdsl.kernels import check, write_out
+from opdsl.declare import Out, forward, op
+from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList, SymInts
@@ -128,11 +128,11 @@ _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_t
 
 
 @op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn", dispatch="CPU, CUDA")
+@forward(_adaptive_avg_pool3d_backward)
 def adaptive_avg_pool3d_backward(
     grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
-    return write_out("adaptive_avg_pool3d_backward", grad_input, _adaptive_avg_pool3d_backward(grad_output, self))
 
 
 def mean_into(self: Tensor, output_size: int | Sequence[int], dims: int, pool: Operator[..., Tensor]) -> Tensor:
@@ -173,11 +173,11 @@ def adaptive_avg_pool2d(self: Tensor, output_size: SymInts[2]) -> Tensor:
 
 
 @adaptive_avg_pool2d.out_variant(kernel=True, python_module="nn")
+@forward(_adaptive_avg_pool2d)
 def adaptive_avg_pool2d_out(
     self: Tensor, output_size: SymInts[2], *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``adaptive_avg_pool2d`` into a given tensor."""
-    return _adaptive_avg_pool2d.variants["out"](self, output_size, out=out)
 
 
 @op("aten::adaptive_avg_pool3d", python_module="nn")
@@ -187,11 +187,11 @@ def adaptive_avg_pool3d(self: Tensor, output_size: SymInts[3]) -> Tensor:
 
 
 @adaptive_avg_pool3d.out_variant(kernel=True, python_module="nn")
+@forward(_adaptive_avg_pool3d)
 def adaptive_avg_pool3d_out(
     self: Tensor, output_size: SymInts[3], *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``adaptive_avg_pool3d`` into a given tensor."""
-    return _adaptive_avg_pool3d.variants["out"](self, output_size, out=out)
 
 
 @op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")

@@ -345,7 +345,8 @@ def native_batch_norm_backward_derivative(
     return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
 
 
-@op("aten::_native_batch_norm_legit", tags="core", autogen="_native_batch_norm_legit_functional")
+@op("aten::_native_batch_norm_legit", kernel=True, tags="core", autogen="_native_batch_norm_legit_functional")
+@forward(native_batch_norm)
 def _native_batch_norm_legit(
     input: Tensor,
     weight: Tensor | None,
@@ -357,10 +358,8 @@ def _native_batch_norm_legit(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``native_batch_norm``, whose schema says that it writes the running statistics."""
-    ...
 
 
-_native_batch_norm_legit.kernel(native_batch_norm_kernel)
 _native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
 
 

@@ -209,7 +209,8 @@ def _embedding_bag_weights_derivative(grad, weight, indices, offsets, result1, m
     return _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, result1, mode, padding_idx)
 
 
-@op("aten::_embedding_bag_forward_only", autogen="_embedding_bag_forward_only.out")
+@op("aten::_embedding_bag_forward_only", kernel=True, autogen="_embedding_bag_forward_only.out")
+@forward(_embedding_bag)
 def _embedding_bag_forward_only(
     weight: Tensor,
     indices: Tensor,
@@ -222,10 +223,6 @@ def _embedding_bag_forward_only(
     padding_idx: int = -1,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """``_embedding_bag`` where no gradient will be asked for."""
-    ...
-
-
-_embedding_bag_forward_only.kernel(_embedding_bag_kernel)
 
 
 @op("aten::embedding_bag")

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from opdsl.aten.create.factories import full
 from opdsl.aten.pointwise.powers import number_pow
-from opdsl.declare import Library, traceable
+from opdsl.declare import Library, Row, traceable
 from opdsl.errors import ArgumentError
 from opdsl.runtime import Tensor, float64
 
@@ -314,23 +313,24 @@ _ADAGRAD = (
     "float weight_decay, float eps, bool maximize"
 )
 
-aten = Library("aten")
-
 for _name, _arguments, _body in (
     ("_fused_adam", _ADAM, adam_body("_fused_adam_", decouples=False)),
     ("_fused_adamw", _ADAM, adam_body("_fused_adamw_", decouples=True)),
     ("_fused_sgd", _SGD, sgd_body),
     ("_fused_adagrad", _ADAGRAD, adagrad_body),
 ):
-    for _overload, _rate, _steps in (("", "float lr", "Tensor(d!)[]"), ("tensor_lr", "Tensor lr", "Tensor[]")):
-        _given = _arguments.format(lr=_rate, steps=_steps)
-        _dotted = f".{_overload}" if _overload else ""
-        _options: dict[str, Any] = {"device_check": "NoCheck"} if _overload else {}
-        aten.define(
-            f"{_name}_{_dotted}({_given}, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()",
-            _body,
-            key="CompositeExplicitAutograd",
-            dispatch="CPU, CUDA",
-            autogen=f"{_name}{_dotted}, {_name}.{f'{_overload}_out' if _overload else 'out'}",
-            **_options,
-        )
+    _of_number, _of_tensor = (
+        _arguments.format(lr=rate, steps=steps) + ", Tensor? grad_scale=None, Tensor? found_inf=None"
+        for rate, steps in (("float lr", "Tensor(d!)[]"), ("Tensor lr", "Tensor[]"))
+    )
+    _doc = f"A step of ``{_name}`` of all parameters."
+    Library("aten").table(
+        {
+            f"{_name}_({_of_number}) -> ()": Row(_doc, _body, autogen=f"{_name}, {_name}.out"),
+            f"{_name}_.tensor_lr({_of_tensor}) -> ()": Row(
+                _doc, _body, device_check="NoCheck", autogen=f"{_name}.tensor_lr, {_name}.tensor_lr_out"
+            ),
+        },
+        kernel="CompositeExplicitAutograd",
+        dispatch="CPU, CUDA",
+    )

@@ -211,7 +211,6 @@ polygamma_.derivative(self=lambda grad, self, n: grad * polygamma(n + 1, self))
 
 def spread(self: Tensor, p: int) -> Tensor:
     """The arguments of the logarithms that make up a multivariate one: every element less 0, 1/2, ... (p - 1)/2."""
-    check(p >= 1, "p has to be greater than or equal to 1")
     dtype = self.dtype if self.dtype.is_floating_point else get_default_dtype()
     return self.unsqueeze(-1) + arange(-p * 0.5 + 0.5, 0.5, 0.5, dtype=dtype, device=self.device)
 
@@ -221,6 +220,14 @@ def spread(self: Tensor, p: int) -> Tensor:
     variants="function, method",
     tags="pointwise",
     device_check="NoCheck",
+    structured=False,
+    dispatch={"CompositeExplicitAutograd": "mvlgamma"},
+    inplace=Inplace(
+        variants="method",
+        tags="pointwise",
+        device_check="NoCheck",
+        dispatch={"CompositeExplicitAutograd": "mvlgamma_"},
+    ),
     out=Out(explicit=True, cast="safe", device_check="ExactSame", dispatch="CPU, CUDA"),
 )
 def mvlgamma(self: Tensor, p: int) -> Tensor:
@@ -228,17 +235,17 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
     ...
 
 
-@mvlgamma.kernel("CompositeExplicitAutograd")
-def mvlgamma_kernel(self, p):
-    return spread(self, p).lgamma().sum(-1) + p * (p - 1) * math.log(math.pi) / 4
+@mvlgamma.meta
+def mvlgamma_meta(ctx, p):
+    check(p >= 1, "p has to be greater than or equal to 1")
 
 
 mvlgamma.derivative(self=lambda grad, self, p: grad * spread(self, p).digamma().sum(-1))
 
 
-@mvlgamma.inplace_variant(
-    kernel="CompositeExplicitAutograd", variants="method", tags="pointwise", device_check="NoCheck"
-)
-def mvlgamma_(self: Tensor[Alias("a", write=True)], p: int) -> Tensor[Alias("a", write=True)]:
-    """``mvlgamma``, written into ``self``."""
-    return cast_into(self, mvlgamma_kernel(self, p))
+@mvlgamma.pointwise(promote="int_to_float", dtypes="floating")
+def mvlgamma_scalar_function(self, p):
+    total = math.log(math.pi) * 0.25 * p * (p - 1)
+    for k in range(p):
+        total = total + math.lgamma(self - 0.5 * k)
+    return total

@@ -1587,7 +1587,7 @@ class Tensor(Differentiable):
     def mvlgamma(self, p: _int) -> Tensor:
         """The logarithm of the gamma function of ``p`` variables."""
     def mvlgamma_(self, p: _int) -> Tensor:
-        """``mvlgamma``, written into ``self``."""
+        """The logarithm of the gamma function of ``p`` variables."""
     def nan_to_num(
         self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:

@@ -199,3 +199,16 @@ def test_what_is_no_declared_operator_is_refused(lib: Library) -> None:
         @forward(target(lib), factor=2)  # type: ignore[arg-type]
         def doubled(self: Tensor) -> Tensor:
             return self
+
+
+def test_arguments_that_count_for_nothing_are_named(lib: Library) -> None:
+    @lib.op
+    @forward(target(lib), factor=2, unused=["speed"])  # type: ignore[arg-type]
+    def doubled(self: Tensor, speed: int = 0) -> Tensor: ...
+
+    assert doubled(opdsl.ones(1), 5).tolist() == [2.0]
+    with pytest.raises(KernelSignatureError, match="has no argument 'haste'"):
+
+        @lib.op
+        @forward(target(lib), factor=2, unused=["haste"])  # type: ignore[arg-type]
+        def hasty(self: Tensor) -> Tensor: ...
