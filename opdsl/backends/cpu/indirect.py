@@ -8,36 +8,22 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.loops import (
-    ATTRIBUTES,
-    METADATA,
-    NUMBER,
-    PARALLEL,
-    SINGLE,
-    STRIDED,
-    UNROLLED,
-    Operand,
-    Row,
-    Signature,
-    symbol,
-)
+from opdsl.backends.cpu.forms import ANY, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.pointwise import (
     PARALLEL_FROM,
     SHARE_OF_A_THREAD,
+    SYMBOL,
     graph_cost,
     graph_name,
-    letter,
     number_input,
-    operand,
     walk_details,
 )
-from opdsl.backends.cpu.storage import DECLARATIONS
-from opdsl.kernels.calls import OperandSpec
+from opdsl.kernels.calls import IndirectCall, OperandSpec
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.symbol import largest
+from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import IndirectCall
     from opdsl.scalar.graph import TypedGraph
 
 # What a place that cannot be foreseen costs, in additions.
@@ -47,7 +33,6 @@ _COST_OF_A_PLACE = 8
 _OWN_LAYOUT_FROM = 1024
 _PIECE_UNIT = 1024
 _NUMBER = OperandSpec(int64, None)
-_POSITION, _INTEGER = Operand("int64", "int64"), Operand("", "int64")
 
 
 def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
@@ -61,32 +46,25 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
         A built-in function, see ``Compiler.indirect``.
     """
     count = len(call.positions)
-    called = Signature(
-        tuple(operand(spec, kind) for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)),
-        (operand(call.output, graph.result_types[0]),),
-    )
-    signature = Signature((*called.inputs, *(_POSITION,) * count, *(_INTEGER,) * (2 * count)), called.outputs)
-    layout = _layout(call)
-    code = _row_code(graph, signature, layout, count, call.reads, call.writes)
+    specs = [*call.inputs, *call.positions, *[_NUMBER] * (2 * count), call.output]
+    taken = [*(kind for _, kind in graph.parameters), *[ScalarType.INT64] * (3 * count)]
+    form = Form(operands(specs[:-1], taken), operands(specs[-1:], graph.result_types), _layout(call))
+    code = _row_code(graph, form, count, call.reads, call.writes)
     sizes = call.sizes or (1,)
     elements = math.prod(sizes)
-    is_near = all(layout[len(call.inputs) + k] == SINGLE for k in range(count))
+    is_near = _is_near(form, count)
     cost = elements * (graph_cost(graph) + (0 if is_near else _COST_OF_A_PLACE))
     grain = largest(_PIECE_UNIT, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0
     # Two steps may write one place, so a loop that writes is one piece.
     whole = bool(grain) and call.writes
-    operands = [*call.inputs, *call.positions, *[_NUMBER] * (2 * count), call.output]
     work = Work(
         loop=native.code().address("walk"),
         elements=elements,
         grain=elements if whole else grain,
         unit=elements if whole else _PIECE_UNIT,
-        details=walk_details(code.address(symbol(layout)), sizes, operands),
+        details=walk_details(code.address(SYMBOL), sizes, specs),
     )
-    inputs = [
-        builtin.ARRAY if spec.strides is not None else number_input(each.value)
-        for spec, each in zip(operands, signature.inputs, strict=False)
-    ]
+    inputs = [number_input(each.value) if each.is_number else builtin.ARRAY for each in form.inputs]
     return builtin.builtin(graph_name(graph), work, inputs, [builtin.Given()], [code])
 
 
@@ -105,56 +83,26 @@ def _layout(call: IndirectCall) -> str:
     return data + positions + NUMBER * (2 * len(positions)) + choose(call.output, True)
 
 
+def _is_near(form: Form, count: int) -> bool:
+    """Whether positions are the same in all of a row."""
+    first = len(form.inputs) - 3 * count
+    return set(form.layout[first : first + count]) <= {SINGLE}
+
+
 @functools.lru_cache(maxsize=4096)
-def _row_code(
-    graph: TypedGraph, signature: Signature, layout: str, count: int, reads: int | None, writes: bool
-) -> engine.Code:
+def _row_code(graph: TypedGraph, form: Form, count: int, reads: int | None, writes: bool) -> engine.Code:
+    """The kernel of a form: its inputs are the function's, then positions, bytes between neighbours, and sizes."""
+
     def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir
+        from opdsl.backends.cpu.loop_text import module_ir
+        from opdsl.kernels.loops import elementwise, schedules
 
-        row = _Row(signature, layout, count, reads, writes)
-        texts = [function_ir(graph, "function"), *sorted({*declarations(graph), *DECLARATIONS})]
-        return "\n".join([*texts, row.loop(), ATTRIBUTES, METADATA])
-
-    fingerprint = f"indirect {graph.fingerprint} {signature} {layout} {count} {reads} {writes}"
-    return engine.compile_ir(fingerprint, text, [symbol(layout)])
-
-
-class _Row(Row):
-    """A row kernel in which some operands are moved by positions.
-
-    count: how many positions there are. They follow the function's arguments among the inputs, then for each the bytes
-        between neighbours of its dimension, then for each how many there are.
-    """
-
-    def __init__(self, signature: Signature, layout: str, count: int, reads: int | None, writes: bool) -> None:
-        data = len(signature.inputs) - 3 * count
-        super().__init__(signature, layout, Signature(signature.inputs[:data], signature.outputs))
-        self.moved = {reads, len(signature.inputs) if writes else None}
-        self.positions = range(data, data + count)
+        first = len(form.inputs) - 3 * count
+        inputs, positions, output = form.specs[:first], form.specs[first : first + count], form.specs[-1]
+        loops = elementwise.indirect(graph, IndirectCall((ANY,), inputs, output, positions, reads, writes))
         # With the same positions for all of a row, its places differ as its operands' do.
-        independent = not writes or all(layout[k] == SINGLE for k in self.positions)
-        self.kind = PARALLEL if independent else UNROLLED
+        if writes and not _is_near(form, count):
+            loops = loops.scheduled(schedules.ordered(loops.program))
+        return module_ir(loops, SYMBOL)
 
-    def loop(self) -> str:
-        """The text of the kernel."""
-        self.compute("all", "0", "%count", "function", self.kind)
-        self.text.line("  ret void\n}")
-        return str(self.text)
-
-    def place(self, k: int, i: str) -> str:
-        """Where element i of an operand lies."""
-        place = super().place(k, i)
-        return self.text.value(f"getelementptr i8, ptr {place}, i64 {self._offset(i)}") if k in self.moved else place
-
-    def _offset(self, i: str) -> str:
-        """How far the positions move a place, in bytes."""
-        text, count = self.text, len(self.positions)
-        total = "0"
-        for k in self.positions:
-            position = self.value(k, i)
-            step, size = self.fixed[k + count], self.fixed[k + 2 * count]
-            turned = text.value(f"add i64 {position}, {size}")
-            wrapped = text.value(f"select i1 {text.value(f'icmp slt i64 {position}, 0')}, i64 {turned}, i64 {position}")
-            total = text.value(f"add i64 {total}, {text.value(f'mul i64 {wrapped}, {step}')}")
-        return total
+    return engine.compile_ir(f"indirect {graph.fingerprint} {form} {count} {reads} {writes}", text, [SYMBOL])

@@ -1,20 +1,24 @@
 """LLVM text of loop programs: kernels ``void (operands, count, strides)``, which ``walk`` calls.
 
-The outermost loop has ``count`` turns; other words stand in the table behind ``strides``, those of strides in bytes.
+The outermost loop has ``count`` turns. Behind ``strides`` stand the strides of all operands in bytes, then, for kernels
+that go along another dimension, its size and the strides along it, and the length of parts of it.
 Loops whose turns are independent of each other say so, and are vectorised by LLVM.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from opdsl.backends.cpu.folds import constant
 from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.nests import PARALLEL, SMALLER, Loop, call, smaller
+from opdsl.backends.cpu.nests import PARALLEL, SMALLER, UNROLLED, Loop, call, smaller
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text
+from opdsl.backends.cpu.stretches import Stretches, variants_of
+from opdsl.kernels.loops.making import Given, Loops
 from opdsl.kernels.loops.model import (
-    Array,
+    Bound,
     Compute,
     Fetch,
     Fold,
@@ -30,17 +34,19 @@ from opdsl.kernels.loops.model import (
     Size,
     Statement,
     Store,
+    Update,
     blocks_of,
     graphs_of,
     locals_of,
 )
+from opdsl.kernels.loops.row_schedules import PART_LENGTH
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
 
-__all__ = ["COUNT", "module_ir"]
+__all__ = ["LoopText", "module_ir"]
 
-COUNT = -1
-"""In a table of words: how many turns the outermost loop has."""
+# In a table of words: how many turns the outermost loop has.
+_COUNT = -1
 
 _SLOT_SIZE = 16
 
@@ -54,35 +60,46 @@ _LINE = 64
 _COMPARISONS = {"maximum": "max", "minimum": "min"}
 
 
-def module_ir(program: Program, symbol: str, table: Mapping[str, int]) -> str:
+def module_ir(loops: Loops, symbol: str) -> str:
     """The module of a kernel.
 
     Args:
-        program: its parameters are the operands.
-        symbol: the kernel's name.
-        table: where words stand behind ``strides``.
+        loops: its program, and the operands that its parameters and words are for.
+        symbol: its name.
     """
     from opdsl.backends.cpu.printer import declarations, function_ir
 
-    printer = _Printer(program, symbol, table)
-    printer.block(program.body)
-    printer.text.line("  ret void\n}")
-    functions = [function_ir(graph, name) for graph, name in printer.functions.items()]
+    program, count = loops.program, len(loops.arguments)
+    given = {
+        word.argument: name for name, word in zip(program.words, loops.words, strict=False) if isinstance(word, Given)
+    }
+    operands = [given[k] if at is None else program.parameters[at].name for k, at in enumerate(loops.arguments)]
+    table = {"i0_n": _COUNT, "j0_n": count, PART_LENGTH: 2 * count + 1}
+    for k, name in enumerate(operands):
+        strides = program.arrays[name].strides if name in program.arrays else ()
+        places = zip(strides, (k, count + 1 + k), strict=False)
+        table |= {stride: place for stride, place in places if isinstance(stride, str)}
+    printer = LoopText(program, symbol, operands, {word: table[word] for word in program.words if word not in operands})
+    printer.print()
+    functions = [function_ir(graph, name) for graph, name in printer.functions.items()] + [*printer.variants]
     declared = {line for graph in printer.functions for line in declarations(graph)} | printer.declared
     return "\n".join([*functions, str(printer.text), *sorted({*declared, *DECLARATIONS}), ATTRIBUTES, METADATA])
 
 
-class _Printer:
+class LoopText:
     """A kernel under construction.
 
+    operands: the parameter, or the word, that each is for. table: where the other words stand behind ``strides``.
     lanes: neighbours that are taken together, in registers: for each what is known of values, by name.
     types: of values. depths: how many loops are around where they are given.
+    functions: the names of graphs. variants: text that defines others.
     """
 
-    def __init__(self, program: Program, symbol: str, table: Mapping[str, int]) -> None:
+    def __init__(self, program: Program, symbol: str, operands: Sequence[str], table: Mapping[str, int]) -> None:
         self.program, self.arrays = program, program.arrays
         self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
         self.declared = {SMALLER}
+        self.variants: dict[str, None] = {}
         self.text = text = Text()
         self.types: dict[str, ScalarType] = {}
         self.depths: dict[str, int] = {}
@@ -92,23 +109,35 @@ class _Printer:
         text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
         for word, place in table.items():
             address = f"getelementptr i64, ptr %strides, i64 {place}"
-            value = "%count" if place == COUNT else text.value(f"load i64, ptr {text.value(address)}")
+            value = "%count" if place == _COUNT else text.value(f"load i64, ptr {text.value(address)}")
             self.give(word, ScalarType.INT64, [value])
-        for k, each in enumerate(program.parameters):
+        parameters = {each.name: each for each in program.parameters}
+        for k, name in enumerate(operands):
             slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * k}")
+            each = parameters.get(name, Scalar(name, ScalarType.INT64))
             if isinstance(each, Scalar):
                 self.give(each.name, each.type, [number(text, each.type.value, slot)])
             else:
                 self.bases[each.name] = text.value(f"load ptr, ptr {slot}")
+        self.rooms: list[str] = []
         for local in locals_of(program.body):
-            self.bases[local.array.name] = self.memory(local.array)
+            sizes = [self.size(extent) for extent in local.array.sizes]
+            size = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
+            self.bases[local.array.name] = self.room(MEMORY[local.array.dtype.name].llvm, size)
+        self.begin = len(text.lines)
+        text.line("")
 
-    def memory(self, array: Array) -> str:
+    def print(self) -> None:
+        """The whole kernel."""
+        self.block(self.program.body)
+        self.text.line("  ret void\n}")
+        self.text.lines[self.begin] = "\n".join(self.rooms)
+
+    def room(self, kind: str, size: object) -> str:
         """Memory of a thread."""
-        size = "1"
-        for each in array.sizes:
-            size = self.text.value(f"mul i64 {size}, {self.size(each)}")
-        return self.text.value(f"alloca {MEMORY[array.dtype.name].llvm}, i64 {size}, align 64")
+        name = f"%room{len(self.rooms)}"
+        self.rooms.append(f"  {name} = alloca {kind}, i64 {size}, align 64")
+        return name
 
     # -------------------------------------------------------------------------------------------------------- values
 
@@ -182,8 +211,12 @@ class _Printer:
                     self.scan(each)
                 case Fetch():
                     self.fetch(each)
+                case Bound():
+                    self.bound(each)
+                case Update():
+                    self.update(each)
                 case _:
-                    assert isinstance(each, Local), "rows and scans have no other statements"
+                    assert isinstance(each, Local), "no kernel here has other statements"
 
     def load(self, each: Load, suffix: str) -> None:
         """An element, unless it was read before the loop."""
@@ -208,6 +241,28 @@ class _Printer:
         for k, (name, kind) in enumerate(zip(names, graph.result_types, strict=False)):
             self.give(name, kind, [values[k] for values in found])
         return found
+
+    def bound(self, each: Bound) -> None:
+        """A place that is counted from the end where it is negative."""
+        assert each.how == "wrap", "other margins are those of places, which have a printer of their own"
+        text, found = self.text, []
+        for lane in self.lanes:
+            place = lane[each.place]
+            turned = text.value(f"add i64 {place}, {self.size(each.size)}")
+            is_negative = text.value(f"icmp slt i64 {place}, 0")
+            found.append(text.value(f"select i1 {is_negative}, i64 {turned}, i64 {place}"))
+        self.give(each.name, ScalarType.INT64, found)
+
+    def update(self, each: Update) -> None:
+        """An element that is changed, by the only thread that does."""
+        kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
+        dtype, (made,) = self.arrays[each.array].dtype.name, each.graph.result_types
+        for lane in self.lanes:
+            place = self.address(each.array, each.index, lane)
+            there = kind.value, load_operand(self.text, Operand(dtype, kind.value), place, ACCESS)
+            given = [there if name is None else self.known([name], lane)[0] for name in each.arguments]
+            (value,) = call(self.text, self.functions[each.graph], given, [made.value])
+            store_operand(self.text, Operand(dtype, made.value), place, value)
 
     def fetch(self, each: Fetch) -> None:
         """Bring the row of the next turn near."""
@@ -261,18 +316,67 @@ class _Printer:
             return
         (begin,) = self.begins(each.part)
         turns = self.turns(each.size, each.part, begin)
-        is_innermost = not any(blocks_of(inner) for inner in each.body)
-        kind = PARALLEL if is_innermost and not each.in_order else ""
+        kind = self.kind_of(each)
+        compute = next((inner for inner in each.body if isinstance(inner, Compute) and self.has_variants(inner)), None)
+        if kind == PARALLEL and compute is not None:
+            variants = variants_of(compute.graph, self.functions[compute.graph])
+            assert variants is not None, "it has some"
+            self.variants[variants.text] = None
+            Stretches(self, each, compute, begin).print(turns, variants)
+            return
+        with self.turns_of(each, begin, ("0", turns), kind):
+            self.block(each.body)
+
+    def has_variants(self, each: Compute) -> bool:
+        """Whether there are other ways to compute a graph."""
+        return variants_of(each.graph, self.functions[each.graph]) is not None
+
+    def kind_of(self, each: For) -> str:
+        """What LLVM is told of a loop: nothing of one around others, not to vectorise it where turns are in order, or
+        elements are moved that lie apart, and else that turns are independent.
+        """
+        if any(blocks_of(inner) for inner in each.body):
+            return ""
+        moves = [inner for inner in each.body if isinstance(inner, (Load, Store))]
+        is_apart = len(moves) == len(each.body) and any(
+            isinstance(stride, str) and index == each.index
+            for inner in moves
+            for index, stride in zip(inner.index, self.arrays[inner.array].strides, strict=True)
+        )
+        return UNROLLED if each.in_order or is_apart else PARALLEL
+
+    @contextmanager
+    def turns_of(self, each: For, begin: str, extent: tuple[str, str], kind: str) -> Iterator[Loop]:
+        """A loop over some turns of another, each of which knows its index."""
         with (
             self.within(each.body, each.index, each.place),
-            Loop(self.text, self.fresh(), "0", turns, kind=kind) as loop,
+            Loop(self.text, self.fresh(), *extent, kind=kind) as loop,
         ):
-            turn = self.turn(loop, turns, is_reverse=each.is_reverse)
-            index = turn if each.part is None else self.text.value(f"add i64 {begin}, {turn}")
-            self.give(each.index, ScalarType.INT64, [index])
-            if each.place is not None:
-                self.give(each.place, ScalarType.INT64, [turn])
-            self.block(each.body)
+            turn = self.turn(loop, extent[1], is_reverse=each.is_reverse)
+            self.located(each, begin, [turn])
+            yield loop
+
+    def located(self, each: For, begin: str, turns: Sequence[str]) -> None:
+        """The index of a turn of a loop, and its place in its part, in each lane."""
+        self.indices(each.index, [begin] * len(turns), turns)
+        if each.place is not None:
+            self.give(each.place, ScalarType.INT64, turns)
+
+    @contextmanager
+    def called(self, graph: TypedGraph, name: str) -> Iterator[None]:
+        """Statements in which a graph is another function."""
+        before = self.functions[graph]
+        self.functions[graph] = name
+        yield
+        self.functions[graph] = before
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Statements under a condition."""
+        name = self.fresh()
+        self.text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
+        yield
+        self.text.line(f"  br label %{name}_end\n{name}_end:")
 
     def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
         """Which turn a loop takes."""
@@ -342,15 +446,16 @@ class _Printer:
         with self.within(each.body, index):
             with Loop(self.text, self.fresh(), *extent, kind=kind) as loop:
                 before = self.carried(loop, each.combine.result_types, first)
-                self.indices(index, begins, loop.counter)
+                self.indices(index, begins, [loop.counter] * len(begins))
                 self.block(each.body)
                 values = [[lane[name] for name in each.values] for lane in self.lanes]
                 loop.hand_on(_flat(self.combined(each, before, values)))
             return self.results(loop, len(each.names))
 
-    def indices(self, index: str, begins: Sequence[str], turn: str) -> None:
+    def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
         """The index of a turn, in each lane."""
-        values = [turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}") for begin in begins]
+        pairs = zip(begins, turns, strict=True)
+        values = [turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}") for begin, turn in pairs]
         self.give(index, ScalarType.INT64, values)
 
     def combined(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -389,7 +494,7 @@ class _Printer:
         first = self.first(each.first, kinds)
         with self.within(each.body, index), Loop(self.text, self.fresh(), "0", turns) as loop:
             before = self.carried(loop, kinds, first)
-            self.indices(index, begins, self.turn(loop, turns, is_reverse=each.is_reverse))
+            self.indices(index, begins, [self.turn(loop, turns, is_reverse=each.is_reverse)] * len(begins))
             self.block(each.body)
             given = [
                 [*zip((kind.value for kind in kinds), own, strict=True), *self.known(each.values, lane)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opdsl.backends.cpu import loops
 from opdsl.backends.cpu.loops import ACCESS
 from opdsl.backends.cpu.storage import PART, REGISTER, Text, load_pair, store_pair
 
-PARALLEL = ", !llvm.loop !1"
+PARALLEL, ONE_BY_ONE, UNROLLED = (f", !llvm.loop {kind}" for kind in (loops.PARALLEL, loops.ONE_BY_ONE, loops.UNROLLED))
 
 
 class Loop:
@@ -24,7 +25,7 @@ class Loop:
     def __init__(self, text: Text, name: str, begin: str, end: str, step: int | str = 1, kind: str = "") -> None:
         self.text, self.name, self.begin, self.end, self.step, self.kind = text, name, begin, end, step, kind
         self.results: list[str] = []
-        self._carried: list[tuple[int, str, str]] = []
+        self._carried: list[tuple[str, str]] = []
         self._next: list[str] = []
 
     def __enter__(self) -> Loop:
@@ -32,6 +33,8 @@ class Loop:
         line(f"  br label %{n}_head\n{n}_head:\n  %{n}_any = icmp slt i64 {self.begin}, {self.end}")
         line(f"  br i1 %{n}_any, label %{n}_loop, label %{n}_end\n{n}_loop:")
         line(f"  %{n} = phi i64 [ {self.begin}, %{n}_head ], [ %{n}_next, %{n}_latch ]")
+        self._top = len(self.text.lines)
+        line("")  # where what is carried will stand
         return self
 
     @property
@@ -40,11 +43,9 @@ class Loop:
         return f"%{self.name}"
 
     def carry(self, kind: str, first: str) -> str:
-        """A value of a scalar type that each round hands to the next; at the beginning of the body."""
-        name = f"%{self.name}_carried{len(self._carried)}"
-        self._carried.append((len(self.text.lines), REGISTER[kind], first))
-        self.text.line("")
-        return name
+        """A value of a scalar type that each round hands to the next."""
+        self._carried.append((REGISTER[kind], first))
+        return f"%{self.name}_carried{len(self._carried) - 1}"
 
     def hand_on(self, values: Sequence[str]) -> None:
         """What the next round gets for the values that are carried."""
@@ -55,11 +56,13 @@ class Loop:
         line(f"  br label %{n}_latch\n{n}_latch:\n  %{n}_next = add nuw nsw i64 {self.counter}, {self.step}")
         line(f"  %{n}_more = icmp slt i64 %{n}_next, {self.end}")
         line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.kind}\n{n}_end:")
-        for index, ((at, kind, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
+        carried = []
+        for index, ((kind, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
             ends = f"phi {kind} [ {first}, %{n}_head ], [ {value}, %{n}_latch ]"
-            self.text.lines[at] = f"  %{n}_carried{index} = {ends}"
+            carried.append(f"  %{n}_carried{index} = {ends}")
             self.results.append(f"%{n}_result{index}")
             line(f"  %{n}_result{index} = {ends}")
+        self.text.lines[self._top] = "\n".join(carried)
 
 
 def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
-from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
+from opdsl.backends.cpu.forms import ANY, CONTIGUOUS, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import TILE_COLUMNS, TILE_ROWS, WalkPlan
 from opdsl.backends.cpu.storage import PART
@@ -44,8 +44,11 @@ PARALLEL_FROM = 131_072
 SHARE_OF_A_THREAD = 32_768
 _PIECE_UNIT = 1024
 
-# Additions that cost more, one by one, than to bring operands together that lie apart.
+# Additions that cost more, one by one, than to bring operands together that lie apart, and how many elements of each.
 _STAGED_FROM = 4
+_STRETCH = 1024
+
+SYMBOL = "pointwise"
 
 # What an operation costs in a loop of vectors, in additions; others are 1.
 _COSTS = {
@@ -84,33 +87,29 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         work is small.
     """
     call = _with_longer_rows(call)
-    signature = _signature(graph, call)
-    layout = _layout(call)
-    code, name = row_code(graph, signature, layout), symbol(layout)
-    operands = [*call.inputs, *call.outputs]
+    form = form_of(graph, call)
+    code, name = row_code(graph, form), SYMBOL
+    specs = [*call.inputs, *call.outputs]
     sizes = call.sizes or (1,)
-    across = _across(sizes, operands)
+    across = _across(sizes, specs)
     loop, elements, unit = "walk", math.prod(sizes), _PIECE_UNIT
     cost, turns = elements * graph_cost(graph), False
     if across is not None:
         # Bands of tiles are what is counted.
-        sizes, operands = _moved_inside(across, sizes, operands)
+        sizes, specs = _moved_inside(across, sizes, specs)
         loop, unit = "walk_tiles", 1
         elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / TILE_ROWS)
-        turns = is_turned(graph, operands)
+        turns = is_turned(graph, specs)
         if turns:
-            code, name = turning_code(operands[0].dtype.itemsize), TURNING
+            code, name = turning_code(specs[0].dtype.itemsize), TURNING
     work = Work(
         loop=native.code().address(loop),
         elements=elements,
         grain=largest(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
         unit=unit,
-        details=walk_details(code.address(name), sizes, operands, turns),
+        details=walk_details(code.address(name), sizes, specs, turns),
     )
-    inputs = [
-        builtin.ARRAY if spec.strides is not None else number_input(parameter.value)
-        for spec, parameter in zip(call.inputs, signature.inputs, strict=True)
-    ]
+    inputs = [number_input(each.value) if each.is_number else builtin.ARRAY for each in form.inputs]
     return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code], lies_over(call))
 
 
@@ -245,22 +244,16 @@ def is_contiguous(new: NewArray) -> bool:
     return True
 
 
-def _signature(graph: TypedGraph, call: PointwiseCall) -> Signature:
-    return Signature(
-        tuple(operand(spec, kind) for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)),
-        tuple(operand(spec, kind) for spec, kind in zip(call.outputs, graph.result_types, strict=True)),
-    )
-
-
-def operand(spec: OperandSpec, kind: str) -> Operand:
-    """An operand as a row kernel is compiled for it."""
-    return Operand("" if spec.strides is None else spec.dtype.name, str(kind))
+def form_of(graph: TypedGraph, call: PointwiseCall) -> Form:
+    """The form of a call."""
+    taken = [kind for _, kind in graph.parameters]
+    return Form(operands(call.inputs, taken), operands(call.outputs, graph.result_types), _layout(call))
 
 
 def _layout(call: PointwiseCall) -> str:
     """The row kernel to use."""
-    operands = [*call.inputs, *call.outputs]
-    contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in operands)
+    specs = [*call.inputs, *call.outputs]
+    contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in specs)
     if not call.sizes or call.sizes[-1] == 1:
         return contiguous
     # One that is written is never held as a single element: filling writes elements that share memory.
@@ -268,29 +261,29 @@ def _layout(call: PointwiseCall) -> str:
     if exact == contiguous:
         return contiguous
     if STRIDED in exact or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
-        return "".join(NUMBER if spec.strides is None else STRIDED for spec in operands)
+        return "".join(NUMBER if spec.strides is None else STRIDED for spec in specs)
     return exact
 
 
-def letter(spec: OperandSpec) -> str:
-    """How an operand lies in a row."""
-    if spec.strides is None:
-        return NUMBER
-    return {spec.dtype.itemsize: CONTIGUOUS, 0: SINGLE}.get(spec.strides[-1], STRIDED)
-
-
 @functools.lru_cache(maxsize=4096)
-def row_code(graph: TypedGraph, signature: Signature, layout: str) -> engine.Code:
-    """The row kernel of a layout."""
+def row_code(graph: TypedGraph, form: Form) -> engine.Code:
+    """The kernel of a form."""
+    return engine.compile_ir(f"pointwise {graph.fingerprint} {form}", lambda: text_of(graph, form), [SYMBOL])
 
-    def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir, lanes_for, lanes_ir, rare_ir
 
-        function, variants, lanes = function_ir(graph, "function"), rare_ir(graph, "function"), lanes_for(graph)
-        if lanes > 1:
-            function = f"{function}\n{lanes_ir(graph, 'function')}"
-        is_staged = graph_cost(graph) >= _STAGED_FROM
-        return module_ir(signature, [layout], function, declarations(graph), variants, lanes, is_staged=is_staged)
+def text_of(graph: TypedGraph, form: Form) -> str:
+    """The module of a form.
 
-    fingerprint = f"pointwise {graph.fingerprint} {signature} {layout}"
-    return engine.compile_ir(fingerprint, text, [symbol(layout)])
+    Strided operands of what costs more are brought together first: LLVM has no vectors of elements that lie apart.
+    """
+    from opdsl.backends.cpu.loop_text import module_ir
+    from opdsl.kernels.calls import PointwiseCall
+    from opdsl.kernels.loops import elementwise, schedules
+
+    count = len(form.inputs)
+    call = PointwiseCall((ANY,), form.specs[:count], form.specs[count:], (None,) * len(form.outputs))
+    loops = elementwise.pointwise(graph, call)
+    apart = [each.name for each, how in zip(loops.program.parameters, form.layout, strict=True) if how == STRIDED]
+    if apart and graph_cost(graph) >= _STAGED_FROM:
+        loops = loops.scheduled(schedules.staged(loops.program, apart, _STRETCH))
+    return module_ir(loops, SYMBOL)

@@ -13,8 +13,9 @@ import functools
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.along import SYMBOL, Form, form_of, kept_elements, kernel_of, kernel_text, runs_across
+from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kept_elements, kernel_of, runs_across
 from opdsl.backends.cpu.builtin import Kernel
+from opdsl.backends.cpu.forms import Form
 from opdsl.backends.cpu.pointwise import graph_cost, lies_over
 from opdsl.backends.cpu.storage import MEMORY
 
@@ -82,12 +83,12 @@ def row_code(graph: TypedGraph, form: Form, *, keep: bool) -> engine.Code:
     """The row kernel of a form."""
 
     def text() -> str:
+        from opdsl.backends.cpu.loop_text import module_ir
         from opdsl.kernels.loops import distribution, row_schedules, rows
 
-        program = rows.row(graph, form.call(), keep=keep).program
-        is_across = form.across
-        return kernel_text(
-            distribution.across(program, _LANES, _BLOCK) if is_across else row_schedules.fetching(program)
-        )
+        loops = rows.row(graph, call_of(form), keep=keep)
+        if form.across:
+            return module_ir(loops.scheduled(distribution.across(loops.program, _LANES, _BLOCK)), SYMBOL)
+        return module_ir(loops.scheduled(row_schedules.fetching(loops.program)), SYMBOL)
 
     return engine.compile_ir(f"row {graph.fingerprint} {form} {keep}", text, [SYMBOL])

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.along import SYMBOL, Form, form_of, kernel_of, kernel_text, runs_across
+from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kernel_of, runs_across
 from opdsl.backends.cpu.builtin import Kernel
 from opdsl.backends.cpu.folds import constants
-from opdsl.backends.cpu.loops import CONTIGUOUS, SINGLE, STRIDED
+from opdsl.backends.cpu.forms import CONTIGUOUS, SINGLE, STRIDED, Form
 from opdsl.backends.cpu.pointwise import graph_cost
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Recurring, RowCall, Scanning
-    from opdsl.kernels.loops.model import Program
+    from opdsl.kernels.loops.making import Loops
     from opdsl.scalar.graph import Number, TypedGraph
     from opdsl.scalar.types import ScalarType
 
@@ -109,12 +109,9 @@ def scan_code(scanning: Scanning, first: tuple[str, ...], form: Form, way: str) 
     """The kernel of a scan."""
 
     def text() -> str:
-        from opdsl.kernels.loops import folding, row_schedules
+        from opdsl.kernels.loops import folding
 
-        program = folding.scan(scanning, form.call()).program
-        if way == PARTS:
-            return kernel_text(row_schedules.scans_in_parts(program, _LANES[PARTS]))
-        return kernel_text(_scheduled(program, way, _LANES[ABREAST]))
+        return _text(folding.scan(scanning, call_of(form)), way, _LANES[ABREAST])
 
     graphs = " ".join(each.fingerprint for each in (scanning.lift, scanning.combine, scanning.finish))
     return engine.compile_ir(f"scan {graphs} {first} {form} {way}", text, [SYMBOL])
@@ -127,16 +124,21 @@ def recurrence_code(recurring: Recurring, first: tuple[str, ...], form: Form, wa
     def text() -> str:
         from opdsl.kernels.loops import folding
 
-        return kernel_text(_scheduled(folding.recurrence(recurring, form.call()).program, way, _ROWS_OF_A_RECURRENCE))
+        return _text(folding.recurrence(recurring, call_of(form)), way, _ROWS_OF_A_RECURRENCE)
 
     key = f"recurrence {recurring.step.fingerprint} {recurring.is_reverse} {first} {form} {way}"
     return engine.compile_ir(key, text, [SYMBOL])
 
 
-def _scheduled(program: Program, way: str, rows: int) -> Program:
-    """Rows across, or some of them abreast."""
-    from opdsl.kernels.loops import distribution, schedules
+def _text(loops: Loops, way: str, rows: int) -> str:
+    """The module of a kernel that goes this way, abreast along so many rows."""
+    from opdsl.backends.cpu.loop_text import module_ir
+    from opdsl.kernels.loops import distribution, row_schedules, schedules
 
     if way == ACROSS:
-        return distribution.across(program, _LANES[ACROSS], 1)
-    return schedules.vectorised(program, rows)
+        program = distribution.across(loops.program, _LANES[ACROSS], 1)
+    elif way == PARTS:
+        program = row_schedules.scans_in_parts(loops.program, _LANES[PARTS])
+    else:
+        program = schedules.vectorised(loops.program, rows)
+    return module_ir(loops.scheduled(program), SYMBOL)

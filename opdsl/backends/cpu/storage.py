@@ -80,7 +80,7 @@ class Text:
         return name
 
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(filter(None, self.lines))
 
 
 def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:

@@ -53,6 +53,10 @@ class Loops:
     words: tuple[int | Given, ...]
     arguments: tuple[int | None, ...]
 
+    def scheduled(self, program: Program) -> Loops:
+        """The same call of a program that does the same."""
+        return attrs.evolve(self, program=program)
+
 
 def number_of(loops: Loops) -> Callable[[Size], int]:
     """What a size is in a call."""

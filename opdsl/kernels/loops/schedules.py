@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import attrs
@@ -16,6 +17,7 @@ from opdsl.kernels.loops.model import (
     Load,
     Local,
     Part,
+    Parts,
     Program,
     Scan,
     Statement,
@@ -30,7 +32,18 @@ from opdsl.scalar.types import ScalarType
 if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
-__all__ = ["folded", "has_common_memory", "in_parts", "serial", "shared", "threaded", "updates", "vectorised"]
+__all__ = [
+    "folded",
+    "has_common_memory",
+    "in_parts",
+    "ordered",
+    "serial",
+    "shared",
+    "staged",
+    "threaded",
+    "updates",
+    "vectorised",
+]
 
 
 def shared(program: Program, lanes: int) -> Program:
@@ -121,6 +134,53 @@ def _less() -> TypedGraph:
     builder = GraphBuilder()
     both = tuple(builder.parameter(name, ScalarType.INT64) for name in ("one", "other"))
     return builder.finish("less", [builder.node("less", both, ScalarType.BOOL)])
+
+
+def ordered(program: Program) -> Program:
+    """Points of the only loop around all one after another: what one writes may be what the next one reads."""
+    (loop,) = program.body
+    assert isinstance(loop, For), "points are those of a loop"
+    return attrs.evolve(program, body=(attrs.evolve(loop, in_order=True),))
+
+
+def staged(program: Program, arrays: Collection[str], size: int) -> Program:
+    """Elements that lie apart are brought together, and brought apart once they are made, so many points at a time.
+
+    Args:
+        program: its points are those of a loop, each with its own elements.
+        arrays: whose elements lie apart.
+        size: points of a stretch.
+    """
+    (loop,) = program.body
+    assert isinstance(loop, For), "points are those of a loop"
+    computes = [each for each in loop.body if isinstance(each, Compute)]
+    types = {name: kind for each in computes for name, kind in zip(each.names, each.graph.result_types, strict=True)}
+    near: list[Local] = []
+    before: list[Statement] = []
+    after: list[Statement] = []
+    body: list[Statement] = []
+
+    def part(*statements: Statement) -> For:
+        return attrs.evolve(loop, body=statements, part=Part("stretch", size), place="slot")
+
+    def memory(array: str, kind: ScalarType) -> str:
+        near.append(Local(Array(f"{array}_near", to_dtype(kind.value), (size,), (1,))))
+        return near[-1].array.name
+
+    for each in loop.body:
+        if isinstance(each, Load) and each.array in arrays:
+            name = memory(each.array, each.type)
+            before.append(part(each, Store(name, ("slot",), each.name)))
+            body.append(attrs.evolve(each, array=name, index=("slot",)))
+        elif isinstance(each, Store) and each.array in arrays:
+            name = memory(each.array, types[each.value])
+            body.append(attrs.evolve(each, array=name, index=("slot",)))
+            after.append(part(Load(each.value, name, ("slot",), types[each.value]), each))
+        else:
+            body.append(each)
+    assert not isinstance(loop.size, Parts), "a range of points is whole"
+    stretch = For("stretch", Parts(loop.size, size), (*near, *before, part(*body), *after))
+    return attrs.evolve(program, body=(stretch,))
 
 
 def serial(program: Program) -> Program:

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from opdsl.backends.cpu import pool
-from opdsl.backends.cpu.loops import Operand, Signature, module_ir
-from opdsl.backends.cpu.printer import declarations, function_ir
+from opdsl.backends.cpu.forms import Form
+from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.pointwise import text_of
 from opdsl.runtime.dtype import complex64, complex128, float32, to_dtype
 
 from .plans import add, graph_of, plan, same
@@ -194,9 +195,7 @@ def test_products_vectorise(kind: str) -> None:
     target_machine()
     graph = graph_of(times, kind, kind)
     operand = Operand(kind, kind)
-    text = module_ir(
-        Signature((operand, operand), (operand,)), ["ccc"], function_ir(graph, "function"), declarations(graph)
-    )
+    text = text_of(graph, Form((operand, operand), (operand,), "ccc"))
     assert isinstance(llvm.parse_assembly(text), llvm.ModuleRef)
     part = "float" if kind == "complex64" else "double"
     assert f"x {part}> " in str(optimise(text))

@@ -10,8 +10,9 @@ import numpy
 import pytest
 
 from opdsl.backends.cpu import engine, pool
-from opdsl.backends.cpu.loops import Operand, Signature, module_ir
-from opdsl.backends.cpu.printer import declarations, function_ir, rare_ir
+from opdsl.backends.cpu.forms import Form
+from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.pointwise import text_of
 from opdsl.runtime.dtype import bfloat16, float32, float64, to_dtype
 
 from .plans import Array, graph_of, plan
@@ -173,11 +174,8 @@ def test_number_of_threads_changes_nothing_about_rare_ones() -> None:
 def assembly(function: Callable[..., Any], kind: str, layout: str) -> str:
     inputs = (kind,) * (len(layout) - 1)
     graph = graph_of(function, *inputs)
-    signature = Signature(tuple(Operand(each, each) for each in inputs), (Operand(kind, kind),))
-    text = module_ir(
-        signature, [layout], function_ir(graph, "function"), declarations(graph), rare_ir(graph, "function")
-    )
-    return engine.assembly(text)
+    form = Form(tuple(Operand(each, each) for each in inputs), (Operand(kind, kind),), layout)
+    return engine.assembly(text_of(graph, form))
 
 
 def vectors(text: str) -> bool:

@@ -12,15 +12,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opdsl.errors import KernelError
-from opdsl.kernels.calls import OperandSpec, Recurring, RowCall, Scanning
-from opdsl.kernels.loops import folding, rows
+from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, RowCall, Scanning
+from opdsl.kernels.loops import elementwise, folding, rows
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.distribution import across
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Loops, identity, pairwise
 from opdsl.kernels.loops.model import Array, Fetch, For, Load, Local, Part, Parts, Program, Store, Update
 from opdsl.kernels.loops.row_schedules import PART_LENGTH, fetching, scans_in_parts
-from opdsl.kernels.loops.schedules import vectorised
+from opdsl.kernels.loops.schedules import ordered, staged, vectorised
 from opdsl.kernels.loops.text import program_text
 from opdsl.runtime.dtype import float64, int64
 from opdsl.scalar.builder import GraphBuilder
@@ -158,6 +158,33 @@ def test_what_is_fetched_changes_nothing() -> None:
     for program, out in zip((loops.program, fetching(loops.program)), found, strict=True):
         ran(program, loops, [room(3, 4), out])
     np.testing.assert_array_equal(*found)
+
+
+@given(size=st.integers(1, 40), stretch=st.integers(1, 9), gap=st.integers(2, 4))
+def test_what_is_brought_together_is_what_lies_apart(size: int, stretch: int, gap: int) -> None:
+    builder = GraphBuilder()
+    x, y = builder.parameter("x", FLOAT64), builder.parameter("y", FLOAT64)
+    graph = builder.finish("difference", [builder.node("subtract", (x, y), FLOAT64)])
+    near, far = OperandSpec(float64, (8,)), OperandSpec(float64, (8 * gap,))
+    loops = elementwise.pointwise(graph, PointwiseCall((size,), (far, near), (far,), (None,)))
+    program = staged(loops.program, ("a0", "out0"), stretch)
+    one, other = np.random.default_rng(size).standard_normal((2, size * gap))
+    found = np.zeros(size * gap)
+    ran(program, loops, [one, other, found])
+    np.testing.assert_array_equal(found[::gap], one[::gap] - other[:size])
+    assert np.count_nonzero(found) == np.count_nonzero(found[::gap])
+
+
+def test_updates_of_one_place_in_order_take_all_turns() -> None:
+    there, given = OperandSpec(int64, (0,)), OperandSpec(int64, (8,))
+    total = pairwise(("add",), (INT64,))
+    loops = elementwise.indirect(total, IndirectCall((5,), (there, given), there, (given,), 0, True))
+    program = ordered(loops.program)
+    check_program(program)
+    places, found = np.array([0, 2, 0, -1, 2]), np.zeros(3, np.int64)
+    words = {"i0_n": 5, "step0": 1, "size0": 3}
+    interpret(program, [found, np.arange(1, 6), places, found], [words.get(each, 0) for each in program.words])
+    np.testing.assert_array_equal(found, [4, 0, 11])
 
 
 # ---------------------------------------------------------------------------------------------------------- the nodes

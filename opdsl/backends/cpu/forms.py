@@ -1,0 +1,66 @@
+"""What a kernel is compiled for, beside its graphs: operands, and how they lie in its innermost loop.
+
+Sizes and strides come with a call, so that a new shape compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opdsl.backends.cpu.loops import Operand
+from opdsl.kernels.calls import OperandSpec
+from opdsl.runtime.dtype import to_dtype
+from opdsl.scalar.types import ScalarType
+
+CONTIGUOUS, SINGLE, STRIDED, NUMBER = "c", "s", "x", "n"
+
+ANY = 2
+"""A size, or a stride in elements, that comes with a call."""
+
+
+class Form(NamedTuple):
+    """The form of a kernel.
+
+    inputs: arrays and numbers. outputs: the results.
+    layout: a letter for each operand, by how it steps in the innermost loop.
+    across: of kernels that go along a dimension whether the innermost loop is over kept elements; None for others.
+    """
+
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    layout: str
+    across: bool | None = None
+
+    def __str__(self) -> str:
+        inputs = " ".join(f"{each.dtype or 'number'}:{each.value}" for each in self.inputs)
+        outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
+        way = "" if self.across is None else " across" if self.across else " along"
+        return f"{inputs} -> {outputs} {self.layout}{way}"
+
+    @property
+    def specs(self) -> tuple[OperandSpec, ...]:
+        """Where the operands of a call of this form lie."""
+        return tuple(map(self._spec, (*self.inputs, *self.outputs), self.layout))
+
+    def _spec(self, operand: Operand, letter: str) -> OperandSpec:
+        if operand.is_number:
+            return OperandSpec(to_dtype(operand.value), None)
+        dtype = to_dtype(operand.dtype)
+        step = {CONTIGUOUS: dtype.itemsize, SINGLE: 0}.get(letter, ANY * dtype.itemsize)
+        other = () if self.across is None else (ANY * dtype.itemsize,)
+        return OperandSpec(dtype, (step, *other) if self.across else (*other, step))
+
+
+def operands(specs: Sequence[OperandSpec], kinds: Sequence[ScalarType]) -> tuple[Operand, ...]:
+    """How operands are stored, and the types in which functions take or give them."""
+    pairs = zip(specs, kinds, strict=True)
+    return tuple(Operand("" if spec.strides is None else spec.dtype.name, kind.value) for spec, kind in pairs)
+
+
+def letter(spec: OperandSpec, dimension: int = -1) -> str:
+    """How an operand steps along a dimension, counted from the last."""
+    if spec.strides is None:
+        return NUMBER
+    stride = spec.strides[dimension] if len(spec.strides) >= -dimension else 0
+    return {spec.dtype.itemsize: CONTIGUOUS, 0: SINGLE}.get(stride, STRIDED)
