@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -25,6 +25,9 @@ HINTS = """!6 = distinct !{!6, !4}
 !7 = !{!"branch_weights", i32 1, i32 1000}
 !8 = distinct !{!8, !2, !9}
 !9 = !{!"llvm.loop.interleave.count", i32 1}"""
+
+# What is read for a lane of several places at once, and of how many at most: far rows may share lines of the cache.
+_AT_ONCE, _MOST_WAYS = 8, 4
 
 
 def is_repeated(access: IndexedAccess) -> bool:
@@ -96,8 +99,12 @@ class Lanes(Places):
 
     # --------------------------------------------------------------------------------------------------------- lanes
 
-    def lanes(self, compute: Callable[[], None], *, is_independent: bool = True) -> None:
-        """Compute all lanes of a tile: those inside without tests, the others with them."""
+    def lanes(self, compute: Callable[[], None], *, is_independent: bool = True, repeated: Sequence[str] = ()) -> None:
+        """Compute all lanes of a tile: those inside without tests, the others with them.
+
+        repeated: the places of the dimension that something is kept for that are computed for each lane; none for that
+            at hand.
+        """
         text = self.text
         low, high = self.row()
         kind = PARALLEL if is_independent else ""
@@ -107,7 +114,14 @@ class Lanes(Places):
                 begin = text.choose(is_first, self.begin, high)
                 end = text.choose(is_first, low, self.end)
                 self.run("border", begin, end, compute, is_inside=False, kind="")
-        self.run("inside", low, high, compute, is_inside=True, kind=self.inside_kind(kind))
+
+        def several() -> None:
+            for self.places[self.form.repeated] in repeated:
+                compute()
+
+        turns = [{self.form.repeated: each} for each in repeated]
+        kind = self.inside_kind(kind)
+        self.run("inside", low, high, several if repeated else compute, is_inside=True, kind=kind, turns=turns)
 
     @property
     def has_border(self) -> bool:
@@ -136,15 +150,16 @@ class Lanes(Places):
         *,
         is_inside: bool,
         kind: str,
-        turns: Sequence[Sequence[str]] = (),
+        turns: Sequence[Mapping[int, str]] = (),
     ) -> None:
         """Compute some lanes.
 
-        turns: the places of what is folded that are computed for each lane; none for those at hand.
+        turns: the places, by dimension, that are computed for each lane; none for those at hand.
         """
         self.is_inside = is_inside
-        for turn in turns or [self.places[self.dims :]] if is_inside else ():
-            self.places[self.dims :] = turn
+        for turn in turns or [{}] if is_inside else ():
+            for dimension, place in turn.items():
+                self.places[dimension] = place
             self.anchor()
         with Loop(self.text, self.name(stem), begin, end, kind=kind) as lane:
             self.places[self.form.lane] = lane.counter
@@ -181,11 +196,20 @@ class Lanes(Places):
                 store_lane(text, "int64", self.offsets[k], here, self._offset(k, dims, self.positions(k, read)))
         self.stem = ""
 
-    def repeat(self, compute: Callable[[], None]) -> None:
-        """Compute something for all places of the dimension that something is kept for."""
-        with Loop(self.text, self.name("repeated"), "0", self.sizes[self.form.repeated]) as loop:
-            self.places[self.form.repeated] = loop.counter
-            compute()
+    def repeat(self, compute: Callable[[Sequence[str]], None]) -> None:
+        """Compute something for all places of the dimension that something is kept for: for several at once, which it
+        is given, so that what is kept is loaded for these together.
+        """
+        assert self.stages is not None, "there is such a dimension"
+        text, size = self.text, self.sizes[self.form.repeated]
+        reads = max(1, len(self.stages.read_late))
+        ways = 1 if self.has_border else min(_MOST_WAYS, max(1, _AT_ONCE // reads))
+        first = "0"
+        for count in (ways, 1) if ways > 1 else (1,):
+            with Loop(text, self.name("repeated"), first, text.sub(size, count - 1), count) as loop:
+                self.places[self.form.repeated] = loop.counter
+                compute([text.add(loop.counter, each) for each in range(count)])
+            first = text.sub(size, text.remainder(size, count))
 
     def anchor(self) -> None:
         """Find where what steps evenly in the innermost loop begins, and how far it steps: in bytes, or elements where

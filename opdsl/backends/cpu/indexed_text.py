@@ -51,12 +51,12 @@ class _Storing(Lanes):
             self.keep()
             self.repeat(self._row)
 
-    def _row(self) -> None:
+    def _row(self, repeated: Sequence[str] = ()) -> None:
         def compute() -> None:
             with ExitStack() as stack:
                 self.store_results(self.value(self.read_all(stack)))
 
-        self.lanes(compute)
+        self.lanes(compute, repeated=repeated)
 
     def neighbours(self, dimension: int, begin: str, end: str) -> None:
         """See ``Places.neighbours``. What is kept is computed once where it is the same for all; else for as many
@@ -84,12 +84,12 @@ class _Storing(Lanes):
             def found() -> str:
                 return text.mul(text.sub(self.places[dimension], block.counter), width)
 
-            def row() -> None:
+            def row(repeated: Sequence[str]) -> None:
                 self.row_kept = found()
-                self._row()
+                self._row(repeated)
 
             rows(block.counter, last, lambda: self.keep(found()))
-            self.repeat(lambda: rows(block.counter, last, row))
+            self.repeat(lambda repeated: rows(block.counter, last, lambda: row(repeated)))
 
     def _is_side_by_side(self, dimension: int) -> bool:
         """Whether what is read at uneven steps lies side by side along a dimension."""
@@ -125,7 +125,10 @@ class _Folding(Lanes):
             self._in_memory(lambda: self.lanes(self._fold))
             return
         low, high = self._inside_in_all_turns()
-        turns = [[*map(str, each)] for each in itertools.product(*map(range, self.form.turns))]
+        indices = range(self.dims, self.count)
+        turns = [
+            dict(zip(indices, map(str, each), strict=True)) for each in itertools.product(*map(range, self.form.turns))
+        ]
         kind = self.inside_kind(PARALLEL)
         self.run("inside", low, high, self._in_registers, is_inside=True, kind=kind, turns=turns)
         if self.has_border:
@@ -310,7 +313,8 @@ class _Adding(Lanes):
             if self.stages.factors:
                 self._sum()
             else:
-                self.repeat(lambda: self.lanes(self.add, is_independent=self._is_independent()))
+                is_independent = self._is_independent()
+                self.repeat(lambda each: self.lanes(self.add, is_independent=is_independent, repeated=each))
 
     def prepare(self) -> None:
         """See ``Lanes.prepare``."""
@@ -342,7 +346,7 @@ class _Adding(Lanes):
                     total = multiplied(text, kind, total, self.kept[factor])
                 self._add(writes + k, total, [])
 
-        self.repeat(lambda: self.lanes(compute))
+        self.repeat(lambda each: self.lanes(compute, repeated=each))
         self.places[self.form.repeated] = "poison"
         self.run("sums", self.begin, self.end, write, is_inside=False, kind="")
 
