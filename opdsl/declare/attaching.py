@@ -74,6 +74,16 @@ class Decorator:
     def __str__(self) -> str:
         return f"@{self.declaration.function.__name__}.{self.kind.name}"
 
+    def __repr__(self) -> str:
+        from inspect import signature
+
+        return f"{self}{signature(self)}"
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        """What ``help`` shows."""
+        return self.__wrapped__.__doc__
+
     @property
     def __wrapped__(self) -> Callable[..., Any]:
         """What ``help`` and ``inspect`` show of it."""

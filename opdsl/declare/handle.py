@@ -31,6 +31,7 @@ from opdsl.declare.forwarding import Forward, declaration_behind
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
 from opdsl.declare.numbers import attach_to_number_overload
+from opdsl.declare.operator import Operator
 from opdsl.declare.options import Row
 from opdsl.declare.outputs import takes_out
 from opdsl.declare.overloads import inherited, overload_function, require_table
@@ -65,19 +66,19 @@ VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
 
 
 class OperatorHandle(Calling):
-    """What a declared function carries: its methods are the function's, as ``opdsl.declare.operator`` types them."""
+    """What a declared function carries: its methods are the function's, as ``opdsl.declare.operator`` tells of them."""
 
     __slots__ = ()
 
     def meta(self, *given: Any, **named: Any) -> Any:
-        """``@f.meta`` attaches a shape function; ``f.meta(x)`` runs it on geometries alone."""
+        """See ``Operator.meta``."""
         is_function = len(given) == 1 and isinstance(given[0], FunctionType)
         if named.keys() <= KINDS["meta"].options.keys() and (is_function or (named and not given)):
             return Decorator(self.declaration, KINDS["meta"])(*given, **named)
         return self._on_meta(*given, **named)
 
     def non_differentiable(self, *names: str) -> None:
-        """Say that gradients do not go to these arguments."""
+        """See ``Operator.non_differentiable``."""
         exclude_from_derivative(self.declaration, names)
 
     def sharding(
@@ -90,7 +91,7 @@ class OperatorHandle(Calling):
         windows: Callable[..., Sequence[Window | None]] | None = None,
         selects: str = "",
     ) -> Rule:
-        """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
+        """See ``Operator.sharding``."""
         for each in self.declaration.overloads:
             sharding(each.main, labels, along, rows, elementwise, windows, selects)
         return sharding(self.operator, labels, along, rows, elementwise, windows, selects)
@@ -104,46 +105,23 @@ class OperatorHandle(Calling):
         unused: Iterable[str] = (),
         **given: object,
     ) -> None:
-        """Let every variant call the same variant of another declared operator.
-
-        Args:
-            target: the other operator.
-            order: arguments of this one in the places of its first ones.
-            result: which of its results are this one's; all by default.
-            unused: arguments of this one that count for nothing.
-            given: its arguments that this one does not have: constants, or functions of this one's arguments.
-        """
+        """See ``Operator.forward``."""
         call = Forward(declaration_behind(target), order, given, result, tuple(unused))
         attach_forward(self.declaration, call)
 
     def adjoint(self, target: Any, wanted: str, /, **given: Any) -> None:
-        """Say that this is the transpose of another operator, which is linear in a tensor.
-
-        Args:
-            target: the other operator.
-            wanted: the tensor.
-            given: arguments of one of them that the other does not have.
-        """
+        """See ``Operator.adjoint``."""
         with self.declaration.library.all_or_nothing():
             attach_adjoint(self.declaration, target.operator.declaration, wanted, given)
 
     def alias(self, name: str, **options: Any) -> FunctionType:
-        """Declare another name of this operator and of its variants.
-
-        Args:
-            name: the other name, ``"aten::arccos"``; the overload is this operator's.
-            options: as ``@op`` takes them.
-        """
+        """See ``Operator.alias``."""
         module = str(sys._getframe(1).f_globals.get("__name__", "__main__"))
         with self.declaration.library.all_or_nothing():
             return with_attributes(declared_alias(self.declaration, name, module, options))
 
     def view_copy(self, **options: Any) -> FunctionType:
-        """Declare the operator that copies what this one, which returns views, shows.
-
-        Args:
-            options: as ``@op`` takes them.
-        """
+        """See ``Operator.view_copy``."""
         require_view(self.declaration, "copy")
         schema = copy_schema(self.operator.schema)
         out = generated_out_schema(schema)
@@ -158,11 +136,7 @@ class OperatorHandle(Calling):
         return made
 
     def view_scatter(self, **options: Any) -> FunctionType:
-        """Declare the operator that copies a tensor, and another one into what this one shows of the copy.
-
-        Args:
-            options: as ``@op`` takes them.
-        """
+        """See ``Operator.view_scatter``."""
         require_view(self.declaration, "scatter")
         schema = scatter_schema(self.operator.schema)
         with self.declaration.library.all_or_nothing():
@@ -191,13 +165,13 @@ class OperatorHandle(Calling):
         return define(self.declaration.library, own, body, key, module, place, options, doc)
 
     def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
-        """Declare another overload of the packet."""
+        """See ``Operator.overload``."""
         base = self.operator.name.partition(".")[0]
         full, names = f"{base}.{name}" if name else base, caller_names(1)
         return lambda function: declare(self.declaration.library, function, full, options, names)
 
     def number_overload(self, argument: str, name: str = "Scalar", **options: Any) -> FunctionType:
-        """Declare the overload that takes a number in the place of a tensor."""
+        """See ``Operator.number_overload``."""
         with self.declaration.library.all_or_nothing():
             own = declared_number_overload(self.declaration, argument, name, options)
             function = with_attributes(own)
@@ -205,11 +179,11 @@ class OperatorHandle(Calling):
         return function
 
     def inplace_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
-        """Declare the in-place variant by hand."""
+        """See ``Operator.inplace_variant``."""
         return partial(self._declare_variant, "inplace", name, options, caller_names(1))
 
     def out_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
-        """Declare the ``out=`` variant by hand."""
+        """See ``Operator.out_variant``."""
         return partial(self._declare_variant, "out", name, options, caller_names(1))
 
     def _declare_variant(
@@ -250,6 +224,8 @@ _METHODS = [
     for name in dir(OperatorHandle)
     if not name.startswith("_") and name != "mimebundle" and isinstance(getattr(OperatorHandle, name), FunctionType)
 ]
+for _name in _METHODS:
+    getattr(OperatorHandle, _name).__doc__ = getattr(Operator, _name).__doc__
 
 
 # --------------------------------------------------------------------------------------------------------- declaring

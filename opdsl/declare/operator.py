@@ -57,13 +57,28 @@ class Operator(Protocol, Generic[P, R_co]):
         """Call the packet: the overload that the arguments fit."""
 
     def dispatch_table(self) -> DispatchTable:
-        """The computed dispatch table: what each key runs, and why."""
+        """The computed dispatch table: what each key runs, and why.
+
+        Returns:
+            The table, by keys.
+
+        >>> import opdsl
+        >>> print(opdsl.ops.aten.relu.default.dispatch_table()["AutocastCPU"])
+        fallthrough [backend fallback]
+        """
 
     def direct(self, key: str) -> Callable[..., object]:
         """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output.
 
         Args:
             key: of the kernel, ``"CPU"``.
+
+        Returns:
+            A function of the operator's arguments.
+
+        >>> import opdsl
+        >>> opdsl.relu.direct("CPU")(opdsl.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
         """
 
     @overload
@@ -104,6 +119,26 @@ class Operator(Protocol, Generic[P, R_co]):
             windows: from arguments to windows, of a kernel that slides them over its first tensor.
             selects: where a kernel with ``along`` gives elements and their places, as ``topk`` does, so that those of a
                 whole are among those of its pieces: the argument that says how many.
+
+        Returns:
+            The rule.
+
+        Raises:
+            KernelSignatureError: what is said does not fit the operator, or its definition tells another rule.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def product(self: opdsl.Tensor, other: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @product.kernel("CPU")
+        ...     def product_kernel(self, other):
+        ...         return self @ other
+        ...     rule = product.sharding("ik,kj->ij")
+        ...     for cut in product.sharding().cuts((opdsl.ones(2, 3), opdsl.ones(3, 4))):
+        ...         print(cut.inputs, cut.outputs)
+        (0, None) (0,)
+        (1, 0) (None,)
+        (None, 1) (1,)
         """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
@@ -111,6 +146,14 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Args:
             dispatch_key: of the kernel.
+
+        Returns:
+            A function of the operator's arguments, which still runs the kernel when another one has taken its place.
+
+        >>> import opdsl
+        >>> kernel = opdsl.ops.aten.relu.default.get_kernel("CPU")
+        >>> kernel.call_boxed(opdsl.DispatchKeySet(opdsl.DispatchKey.CPU), opdsl.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
         """
 
     def redispatch(self, keys: DispatchKeySet, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
@@ -122,6 +165,11 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Returns:
             What the operator returns.
+
+        >>> import opdsl
+        >>> keys = opdsl.DispatchKeySet(opdsl.DispatchKey.CPU)
+        >>> opdsl.ops.aten.relu.default.redispatch(keys, opdsl.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
         """
 
     @overload
@@ -133,11 +181,35 @@ class Operator(Protocol, Generic[P, R_co]):
     def meta(self, *args: object, **kwargs: object) -> object:
         """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` gives results without memory.
 
+        A shape function takes ``ctx`` and those of the operator's arguments that it names. It checks them with
+        ``opdsl.check``, and says what each output is: ``ctx.set_output(0, shape, like=self)``, or with ``dtype``,
+        ``device``, ``strides``. What it returns is for kernels: the dimensions of a row, ranges and numbers of indexed
+        functions, precomputed arguments. Beside pointwise functions and reductions, whose shapes follow from their
+        operands, it only checks.
+
         Args:
-            args, kwargs: the function, or the arguments of a call.
+            args, kwargs: the function, or ``reads_numbers=False`` for one that does the same whatever values Scalar and
+                float arguments have; or the arguments of a call.
 
         Returns:
             The function as it is; or what the operator returns, on the device ``meta``.
+
+        Raises:
+            KernelSignatureError: its parameters are not ``ctx`` and arguments of the operator.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def doubled(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @doubled.meta
+        ...     def doubled_meta(ctx, self):
+        ...         opdsl.check(self.ndim == 1, "expected a vector", got=self.shape)
+        ...         ctx.set_output(0, (2 * self.shape[0],), like=self)
+        ...     @doubled.out_kernel
+        ...     def doubled_kernel(self, out):
+        ...         opdsl.cat([self, self], out=out)
+        ...     doubled.meta(opdsl.ones(3)).shape, doubled(opdsl.ones(1))
+        ((6,), tensor([1., 1.]))
         """
 
     @overload
@@ -403,6 +475,9 @@ class Operator(Protocol, Generic[P, R_co]):
     def view_kernel(self, *given: Any) -> Any:
         """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
 
+        In the place of the tensor it gets an ``opdsl.runtime.View``, of a shape, strides and an offset in elements, and
+        it returns one.
+
         Args:
             given: dispatch keys; without any, it is for all backends, and stands without parentheses.
 
@@ -411,6 +486,21 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Raises:
             KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
+
+        >>> import opdsl
+        >>> from opdsl import Alias, Tensor
+        >>> from opdsl.runtime import View
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def diagonal_of(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+        ...     @diagonal_of.view_kernel
+        ...     def diagonal_of_view(self):
+        ...         return View(self.shape[:1], (sum(self.strides),), self.offset)
+        ...     x = opdsl.zeros(2, 2)
+        ...     ones = diagonal_of(x).fill_(1.0)
+        ...     x
+        tensor([[1., 0.],
+                [0., 1.]])
         """
 
     @overload
@@ -444,6 +534,24 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Returns:
             A decorator that gives the function as it is.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's and then the outputs, or there is no ``.meta``.
+            DispatchKeyError: there is no such key.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(out=True)
+        ...     def gaps(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @gaps.meta
+        ...     def gaps_meta(ctx, self):
+        ...         ctx.set_output(0, (self.shape[0] - 1,), like=self)
+        ...     @gaps.out_kernel("CPU", dtypes="floating")
+        ...     def gaps_cpu(self, out):
+        ...         for index in range(out.shape[0]):
+        ...             out[index] = self[index + 1] - self[index]
+        ...     gaps(opdsl.tensor([1.0, 2.0, 4.0]))
+        tensor([1., 2.])
         """
 
     @overload
@@ -529,6 +637,18 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Args:
             names: of the arguments.
+
+        Raises:
+            KernelSignatureError: there is no such argument, or it has a formula.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(kernel="CPU")
+        ...     def rank_of(self: opdsl.Tensor) -> opdsl.Tensor:
+        ...         return self.argsort().argsort().to(self.dtype)
+        ...     rank_of.non_differentiable("self")
+        ...     rank_of(opdsl.tensor([3.0, 1.0], requires_grad=True)).requires_grad
+        False
         """
 
     def forward(
@@ -758,6 +878,18 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Returns:
             A decorator that gives the variant.
+
+        >>> import opdsl
+        >>> from opdsl import Alias, Tensor
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def halved(self: Tensor) -> Tensor:
+        ...         return self / 2
+        ...     @halved.inplace_variant()
+        ...     def halved_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+        ...         return self.div_(2)
+        ...     halved_(opdsl.tensor([2.0]))
+        tensor([1.])
         """
 
     def out_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
@@ -769,4 +901,16 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Returns:
             A decorator that gives the variant.
+
+        >>> import opdsl
+        >>> from opdsl import Alias, Tensor
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def summed(self: Tensor) -> Tensor:
+        ...         return self.sum()
+        ...     @summed.out_variant()
+        ...     def summed_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+        ...         return opdsl.sum(self, (), out=out)
+        ...     summed(opdsl.ones(3), out=opdsl.empty(()))
+        tensor(3.)
         """

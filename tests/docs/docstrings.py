@@ -20,6 +20,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from opdsl import errors
+from opdsl.declare import Operator
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 reference_pages = importlib.import_module("reference_pages")
@@ -80,16 +81,16 @@ def missing(named: Named) -> Iterator[str]:
 
 
 def _needs_example(named: Named) -> bool:
-    """Methods are shown in the example of their class; what only annotations name has none of its own."""
+    """Methods are shown in the example of their class, but those of an operator; what annotations name has none."""
     is_protocol = getattr(named.value, "_is_protocol", False)
-    return named.owner is None and not is_protocol and not named.path.startswith(_ON_A_DEVICE)
+    is_decorator = named.owner is Operator and isinstance(named.value, FunctionType)
+    return (named.owner is None or is_decorator) and not is_protocol and not named.path.startswith(_ON_A_DEVICE)
 
 
 def _has_example(named: Named, doc: str) -> bool:
     """An example of its own, or the name of what has one that shows it."""
     other = re.search(r"``(\w+)`` has an example", doc)
-    module = sys.modules[named.path.rpartition(".")[0]]
-    shown = inspect.getdoc(getattr(module, other[1])) or "" if other else doc
+    shown = inspect.getdoc(getattr(sys.modules[named.path.rpartition(".")[0]], other[1])) or "" if other else doc
     return ">>> " in shown and (other is None or named.path.rpartition(".")[2] in shown)
 
 

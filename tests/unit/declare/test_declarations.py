@@ -10,6 +10,7 @@ import pytest
 
 import opdsl
 from opdsl import Alias, Inplace, Library, Name, Out, Tensor, TensorOptions, errors, registry
+from opdsl.declare import Operator
 from opdsl.declare.export import entry_of
 
 
@@ -586,3 +587,10 @@ def test_a_method_stays_while_an_overload_has_it():
     assert x.teststays_shift(x).tolist() == [2.0]
     other.close()
     assert not hasattr(x, "teststays_shift")
+
+
+@pytest.mark.parametrize("name", ["row", "meta", "out_kernel", "sharding", "inplace_variant", "non_differentiable"])
+def test_help_on_what_a_function_carries_is_that_of_the_class_that_types_it(name):
+    shown = inspect.getdoc(getattr(opdsl.ops.aten.relu.default, name))
+    assert shown == inspect.getdoc(getattr(Operator, name))
+    assert ">>> " in shown
