@@ -15,10 +15,10 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.interpolation import check_sizes, require_kernel, step_of
 from opdsl.aten.nn.upsampling import by_factors
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, uint8
-from opdsl.schema.vocabulary import SymInt, SymInts
+from opdsl.schema.vocabulary import SymInts
 
 # --------------------------------------------------------------------------------------- weights of distances from 0 on
 
@@ -171,13 +171,7 @@ def declare(mode: str, *devices: str) -> Any:
         """The gradient of images that got another size."""
         return spread(name, mode, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
 
-    @upsample.overload("vec", python_module="nn", autogen=f"{name}.vec_out")
-    def upsample_vec(
-        input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
-    ) -> Tensor:
-        """The same by sizes, or by what sizes are multiplied with."""
-        return by_factors(upsample, 2, input, output_size, scale_factors, align_corners)
-
+    Library("aten").table(by_factors(upsample, name, 2, aligns=True))
     return upsample
 
 

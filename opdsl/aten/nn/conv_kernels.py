@@ -158,6 +158,18 @@ lib.table(
     dispatch={"CPU": "slow_conv2d_backward_cpu", "CUDA": "slow_conv2d_backward_cuda"},
     autogen="_slow_conv2d_backward.output_mask_out",
 )
+@forward(
+    convolution_backward,
+    bias_sizes=lambda weight: weight.shape[:1],
+    input=lambda self: self,
+    stride=lambda stride: as_sizes(stride),
+    padding=lambda padding: as_sizes(padding),
+    dilation=(1, 1),
+    transposed=False,
+    output_padding=(0, 0),
+    groups=1,
+    unused=("kernel_size",),
+)
 def _slow_conv2d_backward_output_mask(
     grad_output: Tensor,
     self: Tensor,
@@ -170,11 +182,6 @@ def _slow_conv2d_backward_output_mask(
     Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
 ]:
     """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
-    check(weight.ndim > 0, f"non-empty 2D or 4D weight tensor expected, but got: {list(weight.shape)}")
-    outputs, ones = (weight.shape[0],), (1, 1)
-    return convolution_backward(
-        grad_output, self, weight, outputs, as_sizes(stride), as_sizes(padding), ones, False, (0, 0), 1, output_mask
-    )
 
 
 @op("aten::conv_tbc", dispatch={"CompositeExplicitAutograd": "conv_tbc"}, autogen="conv_tbc.out")

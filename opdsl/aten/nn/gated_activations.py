@@ -11,7 +11,7 @@ from opdsl.aten.nn.activations import leaky_relu
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Generator, Tensor, wrap_dimension
@@ -284,6 +284,7 @@ rrelu_with_noise_backward.derivative(self=lambda grad: zeros_like(grad))
 
 
 @op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"), device_check="NoCheck")
+@forward(rrelu_with_noise, noise=lambda self: empty_like(self))
 def rrelu(
     self: Tensor,
     lower: Scalar = 0.125,
@@ -292,11 +293,10 @@ def rrelu(
     generator: Generator | None = None,
 ) -> Tensor:
     """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
-    check_bounds(lower, upper)
-    return rrelu_with_noise(self, empty_like(self), lower, upper, training, generator)
 
 
 @op("aten::rrelu_", tags="nondeterministic_seeded", device_check="NoCheck")
+@forward(rrelu_with_noise_, noise=lambda self: empty_like(self))
 def rrelu_(
     self: Tensor[Alias("a", write=True)],
     lower: Scalar = 0.125,
@@ -305,5 +305,3 @@ def rrelu_(
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
     """``rrelu`` in place."""
-    check_bounds(lower, upper)
-    return rrelu_with_noise_(self, empty_like(self), lower, upper, training, generator)

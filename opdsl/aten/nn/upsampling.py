@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opdsl.aten.nn.interpolation import RESIZED, gradient_meta, numbers, resized_meta, wanted_size
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, Row, op
 from opdsl.generated import function_from_source
 from opdsl.kernels import MetaContext
 from opdsl.runtime import DType, Tensor, uint8
@@ -91,28 +91,22 @@ def declare(
         )
     )
     gradient.adjoint(resized, "self")
-    alignment = "align_corners: bool, " if aligns else ""
-    resized.overload("vec", python_module="nn", autogen=f"{name}.vec_out", tags=("core",) if is_core else ())(
-        spelled(
-            "by_factors",
-            f"input: Tensor, output_size: list[SymInt] | None, {alignment}scale_factors: list[float] | None",
-            f"return scaled(input, output_size, scale_factors{', align_corners' if aligns else ''})",
-            "The same by sizes, or by what sizes are multiplied with.",
-            scaled=lambda input, output_size, scale_factors, *alignment: by_factors(
-                resized, dims, input, output_size, scale_factors, *alignment
-            ),
-        )
-    )
+    Library("aten").table(by_factors(resized, name, dims, aligns=aligns, tags=("core",) if is_core else ()))
     return resized
 
 
-def by_factors(
-    resized: Any, dims: int, input: Tensor, output_size: Any, scale_factors: Any, *alignment: bool
-) -> Tensor:
-    """A tensor with sizes that are given, or follow from factors."""
-    sizes, scales = wanted_size(input, output_size, scale_factors, dims)
-    made: Tensor = resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
-    return made
+def by_factors(resized: Any, name: str, dims: int, *, aligns: bool, **more: Any) -> dict[str, Row]:
+    """The overload of an operator that takes sizes, or what sizes are multiplied with."""
+
+    def answer(input: Tensor, output_size: Any, *rest: Any) -> Tensor:
+        *alignment, scale_factors = rest
+        sizes, scales = wanted_size(input, output_size, scale_factors, dims)
+        made: Tensor = resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))
+        return made
+
+    given = f"Tensor input, SymInt[]? output_size, {'bool align_corners, ' if aligns else ''}float[]? scale_factors"
+    doc = "The same by sizes, or by what sizes are multiplied with."
+    return {f"{name}.vec({given}) -> Tensor": Row(doc, answer, python_module="nn", autogen=f"{name}.vec_out", **more)}
 
 
 def declare_nearest(name: str, mode: str, dims: int, *, is_core: bool = False) -> Any:
