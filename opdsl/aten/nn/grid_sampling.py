@@ -133,7 +133,8 @@ def grid_sampler_2d_at(input, grid, align_corners, mode, outside, n, c, i, j):
             row, column = top + b, left + a
             if mode == "bicubic":
                 row, column = inside(row, height, outside, align_corners), inside(column, width, outside, align_corners)
-            total = total + input[n, c, int(row), int(column)] * (down * right)
+            value = input[n, c, int(row), int(column)] * (down * right)
+            total = total + value if a or b else value
     return total
 
 
@@ -163,7 +164,8 @@ def grid_sampler_3d_at(input, grid, align_corners, mode, outside, n, c, i, j, k)
     for d, deep in enumerate(weights(mode, z - math.floor(z))):
         for b, down in enumerate(weights(mode, y - math.floor(y))):
             for a, right in enumerate(weights(mode, x - math.floor(x))):
-                total = total + input[n, c, int(front + d), int(top + b), int(left + a)] * (deep * down * right)
+                value = input[n, c, int(front + d), int(top + b), int(left + a)] * (deep * down * right)
+                total = total + value if a or b or d else value
     return total
 
 

@@ -1,7 +1,7 @@
 """Signals, images and volumes in another size: elements taken over, or interpolated.
 
 The rules are those of ATen/native/UpSample.h: each element of the result is made of a few along each dimension, by
-their weights.
+their weights. Sums begin with their first term: no compiler leaves out that 0 is added, which changes -0.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ def source(mode: Any, i: Any, step: Any, shift: Any, is_double: Any) -> Any:
 
 
 def first_of(mode: Any, at: Any, size: Any) -> Any:
-    """The element before a place, which there is."""
-    if mode == "bicubic":
-        at = math.floor(at)
-        return min(int(at), size - 1)
-    return min(max(int(at), 0), size - 1)
+    """The element before a place; there is one, but for the cubic convolution."""
+    if mode == "nearest":
+        return min(max(int(at), 0), size - 1)
+    return min(int(math.floor(at) if mode == "bicubic" else at), size - 1)
 
 
 def share_of(at: Any, first: Any) -> Any:
-    """How far a place lies behind an element."""
-    return min(max(at - first, 0.0), 1.0)
+    """How far a place lies behind the element before it."""
+    return min(at - first, 1.0)
 
 
 def tap(mode: Any, first: Any, offset: Any, size: Any) -> Any:
     """One of the elements around a place."""
-    return min(max(first + offset - (1 if mode == "bicubic" else 0), 0), size - 1)
+    if mode == "bicubic":
+        return min(max(first + offset - 1, 0), size - 1)
+    return min(first + offset, size - 1) if offset else first
 
 
 def resized_1(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int) -> Any:
@@ -57,7 +58,8 @@ def resized_1(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: 
     left = first_of(mode, x, self.shape[-1])
     total = 0
     for a, right in enumerate(weights(mode, share_of(x, left))):
-        total = total + self[..., tap(mode, left, a, self.shape[-1])] * right
+        value = self[..., tap(mode, left, a, self.shape[-1])] * right
+        total = total + value if a else value
     return total
 
 
@@ -69,8 +71,9 @@ def resized_2(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: 
     for b, down in enumerate(weights(mode, share_of(y, top))):
         row = 0
         for a, right in enumerate(weights(mode, share_of(x, left))):
-            row = row + self[..., tap(mode, top, b, self.shape[-2]), tap(mode, left, a, self.shape[-1])] * right
-        total = total + row * down
+            value = self[..., tap(mode, top, b, self.shape[-2]), tap(mode, left, a, self.shape[-1])] * right
+            row = row + value if a else value
+        total = total + row * down if b else row * down
     return total
 
 
@@ -87,9 +90,10 @@ def resized_3(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: 
             row = 0
             for a, right in enumerate(weights(mode, share_of(x, left))):
                 line = tap(mode, top, b, self.shape[-2])
-                row = row + self[..., slab, line, tap(mode, left, a, self.shape[-1])] * right
-            plane = plane + row * down
-        total = total + plane * deep
+                value = self[..., slab, line, tap(mode, left, a, self.shape[-1])] * right
+                row = row + value if a else value
+            plane = plane + row * down if b else row * down
+        total = total + plane * deep if c else plane * deep
     return total
 
 
