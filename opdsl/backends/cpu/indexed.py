@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.indexed_form import SYMBOL, TILE, IndexedForm, own_units
 from opdsl.backends.cpu.indexed_stages import repeated_dimension
 from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, skips_unevenly, specialised
 from opdsl.backends.cpu.indexed_text import module_ir
 from opdsl.backends.cpu.loops import Operand
-from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
+from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
 from opdsl.runtime.symbol import largest
 
 # Steps from lane to lane whose loads are vectors.

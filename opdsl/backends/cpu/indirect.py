@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.forms import ANY, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.pointwise import (
     PARALLEL_FROM,
     SHARE_OF_A_THREAD,
     SYMBOL,
-    graph_cost,
     graph_name,
     number_input,
     walk_details,

@@ -11,9 +11,10 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from opdsl.backends.cpu.cost import is_costly
 from opdsl.backends.cpu.folds import constant
 from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.nests import PARALLEL, SMALLER, UNROLLED, Loop, call, smaller
+from opdsl.backends.cpu.nests import MASKED, PARALLEL, SMALLER, UNROLLED, WHOLE, Loop, call, smaller
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text
 from opdsl.backends.cpu.stretches import Stretches, variants_of
 from opdsl.kernels.loops.making import Given, Loops
@@ -52,6 +53,9 @@ _SLOT_SIZE = 16
 
 # Turns of a fold that are folded before they are added to the others'.
 _BLOCK = 4096
+
+# Turns that fill vectors, whatever they are computed in. Of cheap functions LLVM takes four side by side.
+_LANES = 16
 
 # Bytes that are fetched ahead at most, and of a line of the cache.
 _FETCHED = 8192
@@ -98,6 +102,7 @@ class LoopText:
     def __init__(self, program: Program, symbol: str, operands: Sequence[str], table: Mapping[str, int]) -> None:
         self.program, self.arrays = program, program.arrays
         self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
+        self.is_costly = any(map(is_costly, self.functions))
         self.declared = {SMALLER}
         self.variants: dict[str, None] = {}
         self.text = text = Text()
@@ -324,8 +329,25 @@ class LoopText:
             self.variants[variants.text] = None
             Stretches(self, each, compute, begin).print(turns, variants)
             return
-        with self.turns_of(each, begin, ("0", turns), kind):
-            self.block(each.body)
+        for extent, how in self.pieces(each.body, ("0", turns), kind):
+            with self.turns_of(each, begin, extent, how):
+                self.block(each.body)
+
+    def pieces(
+        self, body: Sequence[Statement], extent: tuple[str, str], kind: str
+    ) -> list[tuple[tuple[str, str], str]]:
+        """A loop; of kernels with costly functions in two: turns that fill vectors, and what is left, with masks.
+
+        LLVM would compute what is left one by one: more than all vectors of a short row take.
+        """
+        if kind != PARALLEL or not self.is_costly:
+            return [(extent, kind)]
+        kind, filled = (WHOLE, _LANES) if any(map(is_costly, graphs_of(tuple(body)))) else (PARALLEL, 4 * _LANES)
+        begin, end = extent
+        turns = end if begin == "0" else self.text.value(f"sub i64 {end}, {begin}")
+        whole = self.text.value(f"and i64 {turns}, {-filled}")
+        between = whole if begin == "0" else self.text.value(f"add i64 {begin}, {whole}")
+        return [((begin, between), kind), ((between, end), MASKED)]
 
     def has_variants(self, each: Compute) -> bool:
         """Whether there are other ways to compute a graph."""
@@ -443,14 +465,16 @@ class LoopText:
         """Some turns of a fold."""
         is_innermost = not any(blocks_of(inner) for inner in each.body)
         kind = PARALLEL if is_innermost and not each.in_order else ""
-        with self.within(each.body, index):
-            with Loop(self.text, self.fresh(), *extent, kind=kind) as loop:
-                before = self.carried(loop, each.combine.result_types, first)
+        found = [list(each) for each in first]
+        for piece, how in self.pieces(each.body, extent, kind):
+            with self.within(each.body, index), Loop(self.text, self.fresh(), *piece, kind=how) as loop:
+                before = self.carried(loop, each.combine.result_types, found)
                 self.indices(index, begins, [loop.counter] * len(begins))
                 self.block(each.body)
                 values = [[lane[name] for name in each.values] for lane in self.lanes]
                 loop.hand_on(_flat(self.combined(each, before, values)))
-            return self.results(loop, len(each.names))
+            found = self.results(loop, len(each.names))
+        return found
 
     def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
         """The index of a turn, in each lane."""

@@ -8,7 +8,9 @@ from opdsl.backends.cpu import loops
 from opdsl.backends.cpu.loops import ACCESS
 from opdsl.backends.cpu.storage import PART, REGISTER, Text, load_pair, store_pair
 
-PARALLEL, ONE_BY_ONE, UNROLLED = (f", !llvm.loop {kind}" for kind in (loops.PARALLEL, loops.ONE_BY_ONE, loops.UNROLLED))
+PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED = (
+    f", !llvm.loop {kind}" for kind in (loops.PARALLEL, loops.ONE_BY_ONE, loops.WHOLE, loops.MASKED, loops.UNROLLED)
+)
 
 
 class Loop:

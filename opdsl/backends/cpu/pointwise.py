@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
+from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.forms import ANY, CONTIGUOUS, NUMBER, SINGLE, STRIDED, Form, letter, operands
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.walk import TILE_COLUMNS, TILE_ROWS, WalkPlan
-from opdsl.backends.cpu.storage import PART
 from opdsl.backends.cpu.turning import TURNING, is_turned, turning_code
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.lowering import sizes_are_symbols
 from opdsl.runtime.symbol import largest
-from opdsl.scalar.graph import Loop
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall, RowCall
     from opdsl.runtime.dtype import DType
-    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.graph import TypedGraph
 
 # Rows in which an operand is a single element get a kernel of their own only from so many elements on; the strided
 # kernel, which serves all such rows, does for less.
@@ -49,18 +48,6 @@ _STAGED_FROM = 4
 _STRETCH = 1024
 
 SYMBOL = "pointwise"
-
-# What an operation costs in a loop of vectors, in additions; others are 1.
-_COSTS = {
-    **dict.fromkeys(("divide", "sqrt", "floor_divide", "remainder", "fmod", "quotient"), 2),
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh", "hypot"), 4),
-    **dict.fromkeys(("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh"), 5),
-    **dict.fromkeys(("power", "erf", "erfc", "gamma", "lgamma", "cbrt", "ieee_remainder", "nextafter"), 15),
-    **dict.fromkeys(("parameter", "constant"), 0),
-}
-
-# Turns that a loop is taken to have.
-_TURNS = 8
 
 _NUMBER_INPUTS: dict[str, Input] = {
     "bool": builtin.TRUTH,
@@ -174,18 +161,6 @@ def number_input(kind: str) -> Input:
 def graph_name(graph: TypedGraph) -> str:
     """What a kernel made from the graph is called."""
     return f"{graph.name}_cpu"
-
-
-@functools.lru_cache(maxsize=4096)
-def graph_cost(graph: TypedGraph) -> int:
-    """What one element costs, in additions; those of complex numbers count twice."""
-    return max(1, sum(_cost(node) for node in graph.nodes))
-
-
-def _cost(node: Node) -> int:
-    if isinstance(node.value, Loop):
-        return graph_cost(node.value.body) * min(node.value.most or _TURNS, _TURNS)
-    return _COSTS.get(node.op, 1) * (1 + (node.type in PART))
 
 
 def planned_outputs(call: Any) -> list[Output]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kept_elements, kernel_of, runs_across
 from opdsl.backends.cpu.builtin import Kernel
+from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.forms import Form
-from opdsl.backends.cpu.pointwise import graph_cost, lies_over
+from opdsl.backends.cpu.pointwise import lies_over
 from opdsl.backends.cpu.storage import MEMORY
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kernel_of, runs_across
 from opdsl.backends.cpu.builtin import Kernel
+from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.folds import constants
 from opdsl.backends.cpu.forms import CONTIGUOUS, SINGLE, STRIDED, Form
-from opdsl.backends.cpu.pointwise import graph_cost
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Recurring, RowCall, Scanning

@@ -1,0 +1,42 @@
+"""What scalar functions cost on the CPU, in additions."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from opdsl.backends.cpu.storage import PART
+from opdsl.scalar.graph import Loop
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import Node, TypedGraph
+
+# What an operation costs in a loop of vectors, in additions; others are 1.
+_COSTS = {
+    **dict.fromkeys(("divide", "sqrt", "floor_divide", "remainder", "fmod", "quotient"), 2),
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh", "hypot"), 4),
+    **dict.fromkeys(("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh"), 5),
+    **dict.fromkeys(("power", "erf", "erfc", "gamma", "lgamma", "cbrt", "ieee_remainder", "nextafter"), 15),
+    **dict.fromkeys(("parameter", "constant"), 0),
+}
+
+# Turns that a loop is taken to have.
+_TURNS = 8
+
+
+@functools.lru_cache(maxsize=4096)
+def graph_cost(graph: TypedGraph) -> int:
+    """What one element costs; those of complex numbers count twice."""
+    return max(1, sum(node_cost(node) for node in graph.nodes))
+
+
+def node_cost(node: Node) -> int:
+    """What one operation costs."""
+    if isinstance(node.value, Loop):
+        return graph_cost(node.value.body) * min(node.value.most or _TURNS, _TURNS)
+    return _COSTS.get(node.op, 1) * (1 + (node.type in PART))
+
+
+def is_costly(graph: TypedGraph) -> bool:
+    """Whether one element is worth more than what comes with a loop of its own: an exponential, say."""
+    return any(node_cost(node) >= _COSTS["exp"] for node in graph.nodes)
