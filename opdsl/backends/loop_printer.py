@@ -29,8 +29,8 @@ from opdsl.kernels.loops.model import (
     Update,
     When,
     graphs_of,
+    locals_of,
 )
-from opdsl.kernels.loops.schedules import has_common_memory
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import BOOL, FLOAT, ScalarType
@@ -45,7 +45,7 @@ class LoopPrinter(abc.ABC):
     block_lengths: how many turns of a fold have accumulators of their own, which are combined then, so that sums of
     many numbers keep their digits: those of a block, and of a block in that; none where all turns have the same.
     lines: statements so far. local: declarations of memory that a group shares. types: of values by name.
-    is_team: whether the statements at hand are those of a whole group.
+    own: names of the memory of points. is_team: whether the statements at hand are those of a whole group.
 
     Names of its own end in an underscore, which those of programs do not.
     """
@@ -64,7 +64,7 @@ class LoopPrinter(abc.ABC):
         self.depth = 1
         self.names = 0
         self.is_team = program.lanes > 1
-        self.has_common_memory = has_common_memory(program)
+        self.own = {each.array.name for each in locals_of(program.body)}
         self.whole = self.to.types[ScalarType.INT64]
 
     # ---------------------------------------------------------------------------------------------------- a language
@@ -188,7 +188,15 @@ class LoopPrinter(abc.ABC):
         """An element that is written: of a group by its first thread."""
         place = self.place(each.array, each.index)
         line = self.stored(each.array, place, self.arrays[each.array].dtype, each.value, self.types[each.value])
-        self.say(f"if (lane_ == 0) {{ {line} }}" if self.is_team else line)
+        if not self.is_team:
+            self.say(line)
+            return
+        is_shared = each.array in self.own
+        if is_shared:  # others may still be reading what is there
+            self.wait()
+        self.say(f"if (lane_ == 0) {{ {line} }}")
+        if is_shared:
+            self.wait()
 
     def compute(self, each: Compute) -> None:
         """Values of a graph."""
@@ -227,7 +235,7 @@ class LoopPrinter(abc.ABC):
         head = f"for ({self.whole} {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
         with self.braces(head), self.alone() if shares else nullcontext():
             self.block(each.body)
-        if shares and self.has_common_memory:
+        if shares and self.own:
             self.wait()
 
     # ------------------------------------------------------------------------------------------- folds and scans

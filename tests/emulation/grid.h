@@ -19,6 +19,8 @@ struct Index {
 };
 extern Index blockIdx, blockDim, threadIdx, gridDim;
 
+inline long long min(long long one, long long other) { return one < other ? one : other; }
+
 namespace emulated {
 
 // A kernel as a function of the addresses of its parameters.

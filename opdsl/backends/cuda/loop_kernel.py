@@ -216,14 +216,15 @@ class LoopKernel(LoopPrinter):
         dtype = self.arrays[each.array].dtype
         element = self.begun(each.array, self.place(each.array, each.index))
         kinds = {kind for _, kind in each.graph.parameters}
+        first = "if (lane_ == 0) " if self.is_team else ""
         (result,) = each.graph.result_types
         if _is_sum(each) and kinds == {result} and result in _ADDED and dtype.name == result:
             (value,) = [name for name in each.arguments if name is not None]
-            self.say(f"add_atomically({element}, {value});")
+            self.say(f"{first}add_atomically({element}, {value});")
             return
         (own,) = [kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None]
         there = f"convert<{VALUE_TYPES[own]}>(load(there_))"
-        self.say(f"atomically({element}, [&]({stored_type(dtype)}& there_) {{")
+        self.say(f"{first}atomically({element}, [&]({stored_type(dtype)}& there_) {{")
         self.depth += 1
         self.made(each.graph, [there if name is None else name for name in each.arguments], ["made_"])
         self.say(f"store(there_, convert<{loaded_type(dtype)}>(made_));")

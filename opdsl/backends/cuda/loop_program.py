@@ -105,7 +105,8 @@ def sequence(steps: Sequence[tuple[Loops, Kernel, Sequence[Argument]]], operands
         handed = [memory[each.operand] if isinstance(each, Address) else each for each in arguments]
         lanes = kernel.program.lanes
         grid = (points, 1, 1) if lanes > 1 else blocks_for(points, THREADS)
-        launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*handed, long_long(points))))
+        if points:
+            launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*handed, long_long(points))))
         layouts[kernel] = forms
     source = _source(tuple(layouts), (), tuple(layouts.values()), THREADS)
     return Program(source, operands, (Variant(1, tuple(launches)),), scratch)

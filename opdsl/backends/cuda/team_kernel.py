@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.loop_kernel import LoopKernel
 from opdsl.backends.cuda.storage import VALUE_TYPES, stored_type
-from opdsl.kernels.loops.model import Fold, For, Index, Load, Local, Range, Scan, Statement, Store, locals_of
+from opdsl.kernels.loops.model import Fold, For, Index, Load, Local, Range, Scan, Statement, Store
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
@@ -35,7 +35,6 @@ class TeamKernel(LoopKernel):
         super().__init__(kernel, divisors, functions)
         assert kernel.team is not None and self.points is not None, "a team takes a point"
         self.team = kernel.team
-        self.held = {each.array.name for each in locals_of(kernel.program.body)}
         self.spreads = False
         self.monoids: dict[TypedGraph, str] = {}
 
@@ -172,11 +171,11 @@ class TeamKernel(LoopKernel):
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return self.packs[array] if array in self.held else super().loaded(array, place, dtype, kind)
+        return self.packs[array] if array in self.own else super().loaded(array, place, dtype, kind)
 
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        is_held = array in self.held
+        is_held = array in self.own
         return f"{self.packs[array]} = {value};" if is_held else super().stored(array, place, dtype, value, kind)
 
     def loop(self, each: For) -> None:

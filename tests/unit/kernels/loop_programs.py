@@ -17,6 +17,7 @@ from opdsl.kernels.loops.model import (
     For,
     Inside,
     Load,
+    Local,
     Program,
     Range,
     Scalar,
@@ -109,7 +110,7 @@ class _Maker:
         return made, body
 
     def statements(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        kinds = ["store", "update", "fold", "scan", "for", "when"] if depth else ["store", "update"]
+        kinds = ["store", "update", "fold", "scan", "for", "when", "local"] if depth else ["store", "update"]
         body: list[Statement] = []
         for _ in range(self.draw(st.integers(1, 2))):
             body += getattr(self, self.draw(st.sampled_from(kinds)))(ranges, known, depth)
@@ -159,6 +160,33 @@ class _Maker:
         condition, value = self.name("g"), self.draw(st.sampled_from(known))
         test = Inside(condition, (value,), (self.draw(st.integers(0, 3)),))
         return [test, When(condition, tuple(self.statements(ranges, known, depth - 1)))]
+
+    def local(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
+        """Memory that is filled, changed in order as neighbours are, and copied."""
+        name, size, out = self.name("m"), self.draw(st.integers(1, 4)), self.name("i")
+        at, level, other = (self.name("i") for _ in range(3))
+        value, body = self.value([*ranges], [*known, at])
+        changed, mirrored, own = self.name("y"), self.name("q"), self.name("x")
+        op = self.draw(st.sampled_from(sorted(_OPERATIONS)))
+        self.words[f"{out}_n"] = size
+        change = (
+            Load(own, name, (other,), INT64),
+            Compute((changed,), pairwise((op,), (INT64,)), (own, level)),
+            Store(name, (other,), changed),
+        )
+        shifted, moved = self.name("p"), self.name("x")
+        copy = (
+            Compute((shifted,), pairwise(("add",), (INT64,)), (out, self.draw(st.sampled_from(known)))),
+            Bound(mirrored, shifted, size, "circular"),
+            Load(moved, name, (mirrored,), INT64),
+            Store(self.array([*ranges, (out, f"{out}_n")]), (*(index for index, _ in ranges), out), moved),
+        )
+        return [
+            Local(Array(name, int64, (size,), (1,))),
+            For(at, size, (*body, Store(name, (at,), value))),
+            For(level, self.draw(st.integers(0, 3)), (For(other, size, change),), in_order=True),
+            For(out, f"{out}_n", copy),
+        ]
 
 
 setattr(_Maker, "for", _Maker.loop)
@@ -223,6 +251,8 @@ def _statement(each: Any, known: Values, memory: Any, words: Values) -> None:
     elif isinstance(each, Store):
         elements, place = _place(each.array, each.index, known, memory, words)
         elements[place] = known[each.value]
+    elif isinstance(each, Local):
+        memory[each.array.name] = (each.array, np.zeros(_size(each.array.sizes[0], words), np.int64))
     elif isinstance(each, Update):
         elements, place = _place(each.array, each.index, known, memory, words)
         given = [int(elements[place]) if name is None else known[name] for name in each.arguments]
