@@ -11,20 +11,20 @@ ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
 
 # !1: elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
 # !3: a loop that calls the C library for every element; more than one at a time would be more code and no faster.
-# !6, !7: as !1, vector after vector; with masks for the lanes of the last one that have no element.
+# !40, !41: as !1, vector after vector; with masks for the lanes of the last one that have no element.
 METADATA = """!0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
 !3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.vectorize.enable", i1 false}
 !5 = !{!"llvm.loop.unroll.disable"}
-!6 = distinct !{!6, !2, !8}
-!7 = distinct !{!7, !2, !8, !9}
-!8 = !{!"llvm.loop.interleave.count", i32 1}
-!9 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}
+!40 = distinct !{!40, !2, !42}
+!41 = distinct !{!41, !2, !42, !43}
+!42 = !{!"llvm.loop.interleave.count", i32 1}
+!43 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}
 !30 = distinct !{!30, !4, !31}
 !31 = !{!"llvm.loop.unroll.count", i32 4}"""
-PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED = "!1", "!3", "!6", "!7", "!30"
+PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED = "!1", "!3", "!40", "!41", "!30"
 
 
 class Operand(NamedTuple):
