@@ -93,13 +93,20 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
         declaration: of the operator.
         name: the other name, ``"aten::arccos"``; the overload is the operator's.
         module: where it is declared.
-        options: as ``op`` takes them; variants, and what calls reach, are the operator's own by default.
+        options: as ``op`` takes them; variants, and what calls reach, are the operator's own by default. ``names`` are
+            other names of arguments, by the operator's.
 
     Raises:
         DuplicateOperatorError: the name is taken.
     """
-    main, base = declaration.main, name.rpartition("::")[2]
-    function = renamed(declaration.function, base, module)
+    main, base, rest = declaration.main, name.rpartition("::")[2], dict(options)
+    names: Mapping[str, str] = rest.pop("names", {})
+    function = renamed(declaration.function, base, module, names)
+    positional, keyword_only = (
+        tuple(attrs.evolve(each, name=names.get(each.name, each.name)) for each in part)
+        for part in (main.schema.positional, main.schema.keyword_only)
+    )
+    order = tuple(each.python_name for each in (*positional, *keyword_only))
     own_name = attrs.evolve(_name(declaration.library, function, name), overload=main.schema.name.overload)
     operators = {each: operator for each, operator in declaration.operators.items() if operator is not main}
     derived: dict[str, object] = {}
@@ -115,9 +122,10 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
         "accepts_numbers": main.accepts_numbers,
         "is_bound": main.is_bound,
     }
-    schema = attrs.evolve(main.schema, name=own_name)
-    alias = declaration_of(declaration.library, function, schema, {**inherited, **derived, **options})
-    attach_forward(alias, Forward(declaration))
+    keys = _body_keys(f"{location(function)}: {base}", rest.pop("kernel", False))
+    schema = attrs.evolve(main.schema, name=own_name, positional=positional, keyword_only=keyword_only)
+    alias = declaration_of(declaration.library, function, schema, {**inherited, **derived, **rest})
+    attach_forward(alias, Forward(declaration, order), keys)
     return alias
 
 

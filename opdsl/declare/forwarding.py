@@ -178,11 +178,13 @@ def _passed(function: FunctionType, operator: Operator, target: Operator, call: 
     return passed + [f"{name}=forwarded_{name}{calls.get(name, '')}" for name in call.given]
 
 
-def renamed(function: FunctionType, name: str, module: str) -> FunctionType:
-    """A declared function under another name, as if it stood in a module."""
-    made = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__annotations__ = function.__annotations__
+def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, str] | None = None) -> FunctionType:
+    """A declared function under another name, as if it stood in a module; ``names`` are those of parameters."""
+    other, code = names or {}, function.__code__
+    code = code.replace(co_varnames=tuple(other.get(each, each) for each in code.co_varnames))
+    made = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = {other.get(each, each): value for each, value in (function.__kwdefaults__ or {}).items()}
+    made.__annotations__ = {other.get(each, each): value for each, value in function.__annotations__.items()}
     made.__module__, made.__qualname__ = module, name
     made.__doc__ = f"Another name of ``{function.__name__}``: {function.__doc__ or ''}"
     return made

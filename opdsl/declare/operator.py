@@ -753,7 +753,7 @@ class Operator(Protocol, Generic[P, R_co]):
 
         Args:
             name: the other name, ``"mylib::other"``; the overload is this operator's.
-            options: as ``@op`` takes them.
+            options: as ``@op`` takes them; ``names={"self": "input"}`` says what arguments are called there.
 
         Returns:
             The function of that name.

@@ -1785,7 +1785,22 @@ class _packet__embedding_bag_forward_only(Operator[..., tuple[Tensor, Tensor, Te
         include_last_offset: bool = False,
         padding_idx: int = -1,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """``_embedding_bag`` where no gradient will be asked for."""
+        """Another name of ``_embedding_bag``: Sums, means or maxima over bags of rows of a table.
+
+        Args:
+            weight: the table.
+            indices: the numbers of rows, those of one bag after those of another.
+            offsets: where each bag begins.
+            scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+            mode: 0 for sums, 1 for means, 2 for maxima.
+            sparse: what PyTorch's gradient is; ours is a whole table.
+            per_sample_weights: what rows are multiplied by.
+            include_last_offset: whether the last offset is the end of the last bag.
+            padding_idx: the number of a row that does not count.
+
+        Returns:
+            The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+        """
     @_operator
     @staticmethod
     def default(
@@ -1799,7 +1814,22 @@ class _packet__embedding_bag_forward_only(Operator[..., tuple[Tensor, Tensor, Te
         include_last_offset: bool = False,
         padding_idx: int = -1,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """``_embedding_bag`` where no gradient will be asked for."""
+        """Another name of ``_embedding_bag``: Sums, means or maxima over bags of rows of a table.
+
+        Args:
+            weight: the table.
+            indices: the numbers of rows, those of one bag after those of another.
+            offsets: where each bag begins.
+            scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+            mode: 0 for sums, 1 for means, 2 for maxima.
+            sparse: what PyTorch's gradient is; ours is a whole table.
+            per_sample_weights: what rows are multiplied by.
+            include_last_offset: whether the last offset is the end of the last bag.
+            padding_idx: the number of a row that does not count.
+
+        Returns:
+            The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+        """
     @_operator
     @staticmethod
     def out(
@@ -4483,11 +4513,11 @@ class _packet__grid_sampler_2d_cpu_fallback(Operator[..., Tensor], Protocol):
     def __call__(
         cls, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Tensor:
-        """``grid_sampler_2d``."""
+        """Another name of ``grid_sampler_2d``: Images (batch, channels, height, width) at points (x, y) from -1 to 1."""
     @_operator
     @staticmethod
     def default(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-        """``grid_sampler_2d``."""
+        """Another name of ``grid_sampler_2d``: Images (batch, channels, height, width) at points (x, y) from -1 to 1."""
     @_operator
     @staticmethod
     def out(
@@ -6206,15 +6236,15 @@ class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
 
 class _packet__stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-        """``stack``."""
+        """Another name of ``stack``: The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
     def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-        """``stack``."""
+        """Another name of ``stack``: The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
     def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
-        """``stack``."""
+        """Another name of ``stack``: The tensors one after another along a new dimension."""
 
 class _packet__standard_gamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, generator: Generator | None = None) -> Tensor:
@@ -10761,7 +10791,19 @@ class _packet_convolution_overrideable(Operator[..., Tensor], Protocol):
         output_padding: Sequence[int],
         groups: int,
     ) -> Tensor:
-        """``convolution``, for backends that compute it themselves."""
+        """Another name of ``convolution``: The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
+
+        Args:
+            input: (batch, channels, ...).
+            weight: (outputs, channels / groups, ...); (channels, outputs / groups, ...) of a transposed convolution.
+            bias: (outputs,), added to the results.
+            stride: between windows.
+            padding: the margin of zeros; what is cut off the result of a transposed convolution.
+            dilation: between the elements of a window.
+            transposed: whether it is the transpose, as gradients are.
+            output_padding: by how much the result of a transposed convolution is larger behind.
+            groups: of channels and outputs; each convolves by itself.
+        """
     @_operator
     @staticmethod
     def default(
@@ -10775,7 +10817,19 @@ class _packet_convolution_overrideable(Operator[..., Tensor], Protocol):
         output_padding: Sequence[int],
         groups: int,
     ) -> Tensor:
-        """``convolution``, for backends that compute it themselves."""
+        """Another name of ``convolution``: The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
+
+        Args:
+            input: (batch, channels, ...).
+            weight: (outputs, channels / groups, ...); (channels, outputs / groups, ...) of a transposed convolution.
+            bias: (outputs,), added to the results.
+            stride: between windows.
+            padding: the margin of zeros; what is cut off the result of a transposed convolution.
+            dilation: between the elements of a window.
+            transposed: whether it is the transpose, as gradients are.
+            output_padding: by how much the result of a transposed convolution is larger behind.
+            groups: of channels and outputs; each convolves by itself.
+        """
     @_operator
     @staticmethod
     def out(
@@ -11218,11 +11272,11 @@ class _packet_dense_dim(Operator[..., int], Protocol):
 
 class _packet_det(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Another name of ``linalg.det``."""
+        """Another name of ``linalg_det``: The determinants of matrices, (..., n, n)."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Another name of ``linalg.det``."""
+        """Another name of ``linalg_det``: The determinants of matrices, (..., n, n)."""
 
 class _packet_detach(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -15184,15 +15238,27 @@ class _packet_instance_norm(Operator[..., Tensor], Protocol):
 
 class _packet_inverse(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Another name of ``linalg.inv``."""
+        """Another name of ``linalg_inv``: The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Another name of ``linalg.inv``."""
+        """Another name of ``linalg_inv``: The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Another name of ``linalg.inv``."""
+        """Another name of ``linalg_inv``: The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
 
 class _packet_is_complex(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -16558,15 +16624,15 @@ class _packet_linalg_lu_solve(Operator[..., Tensor], Protocol):
 
 class _packet_linalg_matmul(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``matmul``."""
+        """Another name of ``matmul``: The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     @_operator
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
-        """``matmul``."""
+        """Another name of ``matmul``: The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     @_operator
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-        """``matmul``."""
+        """Another name of ``matmul``: The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
 
 class _packet_linalg_matrix_exp(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -18182,11 +18248,11 @@ class _packet_matrix_H(Operator[..., Tensor], Protocol):
 
 class _packet_matrix_exp(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """``linalg.matrix_exp``."""
+        """Another name of ``linalg_matrix_exp``: The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """``linalg.matrix_exp``."""
+        """Another name of ``linalg_matrix_exp``: The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
 
 class _packet_matrix_exp_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, grad: Tensor) -> Tensor:
@@ -18198,15 +18264,15 @@ class _packet_matrix_exp_backward(Operator[..., Tensor], Protocol):
 
 class _packet_matrix_power(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-        """``linalg.matrix_power``."""
+        """Another name of ``linalg_matrix_power``: The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
     @_operator
     @staticmethod
     def default(self: Tensor, n: int) -> Tensor:
-        """``linalg.matrix_power``."""
+        """Another name of ``linalg_matrix_power``: The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
     @_operator
     @staticmethod
     def out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-        """``linalg.matrix_power``."""
+        """Another name of ``linalg_matrix_power``: The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
 
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
@@ -19491,11 +19557,11 @@ class _packet_native_batch_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
 
 class _packet_native_channel_shuffle(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, groups: int) -> Tensor:
-        """``channel_shuffle``."""
+        """Another name of ``channel_shuffle``: The channels of all groups in turns: the first of each group, then the second ones, and so on."""
     @_operator
     @staticmethod
     def default(self: Tensor, groups: int) -> Tensor:
-        """``channel_shuffle``."""
+        """Another name of ``channel_shuffle``: The channels of all groups in turns: the first of each group, then the second ones, and so on."""
 
 class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
@@ -20624,15 +20690,30 @@ class _packet_ones_like(Operator[..., Tensor], Protocol):
 
 class _packet_orgqr(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """An older name of ``linalg.householder_product``."""
+        """Another name of ``linalg_householder_product``: The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
     @_operator
     @staticmethod
     def default(self: Tensor, input2: Tensor) -> Tensor:
-        """An older name of ``linalg.householder_product``."""
+        """Another name of ``linalg_householder_product``: The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
     @_operator
     @staticmethod
     def out(self: Tensor, input2: Tensor, *, out: Tensor) -> Tensor:
-        """An older name of ``linalg.householder_product``."""
+        """Another name of ``linalg_householder_product``: The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
 
 class _packet_ormqr(Operator[..., Tensor], Protocol):
     def __call__(
@@ -23637,15 +23718,15 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
 
 class _packet_slogdet(Operator[..., _results_slogdet], Protocol):
     def __call__(cls, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_slogdet:
-        """Another name of ``linalg.slogdet``."""
+        """Another name of ``linalg_slogdet``: The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> _results_slogdet:
-        """Another name of ``linalg.slogdet``."""
+        """Another name of ``linalg_slogdet``: The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> _results_slogdet:
-        """Another name of ``linalg.slogdet``."""
+        """Another name of ``linalg_slogdet``: The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
 
 class _packet_slow_conv3d(Operator[..., Tensor], Protocol):
     def __call__(

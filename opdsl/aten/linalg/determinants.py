@@ -84,10 +84,7 @@ def linalg_det(A: Tensor) -> Tensor:
     """The determinants of matrices, (..., n, n)."""
 
 
-@op("aten::det", variants="function, method")
-@forward(linalg_det, "self")
-def det(self: Tensor) -> Tensor:
-    """Another name of ``linalg.det``."""
+det = linalg_det.alias("aten::det", names={"A": "self"}, variants="function, method", out=False)
 
 
 # ------------------------------------------------------------------------------------------------------------- slogdet
@@ -133,10 +130,12 @@ def linalg_slogdet(A: Tensor) -> Logarithm:
     """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
 
 
-@op("aten::slogdet", variants="function, method", out=Out(args=("sign", "logabsdet"), explicit=True))
-@forward(linalg_slogdet, "self")
-def slogdet(self: Tensor) -> Logarithm:
-    """Another name of ``linalg.slogdet``."""
+slogdet = linalg_slogdet.alias(
+    "aten::slogdet",
+    names={"A": "self"},
+    variants="function, method",
+    out=Out(args=("sign", "logabsdet"), explicit=True),
+)
 
 
 @op("aten::logdet", variants="function, method")

@@ -188,10 +188,7 @@ def linalg_inv(A: Tensor) -> Tensor:
     return inverse
 
 
-@op("aten::inverse", variants="function, method", out=Out(explicit=True))
-@forward(linalg_inv, "self")
-def inverse(self: Tensor) -> Tensor:
-    """Another name of ``linalg.inv``."""
+inverse = linalg_inv.alias("aten::inverse", names={"A": "self"}, variants="function, method", out=Out(explicit=True))
 
 
 # ---------------------------------------------------------------------------------------- tensors in place of matrices

@@ -26,10 +26,7 @@ WRITTEN = Out(dispatch=None)
 # ------------------------------------------------------------------------------------------------------------ products
 
 
-@op("aten::linalg_matmul", out=WRITTEN, **LINALG)
-@forward(matmul)
-def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
-    """``matmul``."""
+linalg_matmul = matmul.alias("aten::linalg_matmul", out=WRITTEN, **LINALG)
 
 
 @op("aten::linalg_diagonal", **LINALG)
@@ -129,10 +126,7 @@ def of_direction(matrix: Tensor, direction: Tensor) -> Tensor:
 linalg_matrix_exp.derivative(self=lambda grad, self: of_direction(self.adjoint(), grad))
 
 
-@op("aten::matrix_exp", variants="function, method")
-@forward(linalg_matrix_exp)
-def matrix_exp(self: Tensor) -> Tensor:
-    """``linalg.matrix_exp``."""
+matrix_exp = linalg_matrix_exp.alias("aten::matrix_exp", variants="function, method", out=False)
 
 
 @op("aten::matrix_exp_backward")

@@ -47,10 +47,9 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     return power("linalg.matrix_power", self, n)
 
 
-@op("aten::matrix_power", variants="function, method", out=Out(explicit=True, contiguous=True))
-@forward(linalg_matrix_power)
-def matrix_power(self: Tensor, n: int) -> Tensor:
-    """``linalg.matrix_power``."""
+matrix_power = linalg_matrix_power.alias(
+    "aten::matrix_power", variants="function, method", out=Out(explicit=True, contiguous=True)
+)
 
 
 # ----------------------------------------------------------------------------------------------------------- tolerances

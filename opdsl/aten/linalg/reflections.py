@@ -14,7 +14,7 @@ from opdsl.aten.linalg.decompositions import (
 )
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Out, op
 from opdsl.kernels import check, copy_, linear_algebra
 from opdsl.runtime import Tensor, contiguous_strides
 
@@ -159,10 +159,9 @@ def linalg_householder_product_derivative(grad, input, tau):
     return reflections_gradient(grad, input, tau, one, False)[:2]
 
 
-@op("aten::orgqr", variants="function, method", out=Out(explicit=True))
-@forward(linalg_householder_product, "self", "input2")
-def orgqr(self: Tensor, input2: Tensor) -> Tensor:
-    """An older name of ``linalg.householder_product``."""
+orgqr = linalg_householder_product.alias(
+    "aten::orgqr", names={"input": "self", "tau": "input2"}, variants="function, method", out=Out(explicit=True)
+)
 
 
 # ------------------------------------------------------------------------------------------------------------- products

@@ -207,20 +207,9 @@ def conv_tbc_backward(
 # -------------------------------------------------------------------------------------------------- other signatures
 
 
-@op("aten::convolution_overrideable", kernel="CompositeExplicitAutograd", autogen="convolution_overrideable.out")
-@forward(convolution)
-def convolution_overrideable(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[SymInt],
-    groups: SymInt,
-) -> Tensor:
-    """``convolution``, for backends that compute it themselves."""
+convolution_overrideable = convolution.alias(
+    "aten::convolution_overrideable", kernel="CompositeExplicitAutograd", autogen="convolution_overrideable.out"
+)
 
 
 @convolution_overrideable.derivative("input", "weight", "bias")

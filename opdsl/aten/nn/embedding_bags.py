@@ -209,20 +209,9 @@ def _embedding_bag_weights_derivative(grad, weight, indices, offsets, result1, m
     return _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, result1, mode, padding_idx)
 
 
-@op("aten::_embedding_bag_forward_only", kernel=True, autogen="_embedding_bag_forward_only.out")
-@forward(_embedding_bag)
-def _embedding_bag_forward_only(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int = -1,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``_embedding_bag`` where no gradient will be asked for."""
+_embedding_bag_forward_only = _embedding_bag.alias(
+    "aten::_embedding_bag_forward_only", kernel=True, autogen="_embedding_bag_forward_only.out"
+)
 
 
 @op("aten::embedding_bag")

@@ -92,16 +92,11 @@ def grid_sampler_3d_backward(
     return gradients(3, output_mask, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-@op(
+_grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
     "aten::_grid_sampler_2d_cpu_fallback",
     dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback"},
     autogen="_grid_sampler_2d_cpu_fallback.out",
 )
-@forward(grid_sampler_2d)
-def _grid_sampler_2d_cpu_fallback(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
-    """``grid_sampler_2d``."""
 
 
 @op(

@@ -39,13 +39,10 @@ def _add_relu_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     return self.add(other, alpha=alpha).relu()
 
 
-@op(
+native_channel_shuffle = channel_shuffle.alias(
     "aten::native_channel_shuffle",
     dispatch={"CPU": "channel_shuffle_cpu", "CompositeImplicitAutograd": "math_channel_shuffle"},
 )
-@forward(channel_shuffle)
-def native_channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
-    """``channel_shuffle``."""
 
 
 @op("aten::_weight_norm")
@@ -222,14 +219,11 @@ def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int, *, out: Tensor 
     return cat(pieces, dim + 1, out=out)
 
 
-@op(
+_stack = stack.alias(
     "aten::_stack",
     dispatch={"CPU": "_stack_cpu", "CompositeExplicitAutograd": "_stack"},
     out=Out(explicit=True, dispatch={"CPU": "_stack_out_cpu", "CompositeExplicitAutograd": "_stack_out"}),
 )
-@forward(stack)
-def _stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
-    """``stack``."""
 
 
 @op("aten::fill_diagonal_", variants="method")

@@ -908,7 +908,7 @@ class Tensor(Differentiable):
     def dense_dim(self) -> _int:
         """How many dimensions lie densely in memory: all."""
     def det(self) -> Tensor:
-        """Another name of ``linalg.det``."""
+        """Another name of ``linalg_det``: The determinants of matrices, (..., n, n)."""
     def detach(self) -> Tensor:
         """A view of everything that autograd does not follow."""
     def detach_(self) -> Tensor:
@@ -1291,7 +1291,11 @@ class Tensor(Differentiable):
             memory_format: how the elements of the result lie; as they did by default.
         """
     def inverse(self) -> Tensor:
-        """Another name of ``linalg.inv``."""
+        """Another name of ``linalg_inv``: The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
     def is_conj(self) -> _bool:
         """Whether it is a view that is conjugated when it is read."""
     def is_distributed(self) -> _bool:
@@ -1517,9 +1521,9 @@ class Tensor(Differentiable):
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     def matrix_exp(self) -> Tensor:
-        """``linalg.matrix_exp``."""
+        """Another name of ``linalg_matrix_exp``: The exponentials of square matrices: ``1 + A + A @ A / 2 + ...``."""
     def matrix_power(self, n: _int) -> Tensor:
-        """``linalg.matrix_power``."""
+        """Another name of ``linalg_matrix_power``: The ``n``-th power of square matrices; of their inverses for a negative ``n``."""
     @overload
     def max(self) -> Tensor:
         """The largest of all elements."""
@@ -1809,7 +1813,12 @@ class Tensor(Differentiable):
     def not_equal_(self, other: Scalar) -> Tensor:
         """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
     def orgqr(self, input2: Tensor) -> Tensor:
-        """An older name of ``linalg.householder_product``."""
+        """Another name of ``linalg_householder_product``: The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
+
+        Args:
+            input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
+            tau: (..., k) with n >= k: their factors.
+        """
     def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
         """The product of the orthogonal matrices that reflections make with others.
 
@@ -2062,7 +2071,7 @@ class Tensor(Differentiable):
     ) -> Tensor:
         """A copy of ``self``, where what ``slice`` shows is ``src``."""
     def slogdet(self) -> _results_slogdet:
-        """Another name of ``linalg.slogdet``."""
+        """Another name of ``linalg_slogdet``: The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @overload

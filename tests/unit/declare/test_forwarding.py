@@ -212,3 +212,14 @@ def test_arguments_that_count_for_nothing_are_named(lib: Library) -> None:
         @lib.op
         @forward(target(lib), factor=2, unused=["haste"])  # type: ignore[arg-type]
         def hasty(self: Tensor) -> Tensor: ...
+
+
+def test_an_alias_can_rename_arguments_and_be_a_kernel(lib: Library) -> None:
+    stretched = target(lib).alias(  # type: ignore[attr-defined]
+        "stretched", names={"self": "input", "factor": "by"}, kernel="CompositeExplicitAutograd", inplace=False
+    )
+    assert str(stretched.schema) == "forwarding::stretched.by(Tensor input, Scalar by, Scalar offset=0) -> Tensor"
+    assert [str(each) for each in stretched.operator.registrations] == ["CompositeExplicitAutograd"]
+    x, out = opdsl.tensor([1.0, 2.0]), opdsl.empty(0)
+    assert stretched(input=x, by=3, offset=1).tolist() == [4.0, 7.0]
+    assert stretched(x, by=3, out=out) is out and out.tolist() == [3.0, 6.0]
