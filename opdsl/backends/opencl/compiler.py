@@ -13,6 +13,7 @@ from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.loops import elementwise, folding, rows
 from opdsl.kernels.loops import indexed as over_places
+from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.making import Loops
 from opdsl.kernels.loops.ordering import SCRATCH, sorting
 from opdsl.runtime.dtype import int64
@@ -28,6 +29,7 @@ COUNTS = True
 
 def _compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Compiled]:
     """What the protocol calls for a kind of kernel."""
+    made = by_form(made)
 
     def compile_call(what: Any, call: Any) -> Compiled:
         outputs = [call.output] if hasattr(call, "output") else call.outputs

@@ -66,7 +66,7 @@ def _without(value: Any, numbers: list[int]) -> Any:
     """What describes a call, its numbers apart."""
     if type(value) is int:
         numbers.append(value)
-        return None
+        return int
     return (type(value), *[_without(each, numbers) for each in value]) if isinstance(value, tuple) else value
 
 

@@ -59,8 +59,9 @@ def test_pointwise_loops(sizes: tuple[int, ...], one: OperandSpec, other: Operan
 def test_loops_with_positions(
     sizes: tuple[int, ...], one: OperandSpec, out: OperandSpec, places: OperandSpec, writes: bool
 ) -> None:
-    call = IndirectCall(sizes, (one, out), out, (places,), 0, writes)
-    assert INDIRECT(ADD, call) == elementwise.indirect(ADD, call)
+    for reads in (0, 1, None):
+        call = IndirectCall(sizes, (one, out), out, (places,), reads, writes)
+        assert INDIRECT(ADD, call) == elementwise.indirect(ADD, call)
 
 
 @settings(max_examples=100)
