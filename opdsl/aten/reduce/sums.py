@@ -387,11 +387,6 @@ def real_and_rest(x):
     return x.real, (1.0 if x == x.real else math.exp(x - x.real))
 
 
-def relative(x: float, largest: float) -> float:
-    """``exp(x)`` relative to the exponential of a number that is not smaller; infinities are as large as themselves."""
-    return 1.0 if x == largest else math.exp(x - largest)
-
-
 def log_of_sum(largest, total, count):
     return largest + math.log(total)
 
@@ -405,8 +400,9 @@ def log_of_sum(largest, total, count):
     promote="int_to_float",
 )
 def logsumexp_combine(a, m, b, n):
-    largest = max(a, b)
-    return largest, m * relative(a, largest) + n * relative(b, largest)
+    # Relative to the larger one; infinities are as large as themselves.
+    smaller = math.exp(0.0 if a == b else -abs(a - b))
+    return max(a, b), (m + n * smaller if a >= b else m * smaller + n)
 
 
 @logsumexp.derivative("self")
