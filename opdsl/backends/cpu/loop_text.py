@@ -74,9 +74,8 @@ def module_ir(loops: Loops, symbol: str) -> str:
     from opdsl.backends.cpu.printer import declarations, function_ir
 
     program, count = loops.program, len(loops.arguments)
-    given = {
-        word.argument: name for name, word in zip(program.words, loops.words, strict=False) if isinstance(word, Given)
-    }
+    words = zip(program.words, loops.words, strict=False)
+    given = {word.argument: name for name, word in words if isinstance(word, Given)}
     operands = [given[k] if at is None else program.parameters[at].name for k, at in enumerate(loops.arguments)]
     table = {"i0_n": _COUNT, "j0_n": count, PART_LENGTH: 2 * count + 1}
     for k, name in enumerate(operands):
@@ -300,8 +299,9 @@ class LoopText:
         """
         outer = self.lanes
         self.lanes = [dict(lane) for lane in outer]
+        written = {each.array for each in body if isinstance(each, (Store, Update))}
         for each in body:
-            if isinstance(each, Load) and self.is_same(each, own):
+            if isinstance(each, Load) and each.array not in written and self.is_same(each, own):
                 self.load(each, "")
         self.depth += 1
         yield
