@@ -12,7 +12,7 @@ from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator
 from opdsl.kernels.definitions.view_kernel import ViewKernel
 
-PURE = ("pointwise", "reduction", "scan", "row", "indexed", "view", "forward", "table")
+PURE = ("pointwise", "reduction", "scan", "row", "indexed", "random", "view", "forward", "table")
 """Constructs that say what is computed and nothing of how."""
 
 EXPRESSION = "expression"

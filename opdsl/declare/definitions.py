@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
+from opdsl.declare.derivatives import attach_formulas
 from opdsl.declare.reading import attach_reading
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
-from opdsl.schema.kinds import Kind, Meta
+from opdsl.runtime import Tensor
+from opdsl.schema.implementation import differentiable_names
+from opdsl.schema.kinds import KINDS, Kind, Meta
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -58,8 +61,16 @@ def attach_definition(given: Attachment) -> None:
     declaration.infer_entries(kind)
     for key in keys or ALL_BACKENDS:
         declaration.register_structured(key)
+    if not kind.is_structured:  # what is written over has no influence, nor has what numbers are drawn by
+        zero = cast("FunctionType", _no_gradient)
+        formulas = dict.fromkeys(differentiable_names(declaration.main.schema), zero)
+        attach_formulas(declaration, KINDS["derivative"], formulas, {})
     if not keys:
         declaration.register_common()
+
+
+def _no_gradient(grad: Tensor) -> Tensor:
+    return grad.new_zeros(grad.shape)
 
 
 def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None:

@@ -165,7 +165,7 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
             return None
         generated = UFUNC_KEYS if operator.properties.get("ufunc_inner_loop") else ()
         keys = [key for key in keys if key != _META and key not in generated]
-    elif declaration.definition is not None:
+    elif declaration.definition is not None and (declaration.kind is None or declaration.kind.is_structured):
         keys = [key for key in keys if key not in (_META, _NON_FUNCTIONAL)]
     if not keys or keys == [COMPOSITE_IMPLICIT]:
         return None

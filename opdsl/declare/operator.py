@@ -469,6 +469,46 @@ class Operator(Protocol, Generic[P, R_co]):
         """
 
     @overload
+    def random(self, function: F, /) -> F: ...
+    @overload
+    def random(self, *, from_zero: str | Iterable[str] = ()) -> Callable[[F], F]: ...
+    def random(self, *given: Any, **options: Any) -> Any:
+        """Attach a scalar function that makes an element of random numbers and of the operator's arguments.
+
+        The operator fills ``self``, and takes a ``generator``. The function takes one random number, or two, of names
+        that no argument has, then arguments by name: numbers, and elements of tensors. A ``.meta`` checks arguments;
+        what it returns, a dict of numbers, is taken by name, too. Random numbers lie in (0, 1), and the same seed gives
+        the same on all backends, whatever the strides. Gradients are zeros.
+
+        Args:
+            given: the function; it may stand without parentheses.
+            options: those that follow.
+            from_zero: random numbers that may be 0: they lie in [0, 1).
+
+        Returns:
+            The function as it is, or a decorator.
+
+        Raises:
+            ScalarFunctionError: the function holds what it cannot.
+            KernelSignatureError: it does not fit, or the operator fills no tensor.
+
+        >>> import math
+        >>> import opdsl
+        >>> from opdsl import Alias, Generator, Tensor
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(functional=True)
+        ...     def rayleigh_(
+        ...         self: Tensor[Alias("a", write=True)], scale: float = 1, *, generator: Generator | None = None
+        ...     ) -> Tensor[Alias("a", write=True)]: ...
+        ...     @rayleigh_.random
+        ...     def rayleigh_element(u, scale):
+        ...         return scale * math.sqrt(-2 * math.log(u))
+        ...     made = opdsl.ops.example.rayleigh(opdsl.zeros(1000), 2.0)
+        ...     bool((made > 0).all()), round(float((made * made).mean()) / 8)
+        (True, 1)
+        """
+
+    @overload
     def view_kernel(self, function: F, /) -> F: ...
     @overload
     def view_kernel(self, *keys: str) -> Callable[[F], F]: ...

@@ -7,11 +7,12 @@ said in words; an empty text means that there is none.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 from opcode import opmap
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from opdsl.schema.model import Argument, FunctionSchema
+from opdsl.schema.model import Argument, FunctionSchema, SchemaKind
 from opdsl.schema.parameters import NUMBERS, Parameter, Role, parameters_of
 from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 
@@ -221,6 +222,31 @@ def indexed_fault(
         if name not in known and name not in own and not has_meta:
             return Fault(f"{name!r} is no argument of {schema}, and no index", "Name indices in at= and over=")
     return None
+
+
+def draws_of(schema: FunctionSchema, names: Sequence[str]) -> tuple[str, ...]:
+    """The first parameters of a random function, which are no arguments: its random numbers."""
+    known = {each.python_name for each in schema.arguments}
+    return tuple(takewhile(lambda each: each not in known, names))
+
+
+def random_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
+    """What is wrong with the operator, or the parameters, of a function that draws elements."""
+    first = next(iter(schema.arguments), None)
+    if schema.kind is not SchemaKind.inplace or first is None or first.type is not BaseType.Tensor:
+        return Fault(
+            f"{schema} does not fill a tensor", "Declare it in place: name_(self: Tensor[Alias('a', write=True)])"
+        )
+    if not any(str(each.type) == "Generator?" and each.name == "generator" for each in schema.arguments):
+        return Fault(f"{schema} has no generator", "Let it take generator: Generator | None = None")
+    draws = draws_of(schema, names)
+    if not 0 < len(draws) < 3:
+        problem = f"it takes {len(draws) or 'no'} random numbers"
+        return Fault(problem, "Take one or two first, of names that no argument has; then arguments by name")
+    roles = {each.name: each.role for each in parameters_of(schema)}
+    readable = (*NUMBERS, Role.TENSOR)
+    wrong = next((each for each in names if each == first.name or roles.get(each, Role.TENSOR) not in readable), None)
+    return None if wrong is None else Fault(f"{wrong!r} is no number or tensor that it reads", "Take others, by name")
 
 
 # ---------------------------------------------------------------------------------------------------------- derivatives

@@ -12,7 +12,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opdsl.schema.implementation import Fault, row_fault, scalar_fault
+from opdsl.schema.implementation import Fault, random_fault, row_fault, scalar_fault
 from opdsl.schema.model import FunctionSchema
 
 
@@ -87,6 +87,7 @@ class Kind(NamedTuple):
     derivative: the class (``module:Class``) that derives gradients from a definition; empty where none are derived.
     fault: what is wrong with the parameters of a scalar function whose results are the operator's: takes the schema,
         the parameters, and the arguments whose values choose the function (``when=``). None for one of accumulators.
+    is_structured: whether its kernels are structured ones, compiled by a function of its name in each backend.
     tag: of the operator, unless its declaration names tags; empty for none.
     entry: what else its entries say unless the declaration says otherwise, by the key of an entry.
     out_entry: what that of ``out=`` says besides, where the operator is structured.
@@ -104,6 +105,7 @@ class Kind(NamedTuple):
     shares_plans: bool = False
     derivative: str = ""
     fault: Callable[[FunctionSchema, Sequence[str], Collection[str]], Fault | None] | None = None
+    is_structured: bool = True
     tag: str = ""
     entry: Mapping[str, object] = MappingProxyType({})
     out_entry: Mapping[str, object] = MappingProxyType({})
@@ -191,6 +193,17 @@ _KINDS = (
         is_way=True,
         derivative="opdsl.autograd.indexed:IndexedDerivative",
     ),
+    Kind(
+        "random",
+        Function.NUMBERS,
+        options={"from_zero": NAMES},
+        definition="opdsl.kernels.definitions.random:RandomDefinition",
+        is_way=True,
+        fault=lambda schema, names, condition: random_fault(schema, names),
+        is_structured=False,
+        tag="nondeterministic_seeded",
+        entry={"device_check": "NoCheck"},
+    ),
     Kind("meta", Function.CONTEXT, options={"reads_numbers": ANY}),
     Kind(
         "out_kernel",
@@ -208,5 +221,5 @@ _KINDS = (
 KINDS: Mapping[str, Kind] = MappingProxyType({each.name: each for each in _KINDS})
 """The kinds by the names of their decorators."""
 
-COMPILED = (*(each.name for each in _KINDS if each.definition), "recurrence")
+COMPILED = (*(each.name for each in _KINDS if each.definition and each.is_structured), "recurrence")
 """The kinds that backends compile; a backend's function for one has its name (``opdsl.kernels.compiler``)."""

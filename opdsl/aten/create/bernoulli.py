@@ -11,43 +11,57 @@ from opdsl.aten.create.normal import all_hold
 from opdsl.aten.pointwise.comparison import ge, le
 from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check, fill_random_
-from opdsl.kernels.primitives import random as distributions
+from opdsl.kernels import check
 from opdsl.runtime import Generator, Tensor
 from opdsl.schema import Alias
 
 COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
 
 
-@op("aten::bernoulli_.Tensor", kernel=True, variants="method", autogen="bernoulli.Tensor, bernoulli.Tensor_out", **COIN)
+@op(
+    "aten::bernoulli_.Tensor",
+    variants="method",
+    autogen="bernoulli.Tensor, bernoulli.Tensor_out",
+)
 def bernoulli_(
     self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    ...
+
+
+def succeeds(u, p):
+    return u < p
+
+
+bernoulli_.random(from_zero="u")(succeeds)
+
+
+@bernoulli_.meta
+def bernoulli_meta(ctx, self, p):
     refused = self if self.dtype.is_complex else p
     if self.dtype.is_complex or not p.dtype.is_floating_point:
         raise UnsupportedDTypeError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{refused.dtype.scalar_type}'")
-    given = p.expand(self.shape)
+    p.expand(self.shape)
     check(all_hold(ge(p, 0)) and all_hold(le(p, 1)), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    return fill_random_(self, distributions.bernoulli, (given,), generator)
 
 
-bernoulli_.derivative("self")(zero_derivative)
-bernoulli_.derivative("p")(zero_derivative)
-
-
-@bernoulli_.overload("float", kernel=True, variants="method", autogen="bernoulli.float_out", **COIN)
+@bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out")
 def bernoulli_float_(
     self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+    ...
+
+
+bernoulli_float_.random(from_zero="u")(succeeds)
+
+
+@bernoulli_float_.meta
+def bernoulli_float_meta(ctx, self, p):
     check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.dtype.is_complex:
         raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.scalar_type}'")
-    return fill_random_(self, distributions.bernoulli, (float(p),), generator)
-
-
-bernoulli_float_.derivative("self")(zero_derivative)
 
 
 @op("aten::bernoulli", kernel="CompositeExplicitAutograd", variants="function, method", **COIN)

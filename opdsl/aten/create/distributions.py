@@ -25,7 +25,7 @@ FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDE
 # ----------------------------------------------------------------------------------------------- uniform, normal, ...
 
 
-@op("aten::uniform_", kernel=True, autogen="uniform, uniform.out", **FILL)
+@op("aten::uniform_", autogen="uniform, uniform.out", variants="method")
 def uniform_(
     self: Tensor[Alias("a", write=True)],
     from_: Annotated[float, Name("from")] = 0,
@@ -34,6 +34,17 @@ def uniform_(
     generator: Generator | None = None,
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    ...
+
+
+@uniform_.random(from_zero="u")
+def uniform(u, from_, to, digits):
+    # Of as many binary digits as the dtype has, so that none is rounded up to 1.
+    return from_ + (to - from_) * (math.floor(u * digits) / digits)
+
+
+@uniform_.meta
+def uniform_meta(ctx, self, from_, to):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
     largest = LARGEST.get(real.name, math.inf)
@@ -46,10 +57,7 @@ def uniform_(
         f"uniform_ expects to-from <= std::numeric_limits<{real.scalar_type}>::max(), but found to={to} and "
         f"from={from_} which result in to-from to exceed the limit",
     )
-    return fill_random_(self, distributions.uniform, (float(from_), float(to), 2.0**digits), generator)
-
-
-uniform_.derivative("self")(zero_derivative)
+    return {"digits": 2.0**digits}
 
 
 @op("aten::normal_", kernel=True, autogen="normal.out", **FILL)
@@ -69,32 +77,6 @@ def normal_(
 normal_.derivative("self")(zero_derivative)
 
 
-@op("aten::log_normal_", kernel=True, autogen="log_normal, log_normal.out", **FILL)
-def log_normal_(
-    self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
-) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with numbers whose logarithm is normally distributed."""
-    check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
-    distributions.digits_of(self.dtype, "log_normal_cpu")
-    return fill_random_(self, distributions.log_normal, (float(mean), float(std)), generator)
-
-
-log_normal_.derivative("self")(zero_derivative)
-
-
-@op("aten::exponential_", kernel=True, autogen="exponential, exponential.out", **FILL)
-def exponential_(
-    self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
-) -> Tensor[Alias("a", write=True)]:
-    """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
-    require_continuous(self, "Exponential", self.dtype.scalar_type)
-    check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return fill_random_(self, distributions.exponential, (float(lambd),), generator)
-
-
-exponential_.derivative("self")(zero_derivative)
-
-
 def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
     """That a tensor is real and floating point.
 
@@ -108,31 +90,81 @@ def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
         )
 
 
-@op("aten::cauchy_", kernel=True, autogen="cauchy, cauchy.out", **FILL)
+@op("aten::log_normal_", autogen="log_normal, log_normal.out", variants="method")
+def log_normal_(
+    self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers whose logarithm is normally distributed."""
+    ...
+
+
+@log_normal_.random(from_zero="turns")
+def log_normal(u, turns, mean, std):
+    return math.exp(mean + std * (math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * turns)))
+
+
+@log_normal_.meta
+def log_normal_meta(ctx, self, std):
+    check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+    distributions.digits_of(self.dtype, "log_normal_cpu")
+
+
+@op("aten::exponential_", autogen="exponential, exponential.out", variants="method")
+def exponential_(
+    self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+    ...
+
+
+@exponential_.random
+def exponential(u, lambd):
+    return -math.log(u) / lambd
+
+
+@exponential_.meta
+def exponential_meta(ctx, self, lambd):
+    require_continuous(self, "Exponential", self.dtype.scalar_type)
+    check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+
+
+@op("aten::cauchy_", autogen="cauchy, cauchy.out", variants="method")
 def cauchy_(
     self: Tensor[Alias("a", write=True)], median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with Cauchy distributed numbers."""
+    ...
+
+
+@cauchy_.random
+def cauchy(u, median, sigma):
+    return median + sigma * math.tan(math.pi * (u - 0.5))
+
+
+@cauchy_.meta
+def cauchy_meta(ctx, self, sigma):
     check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     require_continuous(self, "Cauchy", c_name(self.dtype))
-    return fill_random_(self, distributions.cauchy, (float(median), float(sigma)), generator)
 
 
-cauchy_.derivative("self")(zero_derivative)
-
-
-@op("aten::geometric_", kernel=True, autogen="geometric, geometric.out", **FILL)
+@op("aten::geometric_", autogen="geometric, geometric.out", variants="method")
 def geometric_(
     self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
     """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    ...
+
+
+@geometric_.random
+def geometric(u, p):
+    return math.ceil(math.log(u) / math.log1p(-p))
+
+
+@geometric_.meta
+def geometric_meta(ctx, self, p):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     if self.dtype.is_complex or self.dtype is bool_:
         raise UnsupportedDTypeError(f"\"geometric_cpu\" not implemented for '{self.dtype.scalar_type}'")
-    return fill_random_(self, distributions.geometric, (float(p),), generator)
-
-
-geometric_.derivative("self")(zero_derivative)
 
 
 # -------------------------------------------------------------------------------------------------------- rand, randn

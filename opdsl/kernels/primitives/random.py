@@ -66,12 +66,6 @@ def inner(high: Any, low: Any) -> Any:
 # Each takes a place in two parts and the seed, then its numbers.
 
 
-def uniform(row: Any, column: Any, seed: Any, low: Any, high: Any, digits: Any) -> Any:
-    """Between ``low`` and ``high``; ``digits``: 2 to the number of binary digits that the result's dtype has."""
-    a, b, _, _ = block(row + column, seed)
-    return low + (high - low) * (math.floor(unit(a, b) * digits) / digits)
-
-
 def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
     """G. Box and M. Muller, A note on the generation of random normal deviates (1958)."""
     a, b, c, d = block(row + column, seed)
@@ -129,35 +123,6 @@ def _cosine(turns: Any) -> Any:
     sine = sine * square - 5.16771276459
     sine = (sine * square + 3.14159265354) * near
     return 1.0 - 2.0 * sine * sine
-
-
-def log_normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
-    """The exponential of normal ones."""
-    return math.exp(normal(row, column, seed, mean, std))
-
-
-def exponential(row: Any, column: Any, seed: Any, rate: Any) -> Any:
-    """By inversion."""
-    a, b, _, _ = block(row + column, seed)
-    return -math.log(inner(a, b)) / rate
-
-
-def cauchy(row: Any, column: Any, seed: Any, median: Any, sigma: Any) -> Any:
-    """By inversion."""
-    a, b, _, _ = block(row + column, seed)
-    return median + sigma * math.tan(math.pi * (inner(a, b) - 0.5))
-
-
-def geometric(row: Any, column: Any, seed: Any, p: Any) -> Any:
-    """By inversion: the number of trials up to the first that succeeds."""
-    a, b, _, _ = block(row + column, seed)
-    return math.ceil(math.log(inner(a, b)) / math.log1p(-p))
-
-
-def bernoulli(row: Any, column: Any, seed: Any, p: Any) -> Any:
-    """Whether a trial succeeds."""
-    a, b, _, _ = block(row + column, seed)
-    return unit(a, b) < p
 
 
 def integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:

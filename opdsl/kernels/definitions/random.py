@@ -1,0 +1,126 @@
+"""Random definitions: an element as a function of random numbers and of the operator's arguments.
+
+The author writes how a number is drawn; which numbers of the generator's sequence an element gets follows from its
+place, so that every backend fills a tensor with the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from types import FunctionType
+from typing import Any, cast
+
+from opdsl.errors import KernelError, KernelSignatureError
+from opdsl.generated import function_from_source
+from opdsl.kernels.definitions.meta import MetaContext
+from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.kernels.definitions.structured import Definition, OperatorLike
+from opdsl.kernels.primitives.random import block, fill_random_, inner, unit
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import draws_of, random_fault
+from opdsl.schema.parameters import Role
+
+_PAIRS = ("a, b", "c, d")
+"""The words of a block that random numbers are made of."""
+
+
+class RandomDefinition(Definition):
+    """An in-place operator that fills a tensor with random numbers.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+    """
+
+    __slots__ = ("check", "distribution", "function", "numbers")
+
+    def __init__(self, schema: FunctionSchema, name: str) -> None:
+        super().__init__(schema, name)
+        self.check: Callable[..., object] | None = None
+
+    def add(self, function: FunctionType, *, from_zero: Collection[str] = ()) -> None:
+        """Take the function that makes an element.
+
+        Args:
+            function: takes one or two random numbers, then arguments of the operator, and what the shape function
+                returns, by name.
+            from_zero: random numbers that lie in [0, 1); others lie in (0, 1).
+
+        Raises:
+            ScalarFunctionError: the function holds what it cannot.
+            KernelSignatureError: it does not fit the schema.
+        """
+        from opdsl.scalar import read
+
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        fault = random_fault(self.schema, names)
+        draws = draws_of(self.schema, names)
+        unknown = next((each for each in from_zero if each not in draws), None)
+        if unknown is not None:
+            raise self._unfit(function, f"from_zero= names {unknown!r}", f"Random numbers are {', '.join(draws)}")
+        if fault is not None:
+            raise self._unfit(function, fault.problem, fault.remedy)
+        read(function)
+        self.function, self.numbers = function, names[len(draws) :]
+        pairs = [
+            f"{'unit' if name in from_zero else 'inner'}({pair})" for name, pair in zip(draws, _PAIRS, strict=False)
+        ]
+        given = ", ".join(self.numbers)
+        source = (
+            f"def drawn(row, column, seed{', ' if given else ''}{given}):\n"
+            "    a, b, c, d = block(row + column, seed)\n"
+            f"    return element({', '.join((*pairs, *self.numbers))})\n"
+        )
+        namespace = {"element": function, "block": block, "unit": unit, "inner": inner, "__name__": __name__}
+        self.distribution = function_from_source("drawn", source, namespace, title=f"elements of {self.name}")
+
+    def _unfit(self, function: FunctionType, problem: str, remedy: str) -> KernelSignatureError:
+        return KernelSignatureError(
+            f"{self.name}: the random function {function.__name__} does not fit: {problem}. {remedy}."
+        )
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "random"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return (self.function,)
+
+    def kernel(self, variant: str, operator: OperatorLike, key: str) -> Any:
+        """The kernel, which needs no shape and makes nothing."""
+        schema = operator.schema
+        places = {each.python_name: place for place, each in enumerate(schema.arguments)}
+        roles = {each.name: each.role for each in self.parameters}
+
+        def filled(*arguments: Any) -> Tensor:
+            target: Tensor = arguments[0]
+            stated = self._stated(arguments)
+            numbers = []
+            for name in self.numbers:
+                if name in stated:
+                    value = stated[name]
+                elif name in places:
+                    value = arguments[places[name]]
+                else:
+                    remedy = f"Return {{{name!r}: ...}} from @f.meta, or name an argument"
+                    raise KernelError(f"{self.name}: nothing says what {name!r} is. {remedy}.")
+                if isinstance(value, Tensor):
+                    value = value.expand(target.shape)
+                elif roles.get(name) in (Role.FLOAT, Role.SCALAR):
+                    value = float(value)
+                numbers.append(value)
+            return fill_random_(target, self.distribution, numbers, arguments[places["generator"]])
+
+        return PythonKernel(cast("FunctionType", filled), schema, operator.name, bumps_version=True)
+
+    def _stated(self, arguments: tuple[Any, ...]) -> dict[str, Any]:
+        """What the shape function returns: numbers by name."""
+        if self.check is None:
+            return {}
+        context = MetaContext(self.name, self.results, arguments[:1], arguments[0].device)
+        returned = self.check(context, *arguments)
+        return dict(cast("dict[str, Any]", returned)) if returned is not None else {}
