@@ -26520,11 +26520,11 @@ class _packet_unsafe_chunk(Operator[..., list[Tensor]], Protocol):
 
 class _packet_unsafe_split(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
-        """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+        """``split`` for callers that write one part at most."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
-        """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+        """``split`` for callers that write one part at most."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...

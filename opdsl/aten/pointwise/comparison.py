@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.create.factories import full
-from opdsl.declare import Inplace, Out, forward, op, traceable
+from opdsl.declare import Inplace, Out, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -173,13 +173,20 @@ def where_number_other(condition: Tensor, self: Tensor, other: Scalar) -> Tensor
     """``where`` with a number where the condition does not hold."""
 
 
+def one_of(condition: Tensor, value: complex, *both: complex) -> Tensor:
+    """One of two numbers, in the dtype that both have together."""
+    dtype: DType = result_type(both, get_default_dtype())
+    return full([], value, dtype=dtype, device=condition.device)
+
+
 @where.overload("Scalar")
-@traceable
+@forward(
+    where,
+    self=lambda condition, self, other: one_of(condition, self, self, other),
+    other=lambda condition, self, other: one_of(condition, other, self, other),
+)
 def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     """``where`` of two numbers."""
-    dtype: DType = result_type((self, other), get_default_dtype())
-    device = condition.device
-    return where(condition, full([], self, dtype=dtype, device=device), full([], other, dtype=dtype, device=device))
 
 
 @where.overload("", device_check="NoCheck")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from operator import not_
 
-from opdsl.declare import op
+from opdsl.aten.create.conversions import to_other
+from opdsl.declare import forward, op
 from opdsl.errors import DeviceError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, cpu
@@ -50,6 +51,6 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 @op("aten::type_as", variants="method", may_alias=True)
+@forward(to_other)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype, and on the device, of another one."""
-    return self.to(other)

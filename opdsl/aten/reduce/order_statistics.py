@@ -17,7 +17,7 @@ from opdsl.aten.index.sorting import sort, sort_stable
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.extrema import ValuesAndIndices, selected_derivative
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, step
 from opdsl.runtime import (
@@ -258,6 +258,16 @@ def quantiles(
     return found.squeeze(-1) if q.ndim == 0 else found.unsqueeze(0).transpose(0, -1).squeeze(-1)
 
 
+def share_of(self: Tensor, q: float) -> Tensor:
+    """A share as a tensor.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    check(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
+    return self.new_full((), q)
+
+
 def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
     """Declare quantiles by a tensor and by a number.
 
@@ -278,11 +288,10 @@ def declare_quantile(name: str, *, skips_nan: bool, text: str) -> Any:
     @quantile.overload(
         "scalar", variants="method, function", out=Out(f"{name}.scalar_out", explicit=True, contiguous=True)
     )
+    @forward(quantile, q=share_of)
     def quantile_scalar(
         self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = LINEAR
-    ) -> Tensor:
-        check(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
-        return quantile(self, self.new_full((), q), dim, keepdim, interpolation=interpolation)
+    ) -> Tensor: ...
 
     quantile_scalar.__doc__ = f"The element below which a share ``q`` of all elements along a dimension lies; {text}."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import op
+from opdsl.declare import forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, views
 from opdsl.schema import Alias
@@ -48,6 +48,19 @@ def narrow_view(self, dim, start, length):
     return views.narrow(self, dim, start, length)
 
 
+def number_of(start: Tensor) -> int:
+    """The integer of a zero-dim tensor.
+
+    Raises:
+        ShapeError: it is of another dtype, or has dimensions.
+    """
+    check(
+        start.ndim == 0 and start.dtype.category is Category.INT,
+        "start must be an 0-dim integral Tensor.",
+    )
+    return int(start)
+
+
 @narrow.overload(
     "Tensor",
     kernel="CompositeImplicitAutograd",
@@ -55,13 +68,9 @@ def narrow_view(self, dim, start, length):
     device_check="NoCheck",
     device_guard=False,
 )
+@forward(narrow, start=number_of)
 def narrow_from(self: Tensor[Alias("a")], dim: int, start: Tensor, length: SymInt) -> Tensor[Alias("a")]:
     """``narrow`` whose start is a zero-dim tensor of integers."""
-    check(
-        start.ndim == 0 and start.dtype.category is Category.INT,
-        "start must be an 0-dim integral Tensor.",
-    )
-    return self.narrow(dim, start.item(), length)
 
 
 @op("aten::select.int", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)

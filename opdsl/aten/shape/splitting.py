@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.slicing import narrow, select, slice_tensor
-from opdsl.declare import forward, op, traceable
+from opdsl.declare import Library, Row, forward, op, traceable
 from opdsl.errors import DimensionError, OutOfMemoryError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
+
+lib = Library("aten")
 
 # Each part is a tensor of some hundred bytes, which the caller holds all at once.
 _MOST_PARTS = 2**26
@@ -67,6 +70,7 @@ def parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
     return [narrow(tensor, dim, start, size) for start, size in zip(starts, sizes, strict=True)]
 
 
+@traceable
 def split_equally(tensor: Tensor, split_size: int, dim: int) -> list[Tensor]:
     """``split``: parts of one size.
 
@@ -78,6 +82,7 @@ def split_equally(tensor: Tensor, split_size: int, dim: int) -> list[Tensor]:
     return parts(tensor, equal_sizes(tensor.shape[wrap_dimension(dim, tensor.ndim)], split_size), dim)
 
 
+@traceable
 def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
     """``split_with_sizes``: parts of the sizes that are given.
 
@@ -99,83 +104,51 @@ def split_by_sizes(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tenso
     return parts(tensor, sizes, dim)
 
 
-@op(
-    "aten::split.Tensor",
+WITHOUT_CHECKS: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck", "device_guard": False}
+"""What the entries say alike."""
+
+parts_of = lib.table(
+    {
+        "split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]": Row(
+            "Parts of ``split_size`` positions of a dimension; the last may be smaller.", split_equally
+        ),
+        "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]": Row(
+            "Parts of a dimension, each of its size.", split_by_sizes, tags="core"
+        ),
+    },
     kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
+    **WITHOUT_CHECKS,
 )
-@traceable
-def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
-    """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
-    return split_equally(self, split_size, dim)
+split_with_sizes = parts_of["split_with_sizes"]
 
 
-@split.overload("sizes", variants="function, method", device_guard=False)
-@traceable
+@lib.op("split.sizes", variants="function, method", device_guard=False)
+@forward(split_with_sizes, "self", "split_size")
 def split_sizes(
     self: Tensor[Alias("a", after="*")], split_size: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
     """Parts of a dimension, each of its size."""
-    ...
 
 
-@op(
-    "aten::split_with_sizes",
+# Autograd does not know that these parts are views.
+unsafe_parts_of = lib.table(
+    {
+        "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]": Row(
+            "``split`` for callers that write one part at most.", split_equally, autogen="unsafe_split.Tensor_out"
+        ),
+        "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]": Row(
+            "``split_with_sizes`` for callers that write one part at most.",
+            split_by_sizes,
+            autogen="unsafe_split_with_sizes.out",
+        ),
+    },
     kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    device_guard=False,
-)
-@traceable
-def split_with_sizes(
-    self: Tensor[Alias("a", after="*")], split_sizes: list[SymInt], dim: int = 0
-) -> list[Tensor[Alias("a")]]:
-    """Parts of a dimension, each of its size."""
-    return split_by_sizes(self, split_sizes, dim)
-
-
-split_sizes.forward(split_with_sizes, "self", "split_size")
-
-
-@op(
-    "aten::unsafe_split.Tensor",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-    autogen="unsafe_split.Tensor_out",
     may_alias=True,
+    **WITHOUT_CHECKS,
 )
-@traceable
-def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
-    """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
-    return split_equally(self, split_size, dim)
-
-
-@unsafe_split.derivative("self")
-def unsafe_split_derivative(grads, dim):
-    return cat(grads, dim)
-
-
-@op(
-    "aten::unsafe_split_with_sizes",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-    autogen="unsafe_split_with_sizes.out",
-    may_alias=True,
-)
-@traceable
-def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
-    """``split_with_sizes`` for callers that write one part at most."""
-    return split_by_sizes(self, split_sizes, dim)
-
-
-unsafe_split_with_sizes.derivative("self")(unsafe_split_derivative)
+unsafe_split_with_sizes = unsafe_parts_of["unsafe_split_with_sizes"]
+for _split in unsafe_parts_of.values():
+    _split.derivative(self=lambda grads, dim: cat(grads, dim))
 
 
 # --------------------------------------------------------------------------------------------------------------- chunk

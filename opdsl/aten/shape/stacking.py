@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from opdsl.aten.create.factories import zeros
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.splitting import unbind
-from opdsl.declare import Library, Out, Row, op, traceable
+from opdsl.declare import Library, Out, Row, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, result_type, wrap_dimension
@@ -64,20 +64,20 @@ def at_least(least: int) -> Callable[[Tensor], Tensor]:
     """``with_dimensions`` for a number of them."""
 
     @traceable
-    def widened(self: Tensor) -> Tensor:
+    def one(self: Tensor) -> Tensor:
         return with_dimensions(self, least)
 
-    return widened
+    return one
 
 
 def each_at_least(least: int) -> Callable[[list[Tensor]], list[Tensor]]:
     """``with_dimensions`` of several tensors for a number of them."""
 
     @traceable
-    def widened(tensors: list[Tensor]) -> list[Tensor]:
+    def several(tensors: list[Tensor]) -> list[Tensor]:
         return [with_dimensions(each, least) for each in tensors]
 
-    return widened
+    return several
 
 
 for _count, _text in ((1, "one dimension"), (2, "two dimensions"), (3, "three dimensions")):
@@ -95,50 +95,53 @@ for _count, _text in ((1, "one dimension"), (2, "two dimensions"), (3, "three di
 # --------------------------------------------------------------------------------------------- hstack, vstack and kin
 
 
-def side_by_side(tensors: Sequence[Tensor], name: str) -> tuple[list[Tensor], int]:
-    """What ``hstack``, ``vstack``, ``dstack`` or ``column_stack`` concatenates, and where.
+def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:
+    """What ``hstack``, ``vstack`` or ``dstack`` concatenates.
 
     Raises:
         ShapeError: there are no tensors.
     """
     check(len(tensors) > 0, f"{name} expects a non-empty TensorList")
-    if name == "column_stack":
-        columns = [each if each.ndim > 1 else each.reshape((each.numel(), 1)) for each in tensors]
-        return columns, 1
-    least, dim = {"hstack": (1, 1), "vstack": (2, 0), "dstack": (3, 2)}[name]
-    wide = [with_dimensions(each, least) for each in tensors]
-    return wide, 0 if name == "hstack" and wide[0].ndim == 1 else dim
+    return [with_dimensions(each, least) for each in tensors]
+
+
+def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """What ``column_stack`` concatenates.
+
+    Raises:
+        ShapeError: there are no tensors.
+    """
+    check(len(tensors) > 0, "column_stack expects a non-empty TensorList")
+    return [each if each.ndim > 1 else each.reshape((each.numel(), 1)) for each in tensors]
 
 
 @op("aten::hstack", out=Out(explicit=True))
-@traceable
-def hstack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
+@forward(
+    cat, tensors=lambda tensors: widened(tensors, "hstack", 1), dim=lambda tensors: min(max(tensors[0].ndim, 1), 2) - 1
+)
+def hstack(tensors: list[Tensor]) -> Tensor:
     """The tensors side by side."""
-    return cat(*side_by_side(tensors, "hstack"), out=out)
 
 
 @op("aten::vstack", out=Out(explicit=True))
-@traceable
-def vstack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
+@forward(cat, tensors=lambda tensors: widened(tensors, "vstack", 2), dim=0)
+def vstack(tensors: list[Tensor]) -> Tensor:
     """The tensors one below the other."""
-    return cat(*side_by_side(tensors, "vstack"), out=out)
 
 
 row_stack = vstack.alias("aten::row_stack")
 
 
 @op("aten::dstack", out=Out(explicit=True))
-@traceable
-def dstack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
+@forward(cat, tensors=lambda tensors: widened(tensors, "dstack", 3), dim=2)
+def dstack(tensors: list[Tensor]) -> Tensor:
     """The tensors along the third dimension."""
-    return cat(*side_by_side(tensors, "dstack"), out=out)
 
 
 @op("aten::column_stack", out=Out(explicit=True))
-@traceable
-def column_stack(tensors: list[Tensor], *, out: Tensor | None = None) -> Tensor:
+@forward(cat, tensors=columns, dim=1)
+def column_stack(tensors: list[Tensor]) -> Tensor:
     """The tensors side by side, vectors as columns."""
-    return cat(*side_by_side(tensors, "column_stack"), out=out)
 
 
 # ---------------------------------------------------------------------------------------------------------- block_diag

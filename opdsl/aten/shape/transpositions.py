@@ -137,23 +137,6 @@ def mT(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     return self.transpose(-2, -1) if self.ndim else self
 
 
-@op("aten::matrix_H", variants="method")
-@traceable
-def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``x.H``: a matrix transposed and conjugated."""
-    hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
-    check(self.ndim in (0, 2), f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
-    return self.adjoint()
-
-
-@op("aten::mH", variants="method")
-@traceable
-def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """``x.mH``: every matrix of a batch transposed and conjugated."""
-    require_matrices(self, "mH")
-    return self.adjoint()
-
-
 @op("aten::adjoint", variants="function, method")
 @traceable
 def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
@@ -173,6 +156,35 @@ def require_matrices(tensor: Tensor, name: str) -> None:
         tensor.ndim != 1,
         f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor.",
     )
+
+
+def a_matrix(self: Tensor) -> Tensor:
+    """The tensor, which is a matrix or a number.
+
+    Raises:
+        ShapeError: it is not.
+    """
+    hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+    check(self.ndim in (0, 2), f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
+    return self
+
+
+def matrices(self: Tensor) -> Tensor:
+    """The tensor, which is a batch of matrices or a number; raises as ``require_matrices`` does."""
+    require_matrices(self, "mH")
+    return self
+
+
+@op("aten::matrix_H", variants="method")
+@forward(adjoint, self=a_matrix)
+def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``x.H``: a matrix transposed and conjugated."""
+
+
+@op("aten::mH", variants="method")
+@forward(adjoint, self=matrices)
+def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """``x.mH``: every matrix of a batch transposed and conjugated."""
 
 
 # What PyTorch has as properties of a tensor, by their names there.

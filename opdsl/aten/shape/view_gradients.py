@@ -92,11 +92,20 @@ masked_scatter_backward.derivative(
 # ------------------------------------------------------------------------------------- written with other operators
 
 
+def along_diagonal(grad: Tensor, sizes: list[int]) -> Tensor:
+    """The gradient of a trace for each element of a diagonal.
+
+    Raises:
+        ShapeError: the sizes are not those of a matrix.
+    """
+    check(len(sizes) == 2, "expected matrix input", got=sizes)
+    return grad.expand((min(sizes),))
+
+
 @op("aten::trace_backward", **NAMED)
+@forward(diagonal_backward, grad_output=along_diagonal, input_sizes=lambda sizes: sizes, offset=0, dim1=0, dim2=1)
 def trace_backward(grad: Tensor, sizes: list[SymInt]) -> Tensor:
     """The gradient of ``trace``."""
-    check(len(sizes) == 2, "expected matrix input", got=sizes)
-    return diagonal_backward(grad.expand((min(sizes),)), sizes, 0, 0, 1)
 
 
 @op("aten::index_select_backward", **NAMED)

@@ -2351,7 +2351,7 @@ class Tensor(Differentiable):
     def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
     def unsafe_split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:
-        """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+        """``split`` for callers that write one part at most."""
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> list[Tensor]:
         """``split_with_sizes`` for callers that write one part at most."""
     def unsqueeze(self, dim: _int) -> Tensor:
