@@ -1,0 +1,179 @@
+"""Values and statements of loop programs as LLVM text: all but loops."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from opdsl.backends.cpu.loops import ACCESS, Operand, load_operand, number, store_operand
+from opdsl.backends.cpu.nests import SMALLER, call, smaller
+from opdsl.backends.cpu.storage import MEMORY, Text
+from opdsl.kernels.loops.model import (
+    Bound,
+    Index,
+    Load,
+    Part,
+    Parts,
+    Program,
+    Scalar,
+    Size,
+    Store,
+    Update,
+    graphs_of,
+    locals_of,
+)
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["COUNT", "StatementText"]
+
+COUNT = -1
+"""In a table of words: how many turns the outermost loop has."""
+
+_SLOT_SIZE = 16
+
+
+class StatementText:
+    """A kernel under construction.
+
+    operands: the parameter, or the word, that each is for. table: where the other words stand behind ``strides``.
+    lanes: neighbours that are taken together, in registers: for each what is known of values, by name.
+    types: of values. depths: how many loops are around where they are given.
+    functions: the names of graphs.
+    """
+
+    def __init__(self, program: Program, symbol: str, operands: Sequence[str], table: Mapping[str, int]) -> None:
+        self.program, self.arrays = program, program.arrays
+        self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
+        self.declared = {SMALLER}
+        self.text = text = Text()
+        self.types: dict[str, ScalarType] = {}
+        self.depths: dict[str, int] = {}
+        self.depth = 0
+        self.bases: dict[str, str] = {}
+        self.lanes: list[dict[str, str]] = [{}]
+        text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
+        for word, place in table.items():
+            address = f"getelementptr i64, ptr %strides, i64 {place}"
+            value = "%count" if place == COUNT else text.value(f"load i64, ptr {text.value(address)}")
+            self.give(word, ScalarType.INT64, [value])
+        parameters = {each.name: each for each in program.parameters}
+        for k, name in enumerate(operands):
+            slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * k}")
+            each = parameters.get(name, Scalar(name, ScalarType.INT64))
+            if isinstance(each, Scalar):
+                self.give(each.name, each.type, [number(text, each.type.value, slot)])
+            else:
+                self.bases[each.name] = text.value(f"load ptr, ptr {slot}")
+        self.rooms: list[str] = []
+        for local in locals_of(program.body):
+            sizes = [self.size(extent) for extent in local.array.sizes]
+            size = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
+            self.bases[local.array.name] = self.room(MEMORY[local.array.dtype.name].llvm, size)
+        self.begin = len(text.lines)
+        text.line("")
+
+    def room(self, kind: str, size: object) -> str:
+        """Memory of a thread."""
+        name = f"%room{len(self.rooms)}"
+        self.rooms.append(f"  {name} = alloca {kind}, i64 {size}, align 64")
+        return name
+
+    # -------------------------------------------------------------------------------------------------------- values
+
+    def give(self, name: str, kind: ScalarType, values: Sequence[str]) -> None:
+        """Take note of a value, in each lane."""
+        self.types[name], self.depths[name] = kind, self.depth
+        for lane, value in zip(self.lanes, values, strict=True):
+            lane[name] = value
+
+    def known(self, names: Sequence[str], lane: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Values and their types."""
+        return [(self.types[name].value, lane[name]) for name in names]
+
+    def size(self, size: Size) -> str:
+        """A size."""
+        if isinstance(size, Parts):
+            more = f"add i64 {self.size(size.size)}, {self.text.value(f'sub i64 {self.size(size.turns)}, 1')}"
+            return self.text.value(f"udiv i64 {self.text.value(more)}, {self.size(size.turns)}")
+        return str(size) if isinstance(size, int) else self.lanes[0][size]
+
+    def index(self, index: Index, lane: Mapping[str, str]) -> str:
+        """A place."""
+        return str(index) if isinstance(index, int) else lane[index]
+
+    def begins(self, part: Part | None) -> list[str]:
+        """The first turn that is taken, in each lane."""
+        if part is None:
+            return ["0"] * len(self.lanes)
+        turns = self.size(part.turns)
+        return [self.text.value(f"mul i64 {self.index(part.number, lane)}, {turns}") for lane in self.lanes]
+
+    def turns(self, size: Size, part: Part | None, begin: str) -> str:
+        """How many turns are taken; lanes have as many as the first one."""
+        whole = self.size(size)
+        if part is None:
+            return whole
+        return smaller(self.text, self.text.value(f"sub i64 {whole}, {begin}"), self.size(part.turns))
+
+    def address(self, array: str, index: Sequence[Index], lane: Mapping[str, str]) -> str:
+        """Where an element lies: what changes in the outermost loop first, so that inner ones need not compute it."""
+        strides = self.arrays[array].strides
+        found, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
+        for each, stride in sorted(zip(index, strides, strict=True), key=lambda pair: self.depths.get(str(pair[0]), 0)):
+            if each == 0 or stride == 0:
+                continue
+            place = self.index(each, lane)
+            if stride != 1:
+                place = self.text.value(f"mul i64 {place}, {self.size(stride)}")
+            step = "i8" if isinstance(stride, str) else kind
+            found = self.text.value(f"getelementptr {step}, ptr {found}, i64 {place}")
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- statements
+
+    def load(self, each: Load, suffix: str) -> None:
+        """An element, unless it was read before the loop."""
+        if each.name in self.lanes[0]:
+            return
+        operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
+        places = [self.address(each.array, each.index, lane) for lane in self.lanes]
+        self.give(each.name, each.type, [load_operand(self.text, operand, place, suffix) for place in places])
+
+    def store(self, each: Store) -> None:
+        """An element that is written."""
+        operand = Operand(self.arrays[each.array].dtype.name, self.types[each.value].value)
+        for lane in self.lanes:
+            store_operand(self.text, operand, self.address(each.array, each.index, lane), lane[each.value])
+
+    def compute(
+        self, graph: TypedGraph, given: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]
+    ) -> list[list[str]]:
+        """Values of a graph, of the arguments of each lane."""
+        kinds = [kind.value for kind in graph.result_types]
+        found = [call(self.text, self.functions[graph], each, kinds) for each in given]
+        for k, (name, kind) in enumerate(zip(names, graph.result_types, strict=False)):
+            self.give(name, kind, [values[k] for values in found])
+        return found
+
+    def bound(self, each: Bound) -> None:
+        """A place that is counted from the end where it is negative."""
+        assert each.how == "wrap", "other margins are those of places, which have a printer of their own"
+        text, found = self.text, []
+        for lane in self.lanes:
+            place = lane[each.place]
+            turned = text.value(f"add i64 {place}, {self.size(each.size)}")
+            is_negative = text.value(f"icmp slt i64 {place}, 0")
+            found.append(text.value(f"select i1 {is_negative}, i64 {turned}, i64 {place}"))
+        self.give(each.name, ScalarType.INT64, found)
+
+    def update(self, each: Update) -> None:
+        """An element that is changed, by the only thread that does."""
+        kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
+        dtype, (made,) = self.arrays[each.array].dtype.name, each.graph.result_types
+        for lane in self.lanes:
+            place = self.address(each.array, each.index, lane)
+            there = kind.value, load_operand(self.text, Operand(dtype, kind.value), place, ACCESS)
+            given = [there if name is None else self.known([name], lane)[0] for name in each.arguments]
+            (value,) = call(self.text, self.functions[each.graph], given, [made.value])
+            store_operand(self.text, Operand(dtype, made.value), place, value)
