@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from opdsl.aten.create.like_factories import zeros_like
-from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
 from opdsl.kernels import check
 from opdsl.runtime import Category, MemoryFormat, Tensor, bool_
 from opdsl.schema.vocabulary import Size, SymInt, SymIntList
+
+lib = Library("opdsl")
 
 Shape = tuple[int, ...]
 Pad = tuple[int, ...]
@@ -214,6 +215,46 @@ PADDINGS = {
 # ------------------------------------------------------------------------------------------------------ circular, any
 
 
+def declare_circular(dims: int) -> Callable[..., Tensor]:
+    """Declare the operator that pads so many last dimensions by what is at their other ends."""
+
+    @lib.op(f"opdsl::circular_pad{dims}d")
+    def pad(self: Tensor, padding: Annotated[SymIntList, Size(2 * dims)]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that go on at the other end."""
+        ...
+
+    @pad.meta
+    def pad_meta(ctx, self, padding):
+        check(
+            self.ndim >= dims and len(padding) == 2 * dims,
+            f"expected a tensor of {dims} dimensions or more and {2 * dims} margins, but got {list(self.shape)} and "
+            f"{list(padding)}",
+        )
+        for dim, margins in margins_of(self.ndim, padding).items():
+            check(
+                min(margins) >= 0 and max(margins) <= self.shape[dim],
+                f"margins that go on at the other end have from 0 to {self.shape[dim]} elements at dimension {dim}, "
+                f"but got {margins}",
+            )
+        ctx.set_output(0, padded_shape(self, dims, padding), like=self)
+
+    pad.sharding(rows=dims)
+    pad.indexed(at=("...", *"ijk"[:dims]), margin="circular")(SHIFTED[dims])
+    return pad
+
+
+CIRCULAR = {dims: declare_circular(dims) for dims in SHIFTED}
+
+
+def wrap(self: Tensor, pad: Pad) -> Tensor:
+    """The last dimensions with margins that go on at the other end; of more than three, these are one to the others."""
+    if len(pad) <= 6:
+        return CIRCULAR[len(pad) // 2](self, pad)
+    inner = CIRCULAR[3](self, pad[:6])
+    made = wrap(inner.flatten(-3), (0, 0, *pad[6:]))
+    return made.view((*made.shape[:-1], *inner.shape[-3:]))
+
+
 @op("aten::_pad_circular", python_module="nn")
 def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
     """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
@@ -231,11 +272,8 @@ def _pad_circular(self: Tensor, pad: list[SymInt]) -> Tensor:
     for dim, (before, after) in margins.items():
         first, last = max(-before, 0), self.shape[dim] - max(-after, 0)
         self = self.narrow(dim, first, last - first)
-        size, before, after = last - first, max(before, 0), max(after, 0)
-        if before or after:
-            self = cat((self.narrow(dim, size - before, before), self, self.narrow(dim, 0, after)), dim)
-    is_view = all(before <= 0 and after <= 0 for before, after in margins.values())
-    return self.clone(memory_format=MemoryFormat.contiguous_format) if is_view else self.contiguous()
+    wrapped = tuple(max(each, 0) for each in pad[: 2 * dims])
+    return wrap(self, wrapped) if any(wrapped) else self.clone(memory_format=MemoryFormat.contiguous_format)
 
 
 @op("aten::_pad_enum", python_module="nn")

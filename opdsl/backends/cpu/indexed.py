@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Work
 from opdsl.backends.cpu.cost import graph_cost
-from opdsl.backends.cpu.indexed_form import SYMBOL, TILE, IndexedForm, own_units
+from opdsl.backends.cpu.indexed_form import SYMBOL, IndexedForm, own_units
 from opdsl.backends.cpu.indexed_stages import repeated_dimension
 from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, skips_unevenly, specialised
 from opdsl.backends.cpu.indexed_text import module_ir
@@ -47,7 +47,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
     sizes = sizes if form.leading == len(call.leading) else (1, *sizes)
     units = math.prod(sizes[each] for each in form.units)
     if not loop.writes:
-        units *= (sizes[form.lane] + TILE - 1) // TILE
+        units *= (sizes[form.lane] + form.tile - 1) // form.tile
     total = math.prod(sizes)
     cost = largest(1, total * graph_cost(loop.graph))
     work = Work(

@@ -9,8 +9,8 @@ from opdsl.kernels.calls import IndexedLoop
 
 SYMBOL = "indexed"
 
-TILE = 256
-"""Lanes of a tile."""
+TILE, LONG_TILE = 256, 4096
+"""Lanes of a tile: where something is in memory for each, and where nothing is."""
 
 KEPT = 512
 """Lanes that something is kept for: no fewer than a tile has, and no more than fit beside what is read."""
@@ -44,6 +44,11 @@ class IndexedForm(NamedTuple):
     steps: tuple[tuple[int, int], ...]
     inwards: bool
     repeated: int
+
+    @property
+    def tile(self) -> int:
+        """Lanes of a tile of the result."""
+        return TILE if self.loop.fold or self.repeated >= 0 else LONG_TILE
 
     def __str__(self) -> str:
         loop = self.loop

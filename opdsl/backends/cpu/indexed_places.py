@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.backends.cpu import builtin
-from opdsl.backends.cpu.indexed_form import KEPT, SYMBOL, TILE, IndexedForm
+from opdsl.backends.cpu.indexed_form import KEPT, SYMBOL, IndexedForm
 from opdsl.backends.cpu.indexed_stages import Stages, staged
 from opdsl.backends.cpu.indexed_steps import Step, clipped, is_even, specialised, steps_of
 from opdsl.backends.cpu.indexed_values import constant
@@ -165,7 +165,7 @@ class Places:
         one that counts the others without divisions, which take as long as a short row.
         """
         text, inner = self.text, self.form.units[-1:]
-        tiles = [] if self.loop.writes else [text.ceiling(self.lane_size, TILE)]
+        tiles = [] if self.loop.writes else [text.ceiling(self.lane_size, self.form.tile)]
         sizes = [*(self.sizes[each] for each in inner), *tiles]
         sizes += [self.sizes[each] for each in reversed(self.form.units[:-1])]
         first, rest = [], "%begin"
@@ -200,8 +200,8 @@ class Places:
         text, indices = self.text, list(counters)
         self.begin, self.end = "0", self.lane_size
         if not self.loop.writes:
-            self.begin = text.mul(indices.pop(0), TILE)
-            self.end = text.smaller(text.add(self.begin, TILE), self.lane_size)
+            self.begin = text.mul(indices.pop(0), self.form.tile)
+            self.end = text.smaller(text.add(self.begin, self.form.tile), self.lane_size)
         for dimension, index in zip(reversed(self.form.units[:-1]), indices, strict=True):
             self.places[dimension] = index
 
