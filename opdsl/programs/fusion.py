@@ -116,7 +116,7 @@ class _Groups:
             group = waiting.pop()
             if group is first:
                 return True
-            if id(group) not in seen and group.places[1] >= first.places[0]:
+            if id(group) not in seen:  # however early it is: what it reads may be a part of a group that ends late
                 seen.add(id(group))
                 waiting += self.before(group)
         return False

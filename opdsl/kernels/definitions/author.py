@@ -31,7 +31,7 @@ from opdsl.kernels.definitions.structured import (
 from opdsl.kernels.iteration.dtypes import OutputCast, c_name, check_output_dtype, dtypes_named
 from opdsl.kernels.outputs import OutputSpec, array_of, maker_for, tensor_over
 from opdsl.runtime.device import Device, cpu
-from opdsl.runtime.dtype import DType
+from opdsl.runtime.dtype import ALL_DTYPES, DType
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Noted, lowering
 from opdsl.runtime.scopes import Setting
@@ -67,7 +67,8 @@ class OutKernel(NamedTuple):
         """
         first = next((each.dtype for each in tensors_in(values)), outputs[0].dtype if outputs else None)
         if self.dtypes is not None and first is not None and first not in self.dtypes:
-            raise UnsupportedDTypeError(f"not implemented for '{first.scalar_type}'")
+            have = ", ".join(each.name for each in ALL_DTYPES if each in self.dtypes)
+            raise UnsupportedDTypeError(f"not implemented for '{first.scalar_type}' (it is for {have}). Convert first.")
 
     def handed(self, value: Any) -> Any:
         """What the function gets for an argument or output."""

@@ -280,6 +280,22 @@ def test_steps_of_other_shapes_stay_apart() -> None:
     assert parts(program) == [1, 2]
 
 
+def test_pairs_of_steps_that_lead_to_each_other_are_not_all_fused() -> None:
+    """Either pair may be one step, and not both: each would wait for the other."""
+
+    def crossed(x: Any, y: Any) -> Any:
+        first = x * 2.0
+        of_first = first @ first
+        second = y * 2.0
+        of_second = second @ second
+        return first, second, x * 3.0 + of_second, y * 3.0 + of_first
+
+    x, y = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]]), opdsl.tensor([[0.0, 1.0], [2.0, 0.5]])
+    fused = with_fused_steps(opdsl.trace(crossed, x, y))
+    for one, other in zip(fused(x, y), crossed(x, y), strict=True):
+        assert one.tolist() == other.tolist()
+
+
 def test_steps_are_not_fused_around_one_that_lies_between() -> None:
     def between(x: Any) -> Any:
         y = x.exp()
