@@ -19,10 +19,10 @@ COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
 
 PROGRAMS = (*COMPILED, "indirect", "order")
-"""The kinds of kernels that are programs; each is made in the module of its name, or printed from the loop IR."""
+"""The kinds of kernels that are programs; each is made in the module of its name, or in ``loops``."""
 
-PRINTED = ("indexed", "indirect", "pointwise", "recurrence")
-"""Those that are printed from the loop IR."""
+IN_LOOPS = ("indexed", "indirect", "pointwise", "recurrence")
+"""Those with a thread for each point, which are made in one module."""
 
 
 def __getattr__(kind: str) -> Any:
@@ -43,7 +43,7 @@ def multiplies(call: ProductCall) -> bool:
 
 def _compiling(kind: str) -> Callable[[Any, Any], Compiled]:
     """What the protocol calls for a kind of kernel."""
-    module = "loops" if kind in PRINTED else kind
+    module = "loops" if kind in IN_LOOPS else kind
     program = getattr(importlib.import_module(f"opdsl.backends.cuda.{module}"), kind)
 
     def compile_call(what: Any, call: Any) -> Compiled:
