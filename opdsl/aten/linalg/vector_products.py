@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.matrix_sums import addmm
 from opdsl.aten.pointwise.arithmetic import mul
@@ -9,6 +11,7 @@ from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Tensor, bool_
+from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
 
 # --------------------------------------------------------------------------------------------------------- dot and vdot
@@ -36,38 +39,46 @@ def check_vectors(self: Tensor, other: Tensor) -> None:
         raise UnsupportedDTypeError("\"dot\" not implemented for 'Bool'. Convert to a number type first: x.to(int64).")
 
 
-def scalar_product(self: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of elements."""
-    return self.unsqueeze(0).mm(other.unsqueeze(1)).reshape(())
+PRODUCT: dict[str, Any] = {
+    "variants": "function, method",
+    "tags": (),
+    "structured": False,
+    "dispatch": "CPU, CUDA",
+    "out": Out(explicit=True, dispatch="CompositeExplicitAutograd"),
+}
 
 
-@op("aten::dot", kernel=True, variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd"))
-@traceable
+@op("aten::dot", **PRODUCT)
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
-    check_vectors(self, tensor)
-    return scalar_product(self, tensor)
+    ...
 
 
-dot.sharding("i,i->")
+def product(a: Any, b: Any) -> Any:
+    return a * b
 
 
+def total(a: Any, b: Any) -> Any:
+    return a + b
+
+
+dot.meta(lambda ctx, self, tensor: check_vectors(self, tensor))
+dot.reduction(init=0, lift=product)(total)
 dot.derivative(self=lambda grad, tensor: grad * tensor.conj(), tensor=lambda grad, self: grad * self.conj())
 
 
-@op(
-    "aten::vdot", kernel=True, variants="function, method", out=Out(explicit=True, dispatch="CompositeExplicitAutograd")
-)
-@traceable
+@op("aten::vdot", **PRODUCT)
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """The scalar product of two vectors, the first of them conjugated."""
-    check_vectors(self, other)
-    return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
+    ...
 
 
-vdot.sharding("i,i->")
+def conjugate_product(a: Any, b: Any) -> Any:
+    return conjugate(a) * b
 
 
+vdot.meta(lambda ctx, self, other: check_vectors(self, other))
+vdot.reduction(init=0, lift=conjugate_product)(total)
 vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad, self: grad * self)
 
 
