@@ -112,7 +112,7 @@ class RecurrenceDerivative:
         backward = Steps(
             (0.0,) * count,
             derived,
-            steps.accumulators,
+            tuple("value" if each in ("index", "truth") else each for each in steps.accumulators),
             ("value",) * len(wanted),
             not steps.is_reverse,
         )

@@ -223,3 +223,24 @@ def test_rounding_is_refused_where_it_is_declared():
         halved.scan(init=0.0)(lambda h, self: h / 2 + self)
     with pytest.raises(UnsupportedDTypeError):
         running_moments(opdsl.tensor([1, 2]), 0)
+
+
+def test_gradients_of_a_scan_that_counts_go_by_what_is_no_integer():
+    @lib.op
+    def mean_so_far(self: Tensor, dim: int) -> Tensor: ...
+
+    @mean_so_far.scan(
+        init=(0, 0), lift=lambda x: (x, 1), finish=lambda total, count: total / count,
+        accumulators=("value", "index"), results=("value",), promote="int_to_float",
+    )  # fmt: skip
+    def mean_so_far_combine(total, count, more, further):
+        return total + more, count + further
+
+    values = np.random.default_rng(5).standard_normal((3, 4))
+    x, y = opdsl.from_numpy(values.copy()).requires_grad_(), torch.tensor(values, requires_grad=True)
+    found, wanted = mean_so_far(x, 1), y.cumsum(1) / torch.arange(1.0, 5.0, dtype=torch.float64)
+    (slopes,) = grad([(found**3).sum()], [x], create_graph=True)
+    (other,) = torch.autograd.grad((wanted**3).sum(), [y], create_graph=True)
+    np.testing.assert_allclose(slopes.detach().numpy(), other.detach().numpy())
+    (curvature,) = grad([(slopes**2).sum()], [x])
+    np.testing.assert_allclose(curvature.numpy(), torch.autograd.grad((other**2).sum(), [y])[0].numpy())
