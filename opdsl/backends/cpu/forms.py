@@ -13,7 +13,9 @@ from opdsl.kernels.calls import OperandSpec
 from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.types import ScalarType
 
-CONTIGUOUS, SINGLE, STRIDED, NUMBER = "c", "s", "x", "n"
+CONTIGUOUS, REVERSED, SINGLE, STRIDED, NUMBER = "c", "r", "s", "x", "n"
+
+_STEPS = {CONTIGUOUS: 1, REVERSED: -1, SINGLE: 0}
 
 ANY = 2
 """A size, or a stride in elements, that comes with a call."""
@@ -47,7 +49,7 @@ class Form(NamedTuple):
         if operand.is_number:
             return OperandSpec(to_dtype(operand.value), None)
         dtype = to_dtype(operand.dtype)
-        step = {CONTIGUOUS: dtype.itemsize, SINGLE: 0}.get(letter, ANY * dtype.itemsize)
+        step = _STEPS.get(letter, ANY) * dtype.itemsize
         other = () if self.across is None else (ANY * dtype.itemsize,)
         return OperandSpec(dtype, (step, *other) if self.across else (*other, step))
 
@@ -63,4 +65,4 @@ def letter(spec: OperandSpec, dimension: int = -1) -> str:
     if spec.strides is None:
         return NUMBER
     stride = spec.strides[dimension] if len(spec.strides) >= -dimension else 0
-    return {spec.dtype.itemsize: CONTIGUOUS, 0: SINGLE}.get(stride, STRIDED)
+    return next((each for each, step in _STEPS.items() if stride == step * spec.dtype.itemsize), STRIDED)

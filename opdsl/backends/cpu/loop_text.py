@@ -7,8 +7,7 @@ Loops whose turns are independent of each other say so, and are vectorised by LL
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 
 from opdsl.backends.cpu.cost import is_costly
 from opdsl.backends.cpu.folds import constant
@@ -88,7 +87,6 @@ class LoopText(StatementText):
         super().__init__(program, symbol, operands, table)
         self.is_costly = any(map(is_costly, self.functions))
         self.variants: dict[str, None] = {}
-        self.loops = 0
 
     def print(self) -> None:
         """The whole kernel."""
@@ -137,36 +135,6 @@ class LoopText(StatementText):
             text.line(f"  call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
     # --------------------------------------------------------------------------------------------------------- loops
-
-    def fresh(self) -> str:
-        """The name of a loop."""
-        self.loops += 1
-        return f"loop{self.loops}"
-
-    @contextmanager
-    def within(self, body: Sequence[Statement], *own: str | None) -> Iterator[None]:
-        """What is known within a loop is not known behind it; elements that it need not read again are read before.
-
-        Args:
-            body: of the loop.
-            own: the names of its indices.
-        """
-        outer = self.lanes
-        self.lanes = [dict(lane) for lane in outer]
-        written = {each.array for each in body if isinstance(each, (Store, Update))}
-        for each in body:
-            if isinstance(each, Load) and each.array not in written and self.is_same(each, own):
-                self.load(each, "")
-        self.depth += 1
-        yield
-        self.depth -= 1
-        self.lanes = outer
-
-    def is_same(self, each: Load, own: Sequence[str | None]) -> bool:
-        """Whether an element is the same in all turns of a loop."""
-        steps = zip(each.index, self.arrays[each.array].strides, strict=True)
-        moving = [index for index, stride in steps if stride != 0 and isinstance(index, str)]
-        return not any(index in own or index not in self.lanes[0] for index in moving)
 
     def loop(self, each: For) -> None:
         """A loop, several neighbours at once where it says so."""
@@ -220,45 +188,6 @@ class LoopText(StatementText):
             for index, stride in zip(inner.index, self.arrays[inner.array].strides, strict=True)
         )
         return UNROLLED if each.in_order or is_apart else PARALLEL
-
-    @contextmanager
-    def turns_of(self, each: For, begin: str, extent: tuple[str, str], kind: str) -> Iterator[Loop]:
-        """A loop over some turns of another, each of which knows its index."""
-        with (
-            self.within(each.body, each.index, each.place),
-            Loop(self.text, self.fresh(), *extent, kind=kind) as loop,
-        ):
-            turn = self.turn(loop, extent[1], is_reverse=each.is_reverse)
-            self.located(each, begin, [turn])
-            yield loop
-
-    def located(self, each: For, begin: str, turns: Sequence[str]) -> None:
-        """The index of a turn of a loop, and its place in its part, in each lane."""
-        self.indices(each.index, [begin] * len(turns), turns)
-        if each.place is not None:
-            self.give(each.place, ScalarType.INT64, turns)
-
-    @contextmanager
-    def called(self, graph: TypedGraph, name: str) -> Iterator[None]:
-        """Statements in which a graph is another function."""
-        before = self.functions[graph]
-        self.functions[graph] = name
-        yield
-        self.functions[graph] = before
-
-    @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """Statements under a condition."""
-        name = self.fresh()
-        self.text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
-        yield
-        self.text.line(f"  br label %{name}_end\n{name}_end:")
-
-    def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
-        """Which turn a loop takes."""
-        if not is_reverse:
-            return loop.counter
-        return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
 
     def together(self, each: For) -> None:
         """A loop that takes several neighbours at once, then those that are left, one by one."""
@@ -329,12 +258,6 @@ class LoopText(StatementText):
                 loop.hand_on(_flat(self.combined(each, before, values)))
             found = self.results(loop, len(each.names))
         return found
-
-    def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
-        """The index of a turn, in each lane."""
-        pairs = zip(begins, turns, strict=True)
-        values = [turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}") for begin, turn in pairs]
-        self.give(index, ScalarType.INT64, values)
 
     def combined(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
         """Accumulators of some turns and of others as those of all, of each lane."""

@@ -1,15 +1,18 @@
-"""Values and statements of loop programs as LLVM text: all but loops."""
+"""What loop programs are printed with as LLVM text: values, statements that are no loops, turns of those that are."""
 
 from __future__ import annotations
 
+import abc
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from opdsl.backends.cpu.loops import ACCESS, Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.nests import SMALLER, call, smaller
+from opdsl.backends.cpu.nests import SMALLER, Loop, call, smaller
 from opdsl.backends.cpu.storage import MEMORY, Text
 from opdsl.kernels.loops.model import (
     Bound,
+    For,
     Index,
     Load,
     Part,
@@ -17,6 +20,7 @@ from opdsl.kernels.loops.model import (
     Program,
     Scalar,
     Size,
+    Statement,
     Store,
     Update,
     graphs_of,
@@ -33,7 +37,7 @@ COUNT = -1
 _SLOT_SIZE = 16
 
 
-class StatementText:
+class StatementText(abc.ABC):
     """A kernel under construction.
 
     operands: the parameter, or the word, that each is for. table: where the other words stand behind ``strides``.
@@ -49,7 +53,7 @@ class StatementText:
         self.text = text = Text()
         self.types: dict[str, ScalarType] = {}
         self.depths: dict[str, int] = {}
-        self.depth = 0
+        self.depth = self.loops = 0
         self.bases: dict[str, str] = {}
         self.lanes: list[dict[str, str]] = [{}]
         text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
@@ -177,3 +181,84 @@ class StatementText:
             given = [there if name is None else self.known([name], lane)[0] for name in each.arguments]
             (value,) = call(self.text, self.functions[each.graph], given, [made.value])
             store_operand(self.text, Operand(dtype, made.value), place, value)
+
+    # --------------------------------------------------------------------------------------------------------- turns
+
+    @abc.abstractmethod
+    def block(self, statements: Sequence[Statement]) -> None:
+        """Statements one after another."""
+
+    def fresh(self) -> str:
+        """The name of a loop."""
+        self.loops += 1
+        return f"loop{self.loops}"
+
+    @contextmanager
+    def within(self, body: Sequence[Statement], *own: str | None) -> Iterator[None]:
+        """What is known within a loop is not known behind it; elements that it need not read again are read before.
+
+        Args:
+            body: of the loop.
+            own: the names of its indices.
+        """
+        outer = self.lanes
+        self.lanes = [dict(lane) for lane in outer]
+        written = {each.array for each in body if isinstance(each, (Store, Update))}
+        for each in body:
+            if isinstance(each, Load) and each.array not in written and self.is_same(each, own):
+                self.load(each, "")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.lanes = outer
+
+    def is_same(self, each: Load, own: Sequence[str | None]) -> bool:
+        """Whether an element is the same in all turns of a loop."""
+        steps = zip(each.index, self.arrays[each.array].strides, strict=True)
+        moving = [index for index, stride in steps if stride != 0 and isinstance(index, str)]
+        return not any(index in own or index not in self.lanes[0] for index in moving)
+
+    @contextmanager
+    def turns_of(self, each: For, begin: str, extent: tuple[str, str], kind: str) -> Iterator[Loop]:
+        """A loop over some turns of another, each of which knows its index."""
+        with (
+            self.within(each.body, each.index, each.place),
+            Loop(self.text, self.fresh(), *extent, kind=kind) as loop,
+        ):
+            turn = self.turn(loop, extent[1], is_reverse=each.is_reverse)
+            self.located(each, begin, [turn])
+            yield loop
+
+    def turn(self, loop: Loop, turns: str, *, is_reverse: bool) -> str:
+        """Which turn a loop takes."""
+        if not is_reverse:
+            return loop.counter
+        return self.text.value(f"sub i64 {self.text.value(f'sub i64 {turns}, 1')}, {loop.counter}")
+
+    def located(self, each: For, begin: str, turns: Sequence[str]) -> None:
+        """The index of a turn of a loop, and its place in its part, in each lane."""
+        self.indices(each.index, [begin] * len(turns), turns)
+        if each.place is not None:
+            self.give(each.place, ScalarType.INT64, turns)
+
+    @contextmanager
+    def called(self, graph: TypedGraph, name: str) -> Iterator[None]:
+        """Statements in which a graph is another function."""
+        before = self.functions[graph]
+        self.functions[graph] = name
+        yield
+        self.functions[graph] = before
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Statements under a condition."""
+        name = self.fresh()
+        self.text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
+        yield
+        self.text.line(f"  br label %{name}_end\n{name}_end:")
+
+    def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
+        """The index of a turn, in each lane."""
+        pairs = zip(begins, turns, strict=True)
+        values = [turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}") for begin, turn in pairs]
+        self.give(index, ScalarType.INT64, values)

@@ -17,7 +17,7 @@ from opdsl.backends.cpu.storage import REGISTER
 from opdsl.kernels.loops.model import Compute, For
 
 if TYPE_CHECKING:
-    from opdsl.backends.cpu.loop_text import LoopText
+    from opdsl.backends.cpu.statement_text import StatementText
     from opdsl.scalar.graph import TypedGraph
 
 # Turns that are looked at together: few enough for their elements to be in the first cache still when they are
@@ -60,7 +60,7 @@ class Stretches:
         begin: the first value of the index.
     """
 
-    def __init__(self, printer: LoopText, loop: For, compute: Compute, begin: str) -> None:
+    def __init__(self, printer: StatementText, loop: For, compute: Compute, begin: str) -> None:
         self.printer, self.text, self.loop, self.compute, self.begin = printer, printer.text, loop, compute, begin
         at = loop.body.index(compute)
         self.given, self.rest = loop.body[:at], loop.body[at + 1 :]

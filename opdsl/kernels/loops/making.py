@@ -123,8 +123,8 @@ class Maker:
         self.parameters.append(each)
 
     def word(self, name: str, value: int) -> Size:
-        """A stride: 0 and 1 are part of the program, others come with the call."""
-        if value in (0, 1):
+        """A stride: 0, 1 and -1 are part of the program, others come with the call."""
+        if value in (0, 1, -1):
             return value
         self.words[name] = value
         return name
