@@ -467,7 +467,9 @@ def _rounding(typer: Typer, op: str, operands: list[Operand]) -> Value:
 def _row(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     if value.type.category in (BOOL, COMPLEX):
-        raise Refused(f"`{OPERATIONS[op].symbol}` of {value.type.value} does not exist", "Convert with int(...) first.")
+        is_bool = value.type.category == BOOL
+        advice = "Convert with int(...) first." if is_bool else "Fold real and imaginary parts: x.real, x.imag."
+        raise Refused(f"`{OPERATIONS[op].symbol}` of {value.type.value} does not exist", advice)
     return typer.node(op, [value], value.type)
 
 
