@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.backends.cpu.convolution_words import Bands, Known, joined, known_words, split
-from opdsl.backends.cpu.nests import Loop
+from opdsl.backends.cpu.loops import Loop
 from opdsl.backends.cpu.plane_text import finish_ir, prepare_ir, tables_ir
 from opdsl.backends.cpu.storage import MEMORY
 from opdsl.backends.cpu.tile_text import dots_ir, tiles_ir

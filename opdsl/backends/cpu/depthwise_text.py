@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from opdsl.backends.cpu.convolution_text import Room, operand, sizes_in_bytes
 from opdsl.backends.cpu.convolution_words import DIMENSIONS, Known, joined, known_words, split
-from opdsl.backends.cpu.nests import Loop
+from opdsl.backends.cpu.loops import Loop
 from opdsl.backends.cpu.vector_text import ATTRIBUTES, Function, Machine, When, declarations
 
 SYMBOLS = ("correlate", "weigh")

@@ -12,16 +12,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cpu.loops import (
-    ACCESS,
-    ATTRIBUTES,
-    METADATA,
-    PARALLEL,
-    Operand,
-    load_operand,
-    number,
-    store_operand,
-)
+from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, PARALLEL
+from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER, Text, load_pair, store_pair
 
 _LANE_SIZE = 8
@@ -157,7 +149,7 @@ class _Counter:
 
     def __init__(self, text: Text, name: str, limit: str, kind: str) -> None:
         self.text, self.name, self.limit = text, name, limit
-        self.suffix = kind and f", !llvm.loop {kind}"
+        self.kind = kind
 
     def __enter__(self) -> str:
         n = self.name
@@ -168,12 +160,13 @@ class _Counter:
     def __exit__(self, *_: object) -> None:
         n = self.name
         self.text.line(f"  %{n}_next = add nuw nsw i64 %{n}, 1\n  %{n}_more = icmp ult i64 %{n}_next, {self.limit}")
-        self.text.line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.suffix}\n{n}_end:")
+        self.text.line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.kind}\n{n}_end:")
 
 
 def _kind_of(lanes: str) -> str:
     """The metadata of a loop over lanes: they are independent of each other."""
-    return _loop_of(int(lanes)) if lanes.isdecimal() and int(lanes) >= _FEWEST_VECTORISED else PARALLEL
+    is_known = lanes.isdecimal() and int(lanes) >= _FEWEST_VECTORISED
+    return f", !llvm.loop {_loop_of(int(lanes))}" if is_known else PARALLEL
 
 
 def _slot(text: Text, base: str, k: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.operands import Operand
 from opdsl.kernels.calls import OperandSpec
 from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.types import ScalarType

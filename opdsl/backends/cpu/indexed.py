@@ -13,7 +13,7 @@ from opdsl.backends.cpu.indexed_form import SYMBOL, IndexedForm, own_units
 from opdsl.backends.cpu.indexed_stages import repeated_dimension
 from opdsl.backends.cpu.indexed_steps import clipped, factors_of, runs_along_turns, skips_unevenly, specialised
 from opdsl.backends.cpu.indexed_text import module_ir
-from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
 from opdsl.runtime.symbol import largest
 

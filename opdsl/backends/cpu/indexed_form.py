@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.operands import Operand
 from opdsl.kernels.calls import IndexedLoop
 
 SYMBOL = "indexed"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from opdsl.backends.cpu.indexed_places import Places
 from opdsl.backends.cpu.indexed_steps import NONE, Step
 from opdsl.backends.cpu.indexed_values import REPEATED, constant
-from opdsl.backends.cpu.loops import ACCESS, load_operand, store_operand
-from opdsl.backends.cpu.nests import PARALLEL, Loop, call, load_lane, store_lane
+from opdsl.backends.cpu.loops import ACCESS, PARALLEL, Loop, call
+from opdsl.backends.cpu.operands import load_lane, load_operand, store_lane, store_operand
 from opdsl.backends.cpu.storage import MEMORY, REGISTER
 from opdsl.backends.cpu.vector_text import When
 from opdsl.kernels.calls import IndexedAccess

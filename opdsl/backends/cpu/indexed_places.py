@@ -9,8 +9,8 @@ from opdsl.backends.cpu.indexed_form import KEPT, SYMBOL, IndexedForm
 from opdsl.backends.cpu.indexed_stages import Stages, staged
 from opdsl.backends.cpu.indexed_steps import Step, clipped, is_even, specialised, steps_of
 from opdsl.backends.cpu.indexed_values import constant
-from opdsl.backends.cpu.loops import number, store_operand
-from opdsl.backends.cpu.nests import Loop, call
+from opdsl.backends.cpu.loops import Loop, call
+from opdsl.backends.cpu.operands import number, store_operand
 from opdsl.backends.cpu.storage import MEMORY, REGISTER
 from opdsl.backends.cpu.vector_text import Function, Machine
 from opdsl.kernels.calls import IndexedAccess

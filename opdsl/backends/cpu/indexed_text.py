@@ -18,8 +18,8 @@ from opdsl.backends.cpu.indexed_form import KEPT, TILE, IndexedForm
 from opdsl.backends.cpu.indexed_lanes import HINTS, SELDOM, Lanes, Row
 from opdsl.backends.cpu.indexed_steps import NONE, Step, is_even, steps_of
 from opdsl.backends.cpu.indexed_values import added, initial, is_better, multiplied
-from opdsl.backends.cpu.loops import ACCESS, METADATA, load_operand, store_operand
-from opdsl.backends.cpu.nests import PARALLEL, Loop, load_lane, store_lane
+from opdsl.backends.cpu.loops import ACCESS, METADATA, PARALLEL, Loop
+from opdsl.backends.cpu.operands import load_lane, load_operand, store_lane, store_operand
 from opdsl.backends.cpu.storage import DECLARATIONS, REGISTER
 from opdsl.backends.cpu.vector_text import ATTRIBUTES, When
 from opdsl.kernels.calls import IndexedAccess

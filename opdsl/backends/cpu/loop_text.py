@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from opdsl.backends.cpu.cost import is_costly
 from opdsl.backends.cpu.folds import constant
-from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA
-from opdsl.backends.cpu.nests import MASKED, PARALLEL, UNROLLED, WHOLE, Loop, smaller
+from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, MASKED, METADATA, PARALLEL, UNROLLED, WHOLE, Loop, smaller
 from opdsl.backends.cpu.statement_text import COUNT, StatementText
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER
 from opdsl.backends.cpu.stretches import Stretches, variants_of

@@ -1,10 +1,10 @@
-"""What loops are printed with: operands, how LLVM is told of loops, and elements as values."""
+"""Loops as LLVM text: what LLVM is told of them, and what stands in them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert, load, store
+from opdsl.backends.cpu.storage import REGISTER, Text
 
 ACCESS = ", !llvm.access.group !0"
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
@@ -24,40 +24,83 @@ METADATA = """!0 = distinct !{}
 !43 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}
 !30 = distinct !{!30, !4, !31}
 !31 = !{!"llvm.loop.unroll.count", i32 4}"""
-PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED = "!1", "!3", "!40", "!41", "!30"
+PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED = (f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30))
+"""What follows a loop's branch back."""
 
 
-class Operand(NamedTuple):
-    """One input or output of a loop.
+class Loop:
+    """A loop over a range that may be empty; ``with`` it, print the body.
 
-    dtype: how it is stored (``float32``); empty for a Python number.
-    value: the scalar type of the function's parameter or result.
+    Args:
+        name: of the counter, unique in its function.
+        begin, end, step: of the counter.
+        kind: what follows the branch back, such as ``PARALLEL``.
+
+    results: after the loop, what ``carry`` carried through it.
     """
 
-    dtype: str
-    value: str
+    def __init__(self, text: Text, name: str, begin: str, end: str, step: int | str = 1, kind: str = "") -> None:
+        self.text, self.name, self.begin, self.end, self.step, self.kind = text, name, begin, end, step, kind
+        self.results: list[str] = []
+        self._carried: list[tuple[str, str]] = []
+        self._next: list[str] = []
+
+    def __enter__(self) -> Loop:
+        n, line = self.name, self.text.line
+        line(f"  br label %{n}_head\n{n}_head:\n  %{n}_any = icmp slt i64 {self.begin}, {self.end}")
+        line(f"  br i1 %{n}_any, label %{n}_loop, label %{n}_end\n{n}_loop:")
+        line(f"  %{n} = phi i64 [ {self.begin}, %{n}_head ], [ %{n}_next, %{n}_latch ]")
+        self._top = len(self.text.lines)
+        line("")  # where what is carried will stand
+        return self
 
     @property
-    def is_number(self) -> bool:
-        """Whether it is a Python number, the same for all elements."""
-        return not self.dtype
+    def counter(self) -> str:
+        """The counter's value."""
+        return f"%{self.name}"
+
+    def carry(self, kind: str, first: str) -> str:
+        """A value of a scalar type that each round hands to the next."""
+        self._carried.append((REGISTER[kind], first))
+        return f"%{self.name}_carried{len(self._carried) - 1}"
+
+    def hand_on(self, values: Sequence[str]) -> None:
+        """What the next round gets for the values that are carried."""
+        self._next = list(values)
+
+    def __exit__(self, *_: object) -> None:
+        n, line = self.name, self.text.line
+        line(f"  br label %{n}_latch\n{n}_latch:\n  %{n}_next = add nuw nsw i64 {self.counter}, {self.step}")
+        line(f"  %{n}_more = icmp slt i64 %{n}_next, {self.end}")
+        line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.kind}\n{n}_end:")
+        carried = []
+        for index, ((kind, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
+            ends = f"phi {kind} [ {first}, %{n}_head ], [ {value}, %{n}_latch ]"
+            carried.append(f"  %{n}_carried{index} = {ends}")
+            self.results.append(f"%{n}_result{index}")
+            line(f"  %{n}_result{index} = {ends}")
+        self.text.lines[self._top] = "\n".join(carried)
 
 
-def number(text: Text, kind: str, slot: str) -> str:
-    """A number of a frame, which holds doubles, pairs of them, and i64, as a value of a scalar type."""
-    if kind in PART:
-        return convert(text, load(text, "complex128", slot), "complex128", kind)
-    wide = "float64" if kind in ("float32", "float64") else "int64"
-    return convert(text, text.value(f"load {REGISTER[wide]}, ptr {slot}"), wide, kind)
+def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:
+    """Call a printed function.
+
+    Args:
+        arguments: scalar types and values.
+        results: scalar types.
+    """
+    given = ", ".join(f"{REGISTER[kind]} {value}" for kind, value in arguments)
+    types = [REGISTER[kind] for kind in results]
+    if len(types) == 1:
+        return [text.value(f"call {types[0]} @{name}({given})")]
+    returned = f"{{ {', '.join(types)} }}"
+    together = text.value(f"call {returned} @{name}({given})")
+    return [text.value(f"extractvalue {returned} {together}, {k}") for k in range(len(types))]
 
 
-def load_operand(text: Text, operand: Operand, address: str, suffix: str) -> str:
-    """An element as the type in which the function takes it."""
-    loaded = load(text, operand.dtype, address, suffix)
-    return convert(text, loaded, MEMORY[operand.dtype].value, operand.value)
+def smaller(text: Text, first: str, second: str) -> str:
+    """The smaller of two i64."""
+    return text.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {second})")
 
 
-def store_operand(text: Text, operand: Operand, address: str, value: str) -> None:
-    """Store a result of the function as an element."""
-    stored = convert(text, value, operand.value, MEMORY[operand.dtype].value)
-    store(text, operand.dtype, address, stored, ACCESS)
+SMALLER = "declare i64 @llvm.smin.i64(i64, i64)"

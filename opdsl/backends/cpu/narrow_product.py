@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.nests import Loop
+from opdsl.backends.cpu.loops import Loop
 from opdsl.backends.cpu.vector_text import ATTRIBUTES, Function, Machine, Shape, When
 from opdsl.runtime.symbol import largest
 

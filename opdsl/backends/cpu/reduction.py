@@ -14,9 +14,9 @@ from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
 from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, constants, module_ir
-from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.machine.language import words
 from opdsl.backends.cpu.machine.reduce import ACROSS, ALONG, FULL_SET, ORDERED, ROWS, ReducePlan
+from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
 from opdsl.runtime.symbol import is_symbol, largest, smallest
 

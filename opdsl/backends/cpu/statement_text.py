@@ -7,8 +7,8 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from opdsl.backends.cpu.loops import ACCESS, Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.nests import SMALLER, Loop, call, smaller
+from opdsl.backends.cpu.loops import ACCESS, SMALLER, Loop, call, smaller
+from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
 from opdsl.backends.cpu.storage import MEMORY, Text
 from opdsl.kernels.loops.model import (
     Bound,

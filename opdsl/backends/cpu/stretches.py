@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from opdsl.backends.cpu.loops import ACCESS
-from opdsl.backends.cpu.nests import ONE_BY_ONE, PARALLEL, Loop, call, smaller
+from opdsl.backends.cpu.loops import ACCESS, ONE_BY_ONE, PARALLEL, Loop, call, smaller
 from opdsl.backends.cpu.storage import REGISTER
 from opdsl.kernels.loops.model import Compute, For
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opdsl.backends.cpu.nests import Loop
+from opdsl.backends.cpu.loops import Loop
 from opdsl.backends.cpu.storage import MEMORY
 from opdsl.backends.cpu.vector_text import Function, Machine
 

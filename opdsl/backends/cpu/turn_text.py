@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opdsl.backends.cpu.nests import Loop
+from opdsl.backends.cpu.loops import Loop
 from opdsl.backends.cpu.vector_text import Function, Machine
 
 _TURN = "ptr %from, i64 %pitch, i64 %step, i64 %rows, i64 %columns, ptr %to, i64 %to_pitch, i64 %written"

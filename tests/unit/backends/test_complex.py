@@ -12,7 +12,7 @@ import torch
 
 from opdsl.backends.cpu import pool
 from opdsl.backends.cpu.forms import Form
-from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import text_of
 from opdsl.runtime.dtype import complex64, complex128, float32, to_dtype
 

@@ -11,7 +11,7 @@ import pytest
 
 from opdsl.backends.cpu import engine, pool
 from opdsl.backends.cpu.forms import Form
-from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.operands import Operand
 from opdsl.backends.cpu.pointwise import text_of
 from opdsl.runtime.dtype import bfloat16, float32, float64, to_dtype
 

@@ -1,0 +1,63 @@
+"""Elements of operands, and values of lanes, as LLVM text that loads and stores them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.backends.cpu.loops import ACCESS
+from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert, load, load_pair, store, store_pair
+
+
+class Operand(NamedTuple):
+    """One input or output of a loop.
+
+    dtype: how it is stored (``float32``); empty for a Python number.
+    value: the scalar type of the function's parameter or result.
+    """
+
+    dtype: str
+    value: str
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a Python number, the same for all elements."""
+        return not self.dtype
+
+
+def number(text: Text, kind: str, slot: str) -> str:
+    """A number of a frame, which holds doubles, pairs of them, and i64, as a value of a scalar type."""
+    if kind in PART:
+        return convert(text, load(text, "complex128", slot), "complex128", kind)
+    wide = "float64" if kind in ("float32", "float64") else "int64"
+    return convert(text, text.value(f"load {REGISTER[wide]}, ptr {slot}"), wide, kind)
+
+
+def load_operand(text: Text, operand: Operand, address: str, suffix: str) -> str:
+    """An element as the type in which the function takes it."""
+    loaded = load(text, operand.dtype, address, suffix)
+    return convert(text, loaded, MEMORY[operand.dtype].value, operand.value)
+
+
+def store_operand(text: Text, operand: Operand, address: str, value: str) -> None:
+    """Store a result of the function as an element."""
+    stored = convert(text, value, operand.value, MEMORY[operand.dtype].value)
+    store(text, operand.dtype, address, stored, ACCESS)
+
+
+def load_lane(text: Text, kind: str, array: str, lane: str) -> str:
+    """An element of an array of values."""
+    address = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
+    return (
+        load_pair(text, kind, address, ACCESS)
+        if kind in PART
+        else text.value(f"load {REGISTER[kind]}, ptr {address}{ACCESS}")
+    )
+
+
+def store_lane(text: Text, kind: str, array: str, lane: str, value: str) -> None:
+    """Store an element of an array of values."""
+    address = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
+    if kind in PART:
+        store_pair(text, kind, address, value, ACCESS)
+    else:
+        text.line(f"  store {REGISTER[kind]} {value}, ptr {address}{ACCESS}")
