@@ -66,7 +66,12 @@ def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: 
         return grad_in.reshape(())
     windows = whole.unfold(dim, size, step).shape
     check(grad_in.shape == windows, f"expected a gradient of windows of shape {list(windows)}", got=grad_in.shape)
+    dim %= whole.ndim
     count = grad_in.shape[dim]
+    if count < size:  # window by window
+        for at in range(count):
+            slice_tensor(whole, dim, at * step, at * step + size).add_(grad_in.select(dim, at).movedim(-1, dim))
+        return whole
     for at in range(size):  # the elements of windows at one place in them are apart
         part = slice_tensor(whole, dim, at, at + (count - 1) * step + 1, step)
         part.add_(grad_in.select(-1, at))
@@ -74,6 +79,11 @@ def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: 
 
 
 unfold_backward.adjoint(unfold, "self", dim="dimension")
+
+
+@unfold.derivative("self")
+def unfold_derivative(grad, self, dimension, size, step):
+    return unfold_backward(grad, self.shape, dimension, size, step)
 
 
 @op("aten::masked_scatter_backward", kernel="CompositeExplicitAutograd")

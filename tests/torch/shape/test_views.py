@@ -238,3 +238,24 @@ def test_what_had_to_be_copied_is_no_view(name: str) -> None:
             copied.mul_(2)
             copied.sum().backward()
             assert x.grad is not None and x.grad.tolist() == [[2.0] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "window"),
+    [
+        ((10,), (0, 3, 1)),
+        ((4, 30), (1, 20, 2)),
+        ((4, 30, 2), (-2, 5, 3)),
+        ((3, 4), (-2, 3, 1)),
+        ((5, 6), (0, 2, 2)),
+        ((), (0, 1, 1)),
+    ],
+)
+def test_windows_give_each_element_the_sum_of_its_gradients(
+    shape: tuple[int, ...], window: tuple[int, int, int]
+) -> None:
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    leaf = opdsl.from_numpy(x.detach().numpy().copy()).requires_grad_()
+    (expected,) = torch.autograd.grad(x.unfold(*window).pow(2).sum(), (x,))
+    (found,) = opdsl.autograd.grad(leaf.unfold(*window).pow(2).sum(), (leaf,))
+    torch.testing.assert_close(torch.from_numpy(found.numpy()), expected)
