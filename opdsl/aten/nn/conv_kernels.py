@@ -214,8 +214,17 @@ convolution_overrideable = convolution.alias(
 
 @convolution_overrideable.derivative("input", "weight", "bias")
 def convolution_overrideable_derivative(
-    grad, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
-):
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Any,
+) -> Any:
     values = stride, padding, dilation, transposed, output_padding, groups
     return convolution_backward_overrideable(grad, input.conj(), weight.conj(), *values, output_mask)
 

@@ -1,0 +1,195 @@
+"""What attaches kernels and gradients that are written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar, overload
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Implementing(Protocol):
+    """What attaches kernels and gradients that are written by hand: methods of ``Operator``."""
+
+    @overload
+    def view_kernel(self, function: F, /) -> F: ...
+    @overload
+    def view_kernel(self, *keys: str) -> Callable[[F], F]: ...
+    def view_kernel(self, *given: Any) -> Any:
+        """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
+
+        In the place of the tensor it gets an ``opdsl.runtime.View``, of a shape, strides and an offset in elements, and
+        it returns one.
+
+        Args:
+            given: dispatch keys; without any, it is for all backends, and stands without parentheses.
+
+        Returns:
+            The function as it is, or a decorator.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
+
+        >>> import opdsl
+        >>> from opdsl import Alias, Tensor
+        >>> from opdsl.runtime import View
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def diagonal_of(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+        ...     @diagonal_of.view_kernel
+        ...     def diagonal_of_view(self):
+        ...         return View(self.shape[:1], (sum(self.strides),), self.offset)
+        ...     x = opdsl.zeros(2, 2)
+        ...     ones = diagonal_of(x).fill_(1.0)
+        ...     x
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
+
+    @overload
+    def out_kernel(self, function: F, /) -> F: ...
+    @overload
+    def out_kernel(
+        self,
+        *keys: str,
+        compiled: bool = True,
+        alias_safe: bool = False,
+        source: str | None = None,
+        entry: str | None = None,
+        dtypes: str | Iterable[str] = (),
+    ) -> Callable[[F], F]: ...
+    def out_kernel(self, *given: Any, **options: Any) -> Any:
+        """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set.
+
+        Without dispatch keys it is Python that calls operators on tensors, for all backends. With some it may say:
+
+        Args:
+            given: the backends that it is for.
+            options: those that follow.
+            compiled: whether numba compiles it for arrays and numbers; otherwise Python runs it on tensors.
+            alias_safe: whether it may get an input as its output.
+            source: for CUDA, the kernel in CUDA C++, or the name of a ``.cu`` file beside the module. The decorated
+                function says how it is launched: ``(tensors, scalars) -> grid, block, shared``, where tensors (with
+                ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are found by name.
+            entry: the name of the kernel in the source; that of the decorated function by default.
+            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes of the first
+                tensor that it is meant for; others are refused before anything is computed. None for all.
+
+        Returns:
+            A decorator that gives the function as it is.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's and then the outputs, or there is no ``.meta``.
+            DispatchKeyError: there is no such key.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(out=True)
+        ...     def gaps(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @gaps.meta
+        ...     def gaps_meta(ctx, self):
+        ...         ctx.set_output(0, (self.shape[0] - 1,), like=self)
+        ...     @gaps.out_kernel("CPU", dtypes="floating")
+        ...     def gaps_cpu(self, out):
+        ...         for index in range(out.shape[0]):
+        ...             out[index] = self[index + 1] - self[index]
+        ...     gaps(opdsl.tensor([1.0, 2.0, 4.0]))
+        tensor([1., 2.])
+        """
+
+    @overload
+    def kernel(self, function: F, /) -> F: ...
+    @overload
+    def kernel(self, *keys: str) -> Callable[[F], F]: ...
+    def kernel(self, *given: Any) -> Any:
+        """Attach a Python kernel: tensors in, results out.
+
+        A last parameter ``out`` makes it the kernel of the ``out=`` variant, too: it is None, a tensor to write into,
+        or a tuple of them where there are several results.
+
+        Args:
+            given: any dispatch keys, alias keys as well. Without any it only calls operators, and is for all backends;
+                for Meta, too, unless tags say that results depend on elements. A function whose first parameter is
+                annotated ``DispatchKeySet`` gets the key set of the call before the arguments.
+
+        Returns:
+            The function as it is, or a decorator.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's.
+            DispatchKeyError: there is no such key.
+            DuplicateOperatorError: the operator has a kernel for the key from here.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(tags=["dynamic_output_shape"])
+        ...     def positives(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @positives.kernel
+        ...     def positives_kernel(self):
+        ...         return self[self > 0]
+        ...     positives(opdsl.tensor([1.0, -2.0, 3.0]))
+        tensor([1., 3.])
+        """
+
+    @overload
+    def derivative(
+        self, name: str, /, *names: str, output_differentiability: Iterable[bool] | None = None
+    ) -> Callable[[F], F]: ...
+    @overload
+    def derivative(self, other: Callable[..., object], /) -> None: ...
+    @overload
+    def derivative(
+        self, /, *, output_differentiability: Iterable[bool] | None = None, **formulas: Callable[..., object]
+    ) -> None: ...
+    def derivative(self, /, *given: Any, **options: Any) -> Any:
+        """Attach formulas for the gradients of arguments.
+
+        Its parameters are ``grad``, the gradient of the first result, or ``grads``, a tuple of all of them; any
+        arguments of the schema and results (``result``, or their names), by name; ``output_mask``, which says for each
+        of several arguments whether its gradient is asked for. It returns a gradient for each named argument.
+
+        Args:
+            given: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
+                this one, too: an in-place variant, or an overload, whose arguments have the same names. Formulas of
+                what is a number here, or not there, are left out.
+            options: formulas by the names of arguments; and ``output_differentiability``: for each result whether
+                gradients come through it; by default all, or the first where every formula reads only ``grad``.
+
+        Returns:
+            A decorator that gives the function as it is; None where formulas or an operator are given.
+
+        Raises:
+            KernelSignatureError: a name or a parameter does not fit the schema, or an argument has a formula already.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def scaled(self: opdsl.Tensor, by: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @scaled.kernel("CPU")
+        ...     def scaled_kernel(self, by):
+        ...         return self * by
+        ...     scaled.derivative(self=lambda grad, by: grad * by, by=lambda grad, self: (grad * self).sum())
+        ...     x = opdsl.tensor([1.0, 2.0], requires_grad=True)
+        ...     scaled(x, opdsl.tensor(3.0)).sum().backward()
+        ...     x.grad
+        tensor([3., 3.])
+        """
+
+    def non_differentiable(self, *names: str) -> None:
+        """Say that gradients do not go to these arguments.
+
+        Args:
+            names: of the arguments.
+
+        Raises:
+            KernelSignatureError: there is no such argument, or it has a formula.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(kernel="CPU")
+        ...     def rank_of(self: opdsl.Tensor) -> opdsl.Tensor:
+        ...         return self.argsort().argsort().to(self.dtype)
+        ...     rank_of.non_differentiable("self")
+        ...     rank_of(opdsl.tensor([3.0, 1.0], requires_grad=True)).requires_grad
+        False
+        """
