@@ -117,6 +117,8 @@ UNITS = {
     **dict.fromkeys(("linalg.cond", "linalg.pinv", "pinverse"), Units(8, 512, 512)),
     **dict.fromkeys(("linalg.matrix_power", "matrix_power"), Units(8, 512, 512)),
     "nn.functional.triplet_margin_loss": Units(3, 64, 2048),
+    # Logarithms of sums near 1, of which the last bits of 1 are left.
+    "nn.functional.cross_entropy": Units(3, 256, 256),
     **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
     # PyTorch rounds places to 16 bits, so that it takes other elements; terms that cancel.
     **dict.fromkeys(("grid_sampler_2d", "nn.functional.grid_sample"), Units(1e6, 64, 256)),

@@ -345,8 +345,7 @@ def native_batch_norm_backward_derivative(
     return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
 
 
-@op("aten::_native_batch_norm_legit", kernel=True, tags="core", autogen="_native_batch_norm_legit_functional")
-@forward(native_batch_norm)
+@op("aten::_native_batch_norm_legit", tags="core", autogen="_native_batch_norm_legit_functional")
 def _native_batch_norm_legit(
     input: Tensor,
     weight: Tensor | None,
@@ -358,8 +357,11 @@ def _native_batch_norm_legit(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``native_batch_norm``, whose schema says that it writes the running statistics."""
+    ...
 
 
+# No call of the other, whose schema keeps it from writing.
+_native_batch_norm_legit.kernel(native_batch_norm_kernel)
 _native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
 
 
