@@ -70,7 +70,7 @@ def check_images(name: str, input: Tensor, count: int) -> None:
 
 def stride_of(stride: Size | None) -> Size:
     """What operators take for a stride; none for that of the window."""
-    return [] if stride is None else stride
+    return () if stride is None else stride
 
 
 def adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:

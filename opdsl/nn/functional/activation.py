@@ -1,3 +1,4 @@
+# mypy: disable-error-code="empty-body"
 """Activations."""
 
 from __future__ import annotations
@@ -5,174 +6,86 @@ from __future__ import annotations
 import warnings
 
 from opdsl._attributes import aten
-from opdsl.nn.functional._common import in_place_or_not
+from opdsl.nn.functional._families import activation, in_place
 from opdsl.runtime import DType, Tensor
 
 
+@activation
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.relu(x)
     tensor([0.0000, 0.5000, 4.0000])
     """
-    return in_place_or_not("relu", inplace, input)
 
 
-def relu_(input: Tensor) -> Tensor:
-    """``relu`` in place.
-
-    Args:
-        input: the numbers, which are written.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.relu_(x)
-    tensor([0.0000, 0.5000, 4.0000])
-    """
-    return aten.relu_(input)
+relu_ = in_place(relu)
 
 
+@activation
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """``min(max(input, 0), 6)``
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.relu6(2 * x)
     tensor([0., 1., 6.])
     """
-    return in_place_or_not("relu6", inplace, input)
 
 
+@activation
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where it is positive, ``alpha * (exp(input) - 1)`` elsewhere.
 
     Args:
-        input: the numbers.
         alpha: the negative of what the result approaches for small numbers.
-        inplace: whether they are written where they are.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.elu(x)
     tensor([-0.8647,  0.5000,  4.0000])
     """
-    return in_place_or_not("elu", inplace, input, alpha)
 
 
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``elu`` in place.
-
-    Args:
-        input: the numbers, which are written.
-        alpha: as of ``elu``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.elu_(x)
-    tensor([-0.8647,  0.5000,  4.0000])
-    """
-    return aten.elu_(input, alpha)
+elu_ = in_place(elu)
 
 
+@activation
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``elu``, scaled so that mean and variance of the input stay.
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.selu(x)
     tensor([-1.5202,  0.5254,  4.2028])
     """
-    return in_place_or_not("selu", inplace, input)
 
 
-def selu_(input: Tensor) -> Tensor:
-    """``selu`` in place.
-
-    Args:
-        input: the numbers, which are written.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.selu_(x)
-    tensor([-1.5202,  0.5254,  4.2028])
-    """
-    return aten.selu_(input)
+selu_ = in_place(selu)
 
 
+@activation
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
 
     Args:
-        input: the numbers.
         alpha: the negative of what the result approaches for small numbers; at 0 the slope is 1 for all of them.
-        inplace: whether they are written where they are.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.celu(x, 2.0)
     tensor([-1.2642,  0.5000,  4.0000])
     """
-    return in_place_or_not("celu", inplace, input, alpha)
 
 
-def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``celu`` in place.
-
-    Args:
-        input: the numbers, which are written.
-        alpha: as of ``celu``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.celu_(x, 2.0)
-    tensor([-1.2642,  0.5000,  4.0000])
-    """
-    return aten.celu_(input, alpha)
+celu_ = in_place(celu)
 
 
+@activation
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The input where it is positive, ``negative_slope`` times it elsewhere.
 
     Args:
-        input: the numbers.
         negative_slope: the factor of negative numbers.
-        inplace: whether they are written where they are.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.leaky_relu(x, 0.1)
     tensor([-0.2000,  0.5000,  4.0000])
     """
-    return in_place_or_not("leaky_relu", inplace, input, negative_slope)
 
 
-def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """``leaky_relu`` in place.
-
-    Args:
-        input: the numbers, which are written.
-        negative_slope: the factor of negative numbers.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.leaky_relu_(x, 0.1)
-    tensor([-0.2000,  0.5000,  4.0000])
-    """
-    return aten.leaky_relu_(input, negative_slope)
+leaky_relu_ = in_place(leaky_relu)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -190,161 +103,89 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return aten.prelu(input, weight)
 
 
+@activation
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """``leaky_relu`` with random slopes between ``lower`` and ``upper``, their mean unless ``training``.
 
     Args:
-        input: the numbers.
         lower, upper: between which slopes of negative numbers are drawn.
         training: whether they are drawn; their mean is taken otherwise.
-        inplace: whether the numbers are written where they are.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.rrelu(x, 0.1, 0.3)
     tensor([-0.4000,  0.5000,  4.0000])
     """
-    return in_place_or_not("rrelu", inplace, input, lower, upper, training)
 
 
-def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """``rrelu`` in place.
-
-    Args:
-        input: the numbers, which are written.
-        lower, upper, training: as of ``rrelu``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.rrelu_(x, 0.1, 0.3)
-    tensor([-0.4000,  0.5000,  4.0000])
-    """
-    return aten.rrelu_(input, lower, upper, training)
+rrelu_ = in_place(rrelu)
 
 
+@activation
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """The input, cut to the range from ``min_val`` to ``max_val``.
 
     Args:
-        input: the numbers.
         min_val, max_val: the ends of the range.
-        inplace: whether they are written where they are.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.hardtanh(x)
     tensor([-1.0000,  0.5000,  1.0000])
     """
-    return in_place_or_not("hardtanh", inplace, input, min_val, max_val)
 
 
-def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """``hardtanh`` in place.
-
-    Args:
-        input: the numbers, which are written.
-        min_val, max_val: the ends of the range.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.hardtanh_(x, 0.0, 3.0)
-    tensor([0.0000, 0.5000, 3.0000])
-    """
-    return aten.hardtanh_(input, min_val, max_val)
+hardtanh_ = in_place(hardtanh)
 
 
+@activation
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(input + 3) / 6``
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.hardsigmoid(x)
     tensor([0.1667, 0.5833, 1.0000])
     """
-    return in_place_or_not("hardsigmoid", inplace, input)
 
 
+@activation
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * relu6(input + 3) / 6``
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.hardswish(x)
     tensor([-0.3333,  0.2917,  4.0000])
     """
-    return in_place_or_not("hardswish", inplace, input)
 
 
+@activation
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """The input where it is above a threshold, ``value`` elsewhere.
 
     Args:
-        input: the numbers.
         threshold: above which they stay.
         value: what the others become.
-        inplace: whether they are written where they are.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.threshold(x, 1.0, 20.0)
     tensor([20., 20.,  4.])
     """
-    return in_place_or_not("threshold", inplace, input, threshold, value)
 
 
-def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """``threshold`` in place.
-
-    Args:
-        input: the numbers, which are written.
-        threshold, value: as of ``threshold``.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.threshold_(x, 1.0, 20.0)
-    tensor([20., 20.,  4.])
-    """
-    return aten.threshold_(input, threshold, value)
+threshold_ = in_place(threshold)
 
 
+@activation
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.silu(x)
     tensor([-0.2384,  0.3112,  3.9281])
     """
-    return in_place_or_not("silu", inplace, input)
 
 
+@activation
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``
 
-    Args:
-        input: the numbers.
-        inplace: whether they are written where they are.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.mish(x)
     tensor([-0.2525,  0.3752,  3.9974])
     """
-    return in_place_or_not("mish", inplace, input)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -355,8 +196,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         approximate: ``"none"``, or ``"tanh"``.
 
     >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
-    >>> F.gelu(x)
+    >>> F.gelu(opdsl.tensor([-2.0, 0.5, 4.0]))
     tensor([-0.0455,  0.3457,  3.9999])
     """
     return aten.gelu(input, approximate=approximate)
@@ -376,18 +216,13 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return aten.glu(input, dim)
 
 
+@activation
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``
 
-    Args:
-        input: the numbers.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.sigmoid(x)
     tensor([0.1192, 0.6225, 0.9820])
     """
-    return aten.sigmoid(input)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -404,20 +239,17 @@ def logsigmoid(input: Tensor) -> Tensor:
     return aten.log_sigmoid(input)
 
 
+@activation
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; the input itself where ``beta * input`` is above a threshold.
 
     Args:
-        input: the numbers.
         beta: how sharp the bend at 0 is.
         threshold: of ``beta * input``, above which the input itself is the result.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.softplus(x)
     tensor([0.1269, 0.9741, 4.0181])
     """
-    return aten.softplus(input, beta, threshold)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -434,18 +266,13 @@ def softsign(input: Tensor) -> Tensor:
     return input / (input.abs() + 1)
 
 
+@activation
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent.
 
-    Args:
-        input: the numbers.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.tanh(x)
     tensor([-0.9640,  0.4621,  0.9993])
     """
-    return aten.tanh(input)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -462,34 +289,28 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
+@activation
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The input, 0 where its absolute value is at most ``lambd``.
 
     Args:
-        input: the numbers.
         lambd: up to which absolute value they become 0.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.hardshrink(x)
     tensor([-2.,  0.,  4.])
     """
-    return aten.hardshrink(input, lambd)
 
 
+@activation
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The input, moved towards 0 by ``lambd``.
 
     Args:
-        input: the numbers.
         lambd: by how much they move; those that would pass 0 become 0.
 
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.softshrink(x)
     tensor([-1.5000,  0.0000,  3.5000])
     """
-    return aten.softshrink(input, lambd)
 
 
 # ------------------------------------------------------------------------------------------------------------- softmax

@@ -8,6 +8,7 @@ from opdsl._attributes import aten
 from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.nn.functional._common import Size, sizes
+from opdsl.nn.functional._families import by_dims
 from opdsl.runtime import DType, Tensor
 
 
@@ -153,7 +154,8 @@ def grouped_mm(
 # -------------------------------------------------------------------------------------------------------- convolutions
 
 
-def conv1d(
+def _conv(
+    dims: int,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -162,13 +164,13 @@ def conv1d(
     dilation: Size = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over one spatial dimension.
+    """Convolution {space}.
 
     Args:
-        input: of shape (N, C, L) or (C, L).
-        weight: of shape (out, C / groups, K).
+        input: of shape {images}.
+        weight: of shape (out, C / groups, {kernel}).
         bias: of shape (out).
-        stride: how far one block that is read lies from the next.
+        stride: how far one block that is read lies from the next{numbers}.
         padding: how many zeros stand before and behind; or ``"valid"`` for none, or ``"same"`` for as many as keep
             the size.
         dilation: how far the elements of one block lie apart.
@@ -177,58 +179,20 @@ def conv1d(
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv1d(opdsl.tensor([[1.0, 2.0, 4.0, 7.0]]), opdsl.tensor([[[-1.0, 1.0]]]))
     tensor([[1., 2., 3.]])
-    """
-    return aten.conv1d(input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Size = 1,
-    padding: Size | str = 0,
-    dilation: Size = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolution over two spatial dimensions.
-
-    Args:
-        input: of shape (N, C, H, W) or (C, H, W).
-        weight: of shape (out, C / groups, K, L).
-        bias, stride, padding, dilation, groups: as of ``conv1d``; numbers for both dimensions, or one for each.
-
-    >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv2d(opdsl.ones(1, 3, 3), opdsl.ones(1, 1, 2, 2))
     tensor([[[4., 4.],
              [4., 4.]]])
-    """
-    return aten.conv2d(input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Size = 1,
-    padding: Size | str = 0,
-    dilation: Size = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolution over three spatial dimensions.
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        weight: of shape (out, C / groups, K, L, M).
-        bias, stride, padding, dilation, groups: as of ``conv1d``; numbers for all dimensions, or one for each.
-
-    >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv3d(opdsl.ones(1, 2, 2, 2), opdsl.ones(1, 1, 2, 2, 2))
     tensor([[[[8.]]]])
     """
-    return aten.conv3d(input, weight, bias, stride, padding, dilation, groups)
+    return aten[f"conv{dims}d"](input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv_transpose1d(
+conv1d, conv2d, conv3d = by_dims("conv{dims}d", _conv, 1, 2, 3)
+
+
+def _conv_transpose(
+    dims: int,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -238,69 +202,28 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Size = 1,
 ) -> Tensor:
-    """The transposed convolution over one spatial dimension.
+    """The transposed convolution {space}.
 
     Args:
-        input: of shape (N, C, L) or (C, L).
-        weight: of shape (C, out / groups, K).
-        bias, stride, groups, dilation: as of ``conv1d``, whose gradient for its input this computes.
+        input: of shape {images}.
+        weight: of shape (C, out / groups, {kernel}).
+        bias, stride, groups, dilation: as of ``conv{dims}d``, whose gradient for its input this computes.
         padding: how many elements are cut off on both sides.
         output_padding: how many more elements the result has at its end.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv_transpose1d(opdsl.tensor([[1.0, 2.0]]), opdsl.tensor([[[1.0, 10.0]]]))
     tensor([[ 1., 12., 20.]])
-    """
-    return aten.conv_transpose1d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Size = 1,
-    padding: Size = 0,
-    output_padding: Size = 0,
-    groups: int = 1,
-    dilation: Size = 1,
-) -> Tensor:
-    """The transposed convolution over two spatial dimensions.
-
-    Args:
-        input: of shape (N, C, H, W) or (C, H, W).
-        weight: of shape (C, out / groups, K, L).
-        bias, stride, padding, output_padding, groups, dilation: as of ``conv_transpose1d``.
-
-    >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv_transpose2d(opdsl.ones(1, 1, 1), opdsl.ones(1, 1, 2, 2))
     tensor([[[1., 1.],
              [1., 1.]]])
-    """
-    return aten.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Size = 1,
-    padding: Size = 0,
-    output_padding: Size = 0,
-    groups: int = 1,
-    dilation: Size = 1,
-) -> Tensor:
-    """The transposed convolution over three spatial dimensions.
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        weight: of shape (C, out / groups, K, L, M).
-        bias, stride, padding, output_padding, groups, dilation: as of ``conv_transpose1d``.
-
-    >>> import opdsl, opdsl.nn.functional as F
     >>> F.conv_transpose3d(opdsl.ones(1, 1, 1, 1), opdsl.ones(1, 1, 1, 1, 3)).flatten()
     tensor([1., 1., 1.])
     """
-    return aten.conv_transpose3d(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return aten[f"conv_transpose{dims}d"](input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = by_dims("conv_transpose{dims}d", _conv_transpose, 1, 2, 3)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

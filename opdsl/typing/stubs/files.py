@@ -1,9 +1,10 @@
 """The stub files of opdsl, and of libraries: their text by path.
 
 ``opdsl/_operators.pyi``, which is no module at run time, has all packets as classes, and ``opdsl.ops``;
-``opdsl/__init__.pyi`` takes the functions from there; ``opdsl/runtime/tensor.pyi`` has Tensor with its methods. The
-modules of a library have their packets in place of the declarations. No class stands in a library's stub: a type
-checker that is given the library's sources does not see it.
+``opdsl/__init__.pyi`` takes the functions from there; ``opdsl/runtime/tensor.pyi`` has Tensor with its methods;
+``opdsl/nn/functional/__init__.pyi`` says in which module each function stands. The modules of a library have their
+packets in place of the declarations. No class stands in a library's stub: a type checker that is given the library's
+sources does not see it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from opdsl.declare.generated import declare_generated
 from opdsl.dispatch import Operator, Packet, Registry, registry
 from opdsl.dispatch.model.bindings import PYTHON_MODULES, module_of
 from opdsl.errors import UnknownOperatorError
+from opdsl.nn import functional
 from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, variable
 from opdsl.typing.stubs.libraries import Library
 from opdsl.typing.stubs.names import OPERATORS, Names
@@ -84,6 +86,7 @@ class Stubs:
             root / "__init__.pyi": self._package(package),
             root / "_operators.pyi": self._operators(),
             root / "nn" / "__init__.pyi": self._networks(),
+            root / "nn" / "functional" / "__init__.pyi": _functional(),
             root / "runtime" / "__init__.pyi": file_of(runtime.doc, *runtime.statements()),
             root / "runtime" / "tensor.pyi": self._tensor(source_of(sys.modules["opdsl.runtime.tensor"])),
         }
@@ -164,6 +167,15 @@ class Stubs:
     def _library_imports(self) -> list[Statement]:
         modules = [] if self.library is None else sorted(self.library.modules)
         return [Statement("import", (f"import {each}",)) for each in modules]
+
+
+def _functional() -> str:
+    """``opdsl.nn.functional``, whose functions stand in modules by topic."""
+    given: dict[str, list[str]] = {}
+    for name in functional.__all__:
+        given.setdefault(getattr(functional, name).__module__, []).append(f"{name} as {name}")
+    imports = [import_from(*each) for each in given.items()]
+    return file_of(functional.__doc__, imports, [function("__getattr__", ["name: str"], "Any")])
 
 
 def _operator_decorator(names: Names) -> Statement:
