@@ -41,11 +41,14 @@ __all__ = ["LoopPrinter"]
 class LoopPrinter(abc.ABC):
     """The text of one program.
 
-    to: the language. shared_memory: what stands before memory that a group shares.
+    to: the language. shared_memory: what stands before memory that a group shares. barrier: where its threads wait for
+    each other.
     block_lengths: how many turns of a fold have accumulators of their own, which are combined then, so that sums of
     many numbers keep their digits: those of a block, and of a block in that; none where all turns have the same.
     lines: statements so far. local: declarations of memory that a group shares. types: of values by name.
-    own: names of the memory of points. is_team: whether the statements at hand are those of a whole group.
+    own: names of the memory of points. common: of that which a group shares.
+    is_team: whether the statements at hand are those of a whole group.
+    has_read: whether a group has read such memory since its threads last waited for each other.
 
     Names of its own end in an underscore, which those of programs do not.
     """
@@ -53,6 +56,7 @@ class LoopPrinter(abc.ABC):
     to: ClassVar[Dialect]
     block_lengths: ClassVar[tuple[int, ...]] = ()
     shared_memory: ClassVar[str]
+    barrier: ClassVar[str]
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -64,7 +68,9 @@ class LoopPrinter(abc.ABC):
         self.depth = 1
         self.names = 0
         self.is_team = program.lanes > 1
+        self.has_read = False
         self.own = {each.array.name for each in locals_of(program.body)}
+        self.common: set[str] = set()
         self.whole = self.to.types[ScalarType.INT64]
 
     # ---------------------------------------------------------------------------------------------------- a language
@@ -78,12 +84,8 @@ class LoopPrinter(abc.ABC):
         """The statement that writes a value of a type."""
 
     @abc.abstractmethod
-    def update(self, each: Update) -> None:
-        """An element that is changed, whoever else changes it."""
-
-    @abc.abstractmethod
-    def wait(self) -> None:
-        """Let the threads of a group wait for each other."""
+    def exchanged(self, each: Update) -> None:
+        """An element that is changed while others change it; its name, if it has one, gets what was there."""
 
     @abc.abstractmethod
     def located(self, ranges: Sequence[Range]) -> None:
@@ -137,6 +139,16 @@ class LoopPrinter(abc.ABC):
         yield
         self.is_team = before
 
+    def wait(self) -> None:
+        """Let the threads of a group wait for each other."""
+        self.say(self.barrier)
+        self.has_read = False
+
+    def settle(self) -> None:
+        """Let them wait before others change what a group has read."""
+        if self.is_team and self.has_read:
+            self.wait()
+
     def fresh(self, name: str) -> str:
         """A name that nobody else has."""
         self.names += 1
@@ -176,6 +188,7 @@ class LoopPrinter(abc.ABC):
     def load(self, each: Load) -> None:
         """An element."""
         dtype = self.arrays[each.array].dtype
+        self.has_read |= self.is_team and each.array in self.common
         found = self.loaded(each.array, self.place(each.array, each.index), dtype, each.type)
         if each.inside is None:
             self.declared(each.name, each.type, found)
@@ -191,12 +204,36 @@ class LoopPrinter(abc.ABC):
         if not self.is_team:
             self.say(line)
             return
-        is_shared = each.array in self.own
+        is_shared = each.array in self.common
         if is_shared:  # others may still be reading what is there
             self.wait()
         self.say(f"if (lane_ == 0) {{ {line} }}")
         if is_shared:
             self.wait()
+
+    def update(self, each: Update) -> None:
+        """An element that is changed: of a group by its first thread, which tells the others what was there."""
+        if each.name is not None:
+            self.types[each.name] = each.there
+            self.say(f"{self.to.types[each.there]} {each.name};")
+        is_alone = self.program.is_serial or (each.array in self.own and each.array not in self.common)
+        with self.braces("if (lane_ == 0)") if self.is_team else nullcontext():
+            (self.changed if is_alone else self.exchanged)(each)
+        if self.is_team and each.name is not None:
+            (found,) = self.shared([each.name], [each.there])
+            self.say(f"{each.name} = {found}[0];")
+            self.wait()
+
+    def changed(self, each: Update) -> None:
+        """An element that nobody else changes."""
+        there, made, dtype = self.fresh("there"), self.fresh("made"), self.arrays[each.array].dtype
+        place, (result,) = self.place(each.array, each.index), each.graph.result_types
+        with self.braces(""):
+            self.declared(there, each.there, self.loaded(each.array, place, dtype, each.there))
+            self.made(each.graph, [there if name is None else name for name in each.arguments], [made])
+            self.say(self.stored(each.array, place, dtype, made, result))
+            if each.name is not None:
+                self.say(f"{each.name} = {there};")
 
     def compute(self, each: Compute) -> None:
         """Values of a graph."""
@@ -207,6 +244,7 @@ class LoopPrinter(abc.ABC):
         (size,) = each.array.sizes
         declared = f"{self.to.types[ScalarType(each.array.dtype.name)]} {each.array.name}[{size}];"
         if self.is_team:
+            self.common.add(each.array.name)
             self.local.append(f"{self.shared_memory} {declared}")
         else:
             self.say(declared)
@@ -223,8 +261,10 @@ class LoopPrinter(abc.ABC):
 
     def when(self, each: When) -> None:
         """A condition."""
+        before = self.has_read
         with self.braces(f"if ({each.condition})"):
             self.block(each.body)
+        self.has_read |= before
 
     def loop(self, each: For) -> None:
         """A loop; the threads of a group share it, or take each turn together."""
@@ -233,9 +273,11 @@ class LoopPrinter(abc.ABC):
         shares = self.is_team and not each.in_order
         first, step = ("lane_", "lanes_") if shares else ("0", "1")
         head = f"for ({self.whole} {each.index} = {first}; {each.index} < {each.size}; {each.index} += {step})"
+        self.settle()
         with self.braces(head), self.alone() if shares else nullcontext():
             self.block(each.body)
-        if shares and self.own:
+            self.settle()
+        if shares and self.common:
             self.wait()
 
     # ------------------------------------------------------------------------------------------- folds and scans

@@ -173,7 +173,7 @@ class StatementText(abc.ABC):
 
     def update(self, each: Update) -> None:
         """An element that is changed, by the only thread that does."""
-        kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
+        kind, before = each.there, []
         dtype, (made,) = self.arrays[each.array].dtype.name, each.graph.result_types
         for lane in self.lanes:
             place = self.address(each.array, each.index, lane)
@@ -181,6 +181,9 @@ class StatementText(abc.ABC):
             given = [there if name is None else self.known([name], lane)[0] for name in each.arguments]
             (value,) = call(self.text, self.functions[each.graph], given, [made.value])
             store_operand(self.text, Operand(dtype, made.value), place, value)
+            before.append(there[1])
+        if each.name is not None:
+            self.give(each.name, kind, before)
 
     # --------------------------------------------------------------------------------------------------------- turns
 

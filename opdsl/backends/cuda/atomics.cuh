@@ -62,10 +62,11 @@ __device__ inline void atomically(T& place, Change change) {
     }
 }
 
-// Sums of the types that memory itself can add to.
-__device__ inline void add_atomically(float& place, float value) { atomicAdd(&place, value); }
-__device__ inline void add_atomically(double& place, double value) { atomicAdd(&place, value); }
-__device__ inline void add_atomically(int& place, int value) { atomicAdd(&place, value); }
-__device__ inline void add_atomically(long long& place, long long value) {
-    atomicAdd(reinterpret_cast<unsigned long long*>(&place), static_cast<unsigned long long>(value));
+// Sums of the types that memory itself can add to, and what was there before.
+template <typename T>
+__device__ inline T add_atomically(T& place, T value) {
+    return atomicAdd(&place, value);
+}
+__device__ inline long long add_atomically(long long& place, long long value) {
+    return atomicAdd(reinterpret_cast<unsigned long long*>(&place), static_cast<unsigned long long>(value));
 }

@@ -39,6 +39,7 @@ class LoopKernel(LoopPrinter):
 
     to = CUDA
     shared_memory = "__shared__"
+    barrier = "__syncthreads();"
 
     def __init__(self, kernel: Kernel, divisors: Mapping[str, int], functions: dict[TypedGraph, str]) -> None:
         super().__init__(kernel.program)
@@ -211,29 +212,26 @@ class LoopKernel(LoopPrinter):
         """See ``LoopPrinter``."""
         return f"store({self.element(array, place)}, convert<{loaded_type(dtype)}>({value}));"
 
-    def update(self, each: Update) -> None:
+    def exchanged(self, each: Update) -> None:
         """See ``LoopPrinter``: memory adds by itself where it can; elements are exchanged, or locked, elsewhere."""
         dtype = self.arrays[each.array].dtype
         element = self.begun(each.array, self.place(each.array, each.index))
         kinds = {kind for _, kind in each.graph.parameters}
-        first = "if (lane_ == 0) " if self.is_team else ""
         (result,) = each.graph.result_types
         if _is_sum(each) and kinds == {result} and result in _ADDED and dtype.name == result:
             (value,) = [name for name in each.arguments if name is not None]
-            self.say(f"{first}add_atomically({element}, {value});")
+            was = "" if each.name is None else f"{each.name} = "
+            self.say(f"{was}add_atomically({element}, {value});")
             return
-        (own,) = [kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None]
-        there = f"convert<{VALUE_TYPES[own]}>(load(there_))"
-        self.say(f"{first}atomically({element}, [&]({stored_type(dtype)}& there_) {{")
+        there = f"convert<{VALUE_TYPES[each.there]}>(load(there_))"
+        self.say(f"atomically({element}, [&]({stored_type(dtype)}& there_) {{")
         self.depth += 1
+        if each.name is not None:
+            self.say(f"{each.name} = {there};")
         self.made(each.graph, [there if name is None else name for name in each.arguments], ["made_"])
         self.say(f"store(there_, convert<{loaded_type(dtype)}>(made_));")
         self.depth -= 1
         self.say("});")
-
-    def wait(self) -> None:
-        """See ``LoopPrinter``."""
-        self.say("__syncthreads();")
 
 
 def _is_sum(each: Update) -> bool:

@@ -137,6 +137,8 @@ def used_by(each: Statement, arrays: dict[str, Array]) -> Iterator[object]:
             yield from (index, stride) if stride != 0 else ()
     if isinstance(each, Load):
         yield each.inside
+    elif isinstance(each, Store):
+        yield each.value
     if isinstance(each, (Compute, Update)):
         yield from each.arguments
     elif isinstance(each, Inside):

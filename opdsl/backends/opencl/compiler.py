@@ -15,7 +15,7 @@ from opdsl.kernels.loops import elementwise, folding, rows
 from opdsl.kernels.loops import indexed as over_places
 from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.making import Loops
-from opdsl.kernels.loops.ordering import SCRATCH, sorting
+from opdsl.kernels.loops.ordering import sorting
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.types import ScalarType
@@ -51,14 +51,13 @@ indexed = _compiling(over_places.indexed)
 def order(ordering: Ordering, call: RowCall) -> Compiled:
     """A stable sort of rows, see ``Compiler.order``."""
     kind = ScalarType(precision_of(call.inputs[0].dtype).name)
-    steps, scratch = sorting(ordering, call, kind, _TILE)
+    steps, scratch, shape = sorting(ordering, call, kind, _TILE)
     runs = [(runner(each.loops, (), ()), each.memory) for each in steps]
 
     def run(source: BufferArray, values: BufferArray, indices: BufferArray) -> None:
         memory = {"source": source, "values": values, "indices": indices}
-        if scratch is not None:
-            for name in SCRATCH:
-                memory[name] = new_array(scratch, contiguous_strides(scratch), int64, source.index)
+        for name in scratch:
+            memory[name] = new_array(shape, contiguous_strides(shape), int64, source.index)
         for step, names in runs:
             step(*(memory[name] for name in names))
 

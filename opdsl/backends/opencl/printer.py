@@ -53,6 +53,7 @@ class _Kernel(LoopPrinter):
     to = OPENCL
     block_lengths = (4096, 64)
     shared_memory = "__local"
+    barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
 
     loaded = staticmethod(load)
     stored = staticmethod(store)
@@ -116,32 +117,21 @@ class _Kernel(LoopPrinter):
             self.say(f"if (point_ >= {count}) return;")
         self.unravelled("point_", ranges)
 
-    def update(self, each: Update) -> None:
-        """An element that is changed, by exchanging it until nobody else has."""
-        dtype = self.arrays[each.array].dtype
-        kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
-        target, there, made = self.fresh("target"), self.fresh("there"), self.fresh("made")
-        given = [there if name is None else name for name in each.arguments]
-        result = each.graph.result_types[0]
-        with self.braces("if (lane_ == 0)" if self.is_team else ""):
-            self.say(f"__global {stored_type(dtype)}* {target} = {each.array} + {self.place(each.array, each.index)};")
-            if self.program.is_serial:
-                self.declared(there, kind, load(target, "0", dtype, kind))
-                self.made(each.graph, given, [made])
-                self.say(store(target, "0", dtype, made, result))
-                return
-            word, own = _WORDS[dtype.name], stored_type(dtype)
-            exchange = "atomic_cmpxchg" if word == "uint" else "atom_cmpxchg"
-            self.say(f"volatile __global {word}* word_ = (volatile __global {word}*){target};")
+    def exchanged(self, each: Update) -> None:
+        """See ``LoopPrinter``: as long as it takes until nobody else has changed it."""
+        dtype, (result,) = self.arrays[each.array].dtype, each.graph.result_types
+        there, made, target = self.fresh("there"), self.fresh("made"), self.place(each.array, each.index)
+        word, own, stored = _WORDS[dtype.name], stored_type(dtype), ScalarType(dtype.name)
+        kind = f"volatile {self.shared_memory if each.array in self.common else '__global'} {word}*"
+        exchange = "atomic_cmpxchg" if word == "uint" else "atom_cmpxchg"
+        with self.braces(""):
+            self.say(f"{kind} word_ = ({kind})({each.array} + {target});")
             self.say(f"{word} seen_ = *word_, assumed_;")
             with self.braces("do"):
                 self.say("assumed_ = seen_;")
-                stored = ScalarType(dtype.name)
-                self.declared(there, kind, convert(f"as_{own}(assumed_)", stored, kind))
-                self.made(each.graph, given, [made])
+                self.declared(there, each.there, convert(f"as_{own}(assumed_)", stored, each.there))
+                self.made(each.graph, [there if name is None else name for name in each.arguments], [made])
                 self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({convert(made, result, stored)}));")
+                if each.name is not None:
+                    self.say(f"{each.name} = {there};")
             self.lines[-1] += " while (seen_ != assumed_);"
-
-    def wait(self) -> None:
-        """Let the work items of a group wait for each other."""
-        self.say("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")

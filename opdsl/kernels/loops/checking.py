@@ -132,6 +132,8 @@ class _Scope:
         self.require(each.arguments.count(None) == 1, f"an update of {each.array} takes what is there, once")
         self.require(len(each.graph.results) == 1, f"an update of {each.array} gives one value")
         self.passed(each.graph, each.arguments)
+        if each.name is not None:
+            self.give(each.name, each.there)
 
     def compute(self, each: Compute) -> None:
         """Values of a graph."""

@@ -168,17 +168,20 @@ class _Points:
             memory[()] = stored[-1]
 
     def update(self, each: Update) -> None:
-        """Changes of one point after another."""
+        """Changes of one point after another, and what was there before each."""
         memory, index = self.memory[each.array], self.place(each.array, each.index)
         dtype = self.arrays[each.array].dtype
         names = [name for name, _ in each.graph.parameters]
-        kind = next(kind for (_, kind), name in zip(each.graph.parameters, each.arguments, strict=True) if name is None)
+        before = numpy.zeros(self.count, each.there.value)
         for point in range(self.count):
             place = tuple(int(part[point]) for part in index)
-            there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[kind.value])[0]
+            there = cast_array(numpy.asarray(memory[place]).reshape(1), dtype, _DTYPES[each.there.value])[0]
+            before[point] = there
             given = [there if name is None else self.values[name][point] for name in each.arguments]
             (made,) = evaluate(each.graph, dict(zip(names, given, strict=True)))
             memory[place] = cast_array(made.reshape(1), _DTYPES[str(made.dtype)], dtype)[0]
+        if each.name is not None:
+            self.values[each.name] = before
 
     def compute(self, each: Compute) -> None:
         """Values of a graph."""

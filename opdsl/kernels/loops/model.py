@@ -93,12 +93,19 @@ class Update:
     """Puts a value in the place of an element, at once, whoever else updates it.
 
     graph: of one result. arguments: names, and None for the element that is there.
+    name: of that element, as the graph takes it; None where nobody asks what was there.
     """
 
     array: str
     index: tuple[Index, ...]
     graph: TypedGraph
     arguments: tuple[str | None, ...]
+    name: str | None = None
+
+    @property
+    def there(self) -> ScalarType:
+        """What the graph takes the element as that is there."""
+        return next(kind for (_, kind), name in zip(self.graph.parameters, self.arguments, strict=True) if name is None)
 
 
 @attrs.frozen
@@ -310,6 +317,8 @@ def names_of(statement: Statement) -> set[str]:
     """The values that a statement gives."""
     if isinstance(statement, (Load, Inside, Bound)):
         return {statement.name}
+    if isinstance(statement, Update):
+        return set() if statement.name is None else {statement.name}
     return set(statement.names) if isinstance(statement, (Compute, Fold, Scan)) else set()
 
 

@@ -1,5 +1,6 @@
 """Loops that sort rows: tiles by a bitonic network over keys and places, longer rows by merging what is sorted.
 
+Where few elements of a longer row are wanted, parts of it keep those that come first, until one part has those of all.
 Ties are in order, since a pair of a key and its place is like no other. K. Batcher, Sorting networks and their
 applications (1968); S. Odeh, O. Green et al., Merge path - parallel merging made simple (2012).
 """
@@ -7,12 +8,13 @@ applications (1968); S. Odeh, O. Green et al., Merge path - parallel merging mad
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.kernels.calls import OperandSpec
 from opdsl.kernels.loops.forms import by_form
-from opdsl.kernels.loops.making import Loops, Maker, around, places
+from opdsl.kernels.loops.making import Loops, Maker, around, numbers, pairwise, places
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
@@ -24,10 +26,11 @@ from opdsl.kernels.loops.model import (
     Range,
     Statement,
     Store,
+    Update,
     When,
 )
 from opdsl.kernels.primitives.ordering import key_graph
-from opdsl.runtime.dtype import int64
+from opdsl.runtime.dtype import int32, int64
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.mathematics.expression import Expression, maximum, minimum, select
@@ -37,21 +40,26 @@ if TYPE_CHECKING:
     from opdsl.kernels.calls import Ordering, RowCall
     from opdsl.scalar.graph import TypedGraph
 
-__all__ = ["SCRATCH", "Sorting", "Step", "sorting"]
+__all__ = ["Sorting", "Step", "sorting"]
 
-_INT64, _BOOL = ScalarType.INT64, ScalarType.BOOL
+_INT32, _INT64, _BOOL = ScalarType.INT32, ScalarType.INT64, ScalarType.BOOL
 
-SCRATCH = ("keys0", "places0", "keys1", "places1")
-"""The arrays of scratch memory."""
+# The largest key, and a place behind all others.
+_MOST = (1 << 63) - 1
 
 # Elements that a point merges.
 _MERGED = 8
+
+# Of what keeps the elements that come first: how many tiles a part of a row has at least, so that most elements come
+# too late to be kept, and how many parts are enough for a device.
+_TILES_OF_A_PART = 16
+_MOST_PARTS = 1024
 
 
 class Step(NamedTuple):
     """Loops, and the memory that their parameters are for.
 
-    memory: ``source``, ``values``, ``indices``, or one of ``SCRATCH``.
+    memory: ``source``, ``values``, ``indices``, or scratch memory.
     """
 
     loops: Loops
@@ -61,11 +69,12 @@ class Step(NamedTuple):
 class Sorting(NamedTuple):
     """The loops of ``Compiler.order``, which are run one after another.
 
-    scratch: the shape of keys and places, which are int64; None where there are none.
+    scratch: the names of scratch memory. shape: of each, which is int64.
     """
 
     steps: tuple[Step, ...]
-    scratch: tuple[int, ...] | None
+    scratch: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> Sorting:
@@ -78,9 +87,14 @@ def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> S
         tile: how many elements threads sort in memory that they share, a power of two.
     """
     asked = (ordering, call)
+    if 0 in call.kept or not ordering.wanted:
+        return Sorting(())
     if call.length <= tile:
-        return Sorting((Step(_WHOLE(kind, asked, tile=tile), ("source", "values", "indices")),), None)
-    here, there = SCRATCH[:2], SCRATCH[2:]
+        return Sorting((Step(_WHOLE(kind, asked, tile=tile), ("source", "values", "indices")),))
+    if ordering.wanted <= tile // 2:
+        return _few(kind, asked, tile)
+    here, there = ("keys0", "places0"), ("keys1", "places1")
+    scratch = here + there
     steps = [Step(_TILES(kind, asked, tile=tile), ("source", *here))]
     width = tile
     while width < call.length:
@@ -88,12 +102,42 @@ def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> S
         here, there = there, here
         width *= 2
     steps.append(Step(_FINISH(kind, asked), ("source", here[1], "values", "indices")))
-    return Sorting(tuple(steps), (*call.kept, call.length))
+    return Sorting(tuple(steps), scratch, (*call.kept, call.length))
 
 
-def _scratch(call: RowCall) -> OperandSpec:
-    """How scratch memory lies."""
-    return OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides((*call.kept, call.length))))
+def _few(kind: ScalarType, asked: tuple[Ordering, RowCall], tile: int) -> Sorting:
+    """The loops that find the few elements of long rows that come first, in ever fewer parts of the rows."""
+    ordering, call = asked
+    size = max(tile // 2, min(tile, 1 << (4 * ordering.wanted - 1).bit_length()))
+    turns, most = tile // 4, -(-_MOST_PARTS // math.prod(call.kept))
+    found, written = "places1", "places0"
+    steps: list[Step] = []
+    length, longest = call.length, 0
+    while True:
+        rounds = -(-length // (turns * max(1, min(most, length // (_TILES_OF_A_PART * tile)))))
+        cut = _Cut(length, -(-length // (turns * rounds)), rounds)
+        is_again, is_last = bool(steps), cut.parts == 1
+        loops = _FIRST(kind, (*asked, cut), tile=size, turns=turns, is_again=is_again, is_last=is_last)
+        memory = ("source", *((found,) if is_again else ()), *(("values", "indices") if is_last else (written,)))
+        steps.append(Step(loops, memory))
+        if is_last:
+            return Sorting(tuple(steps), ("places0", "places1")[: len(steps) - 1], (*call.kept, longest))
+        found, written = written, found
+        length = cut.parts * ordering.wanted
+        longest = max(longest, length)
+
+
+class _Cut(NamedTuple):
+    """How what is looked at of a row is cut: how many places, into how many parts, of how many rounds each."""
+
+    length: int
+    parts: int
+    rounds: int
+
+
+def _scratch(call: RowCall, *sizes: int) -> OperandSpec:
+    """How scratch memory with so many elements of a row lies."""
+    return OperandSpec(int64, tuple(8 * stride for stride in contiguous_strides((*call.kept, *sizes))))
 
 
 # --------------------------------------------------------------------------------------------------------------- tiles
@@ -103,26 +147,21 @@ def _whole(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> L
     """Rows of one tile."""
     ordering, call = asked
     maker = Maker("whole")
-    kept, length, wanted = maker.ranges("i", call.kept), maker.size("length", call.length), ordering.wanted
+    kept, length = maker.ranges("i", call.kept), maker.size("length", call.length)
     own, row = places(kept), (*kept, ("", length))
     source = maker.array("a", call.inputs[0], row)
     body = _sorted_tile(maker, ordering, call.length, kind, tile, (source, own, None))
-    rank = ("rank", maker.size("wanted", wanted))
-    taken: list[Statement] = [
-        _trusted("slot", "rank", tile),
-        Load("place", "tile_places", ("slot",), _INT64),
-        _trusted("from", "place", length),
-        Load("found", source, (*own, "from"), kind),
-        Store(maker.array("values", call.outputs[0], (*kept, rank)), (*own, "rank"), "found"),
-        Store(maker.array("indices", call.outputs[1], (*kept, rank)), (*own, "rank"), "place"),
-    ]
-    return maker.finish(around(kept, [*body, For(*rank, tuple(taken))]))
+    rank = ("rank", maker.size("wanted", ordering.wanted))
+    taken = (_trusted("slot", "rank", tile), Load("place", "tile_places", ("slot",), _INT64))
+    return maker.finish(
+        around(kept, [*body, For(*rank, (*taken, *_results(maker, kind, call, source, (*kept, rank))))])
+    )
 
 
 def _tiles(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> Loops:
     """Rows of several tiles, each of them for itself."""
     ordering, call = asked
-    spec = _scratch(call)
+    spec = _scratch(call, call.length)
     maker = Maker("tiles")
     kept, (tiles,) = maker.ranges("i", call.kept), maker.ranges("t", (-(-call.length // tile),))
     length = maker.size("length", call.length)
@@ -175,8 +214,12 @@ def _sorted_tile(
         Store("tile_keys", ("filled",), "padded_key"),
         Store("tile_places", ("filled",), at),
     ]
-    locals_ = [Local(Array(f"tile_{name}", int64, (tile,), (1,))) for name in ("keys", "places")]
-    return [*locals_, For("at", "padded", tuple(fill)), _network(tile)]
+    return [*_memory(tile), For("at", "padded", tuple(fill)), _network(tile)]
+
+
+def _memory(tile: int) -> list[Statement]:
+    """Memory for a tile of keys and places."""
+    return [Local(Array(f"tile_{name}", int64, (tile,), (1,))) for name in ("keys", "places")]
 
 
 def _network(tile: int) -> Statement:
@@ -203,13 +246,111 @@ def _network(tile: int) -> Statement:
     return For("level", "levels", (For("sub", "levels", turn, in_order=True),), in_order=True)
 
 
+# --------------------------------------------------------------------------------------------------- the first elements
+
+
+def _first(
+    kind: ScalarType,
+    asked: tuple[Ordering, RowCall, _Cut],
+    *,
+    tile: int,
+    turns: int,
+    is_again: bool,
+    is_last: bool,
+) -> Loops:
+    """The elements of a part of a row that come first.
+
+    A tile begins with those that have come first so far; what comes before the last of these is put behind them. When
+    there may be no more room it is sorted, and what stands too far behind is forgotten. Where there is no element, a
+    pair stands that comes last of all.
+
+    Args:
+        kind: what elements are compared as.
+        asked: what is wanted, where the operands lie, how rows are cut.
+        tile: its size: those that come first and the turns of a round have room in it.
+        turns: places that are looked at in a round.
+        is_again: whether it looks at the places that parts have found.
+        is_last: whether it gives the results, and not places.
+    """
+    ordering, call, cut = asked
+    maker = Maker("again" if is_again else "first")
+    kept, (part,) = maker.ranges("i", call.kept), maker.ranges("p", (cut.parts,))
+    length, own = maker.size("length", call.length), places(kept)
+    source = maker.array("a", call.inputs[0], (*kept, ("", length)))
+    wanted, rounds = maker.size("wanted", ordering.wanted), maker.size("rounds", cut.rounds)
+    for name, value in {
+        "levels": tile.bit_length() - 1,
+        "pairs": tile // 2,
+        "turns": turns,
+        "room": tile - turns,
+    }.items():
+        maker.size(name, value)
+    look: list[Statement] = [Compute(("at",), _looked(), (part[0], rounds, "round", "turns", "turn"))]
+    place = "at"
+    if is_again:
+        looked, place = maker.size("looked", cut.length), "found"
+        there = maker.array("places", _scratch(call, cut.length), (*kept, ("", looked)))
+        look += [Inside("is_looked", ("at",), (looked,)), Load(place, there, (*own, "at"), _INT64, "is_looked", -1)]
+    look += [
+        Inside("is_there", (place,), (length,)),
+        Load("element", source, (*own, place), kind, "is_there", 0),
+        Compute(("key",), key_graph(kind, ordering.descending), ("element",)),
+        _trusted("limit", maker.size("last", ordering.wanted - 1), tile),
+        *(Load(f"limit_{name}", f"tile_{name}", ("limit",), _INT64) for name in ("keys", "places")),
+        Compute(("comes",), _comes(), ("is_there", "key", place, "limit_keys", "limit_places")),
+        When(
+            "comes",
+            (*_claimed("held", tile), Store("tile_keys", ("slot",), "key"), Store("tile_places", ("slot",), place)),
+        ),
+    ]
+    behind = ("behind", maker.size("behind_n", tile - ordering.wanted))
+    nobody = (Store("tile_keys", ("nobody",), "most"), Store("tile_places", ("nobody",), "most"))
+    hold = Store("held", (0,), wanted)
+    forget = (Compute(("after",), _sum(), ("behind", wanted)), _trusted("nobody", "after", tile), *nobody)
+    turn: list[Statement] = [
+        For("turn", turns, tuple(look)),
+        Load("holds", "held", (0,), _INT64),
+        Compute(("sorts",), _sorts(), ("holds", "room", "round", rounds)),
+        When("sorts", (_network(tile), For(*behind, forget), hold)),
+    ]
+    rank = ("rank", wanted)
+    taken: list[Statement] = [_trusted("sorted", "rank", tile), Load("place", "tile_places", ("sorted",), _INT64)]
+    if is_last:
+        taken += _results(maker, kind, call, source, (*kept, rank))
+    else:
+        to = (*kept, part, rank)
+        taken.append(
+            Store(maker.array("places_found", _scratch(call, cut.parts, ordering.wanted), to), places(to), "place")
+        )
+    body: list[Statement] = [
+        *_memory(tile),
+        Local(Array("held", int32, (1,), (1,))),
+        Compute(("most",), numbers((_MOST,), (_INT64,)), ()),
+        For("nobody", tile, nobody),
+        hold,
+        For("round", rounds, tuple(turn), in_order=True),
+        For(*rank, tuple(taken)),
+    ]
+    return maker.finish(around((*kept, part), body))
+
+
+def _claimed(held: str, tile: int) -> list[Statement]:
+    """A slot of a tile that no other thread has, by counting how many are held."""
+    return [
+        Compute(("one",), numbers((1,), (_INT32,)), ()),
+        Update(held, (0,), pairwise(("add",), (_INT32,)), (None, "one"), "claimed"),
+        Compute(("free",), _widened(), ("claimed",)),
+        _trusted("slot", "free", tile),
+    ]
+
+
 # -------------------------------------------------------------------------------------------------------------- merges
 
 
 def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
     """Neighbouring runs become one. Each point finds where its part of the result begins in both of them."""
     _, call = asked
-    spec, maker = _scratch(call), Maker("merge")
+    spec, maker = _scratch(call, call.length), Maker("merge")
     kept, (chunk,) = maker.ranges("i", call.kept), maker.ranges("c", (-(-call.length // _MERGED),))
     length = maker.size("length", call.length)
     maker.size("width", width)
@@ -290,23 +431,30 @@ _PART = ("begin", "second", "diagonal")
 def _finish(kind: ScalarType, asked: tuple[Ordering, RowCall]) -> Loops:
     """The elements that are wanted, and where they stood."""
     ordering, call = asked
-    spec, maker = _scratch(call), Maker("results")
+    spec, maker = _scratch(call, call.length), Maker("results")
     kept, (along,) = maker.ranges("i", call.kept), maker.ranges("j", (ordering.wanted,))
     length = maker.size("length", call.length)
     ranges: tuple[Range, ...] = (*kept, along)
     source = maker.array("a", call.inputs[0], (*kept, ("", length)))
+    there = Load("place", maker.array("places", spec, ranges), places(ranges), _INT64)
+    return maker.finish(around(ranges, [there, *_results(maker, kind, call, source, ranges)]))
+
+
+def _results(
+    maker: Maker, kind: ScalarType, call: RowCall, source: str, ranges: Sequence[Range]
+) -> tuple[Statement, ...]:
+    """What stood at a place of a row, and the place, as results."""
     index = places(ranges)
-    body: list[Statement] = [
-        Load("place", maker.array("places", spec, ranges), index, _INT64),
-        Bound("from", "place", length, "replicate"),
-        Load("element", source, (*places(kept), "from"), kind),
-        Store(maker.array("values", call.outputs[0], ranges), index, "element"),
+    return (
+        _trusted("from", "place", "length"),
+        Load("found", source, (*index[:-1], "from"), kind),
+        Store(maker.array("values", call.outputs[0], ranges), index, "found"),
         Store(maker.array("indices", call.outputs[1], ranges), index, "place"),
-    ]
-    return maker.finish(around(ranges, body))
+    )
 
 
-_WHOLE, _TILES, _MERGE, _FINISH = by_form(_whole), by_form(_tiles), by_form(_merge), by_form(_finish)
+_WHOLE, _TILES, _FIRST = by_form(_whole), by_form(_tiles), by_form(_first)
+_MERGE, _FINISH = by_form(_merge), by_form(_finish)
 
 
 def _trusted(name: str, place: str, size: int | str) -> Bound:
@@ -337,7 +485,7 @@ def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], C
 @_graph("is_there key")
 def _padded(is_there: Expression, key: Expression) -> Sequence[Expression]:
     """The key, or the largest."""
-    return (select(is_there, key, (1 << 63) - 1),)
+    return (select(is_there, key, _MOST),)
 
 
 @_graph("number size at")
@@ -379,7 +527,41 @@ def _swaps(
     key: Expression, place: Expression, other_key: Expression, other_place: Expression, is_turned: Expression
 ) -> Sequence[Expression]:
     """Whether a pair is out of order."""
-    return (((other_key < key) | (other_key.equals(key) & (other_place < place))) ^ is_turned,)
+    return (_precedes(other_key, other_place, key, place) ^ is_turned,)
+
+
+def _precedes(key: Expression, place: Expression, other_key: Expression, other_place: Expression) -> Expression:
+    return (key < other_key) | (key.equals(other_key) & (place < other_place))
+
+
+@_graph("part rounds round turns turn")
+def _looked(
+    part: Expression, rounds: Expression, number: Expression, turns: Expression, turn: Expression
+) -> Sequence[Expression]:
+    """The place that a turn of a round looks at."""
+    return ((part * rounds + number) * turns + turn,)
+
+
+@_graph("is_there key place limit_key limit_place")
+def _comes(
+    is_there: Expression, key: Expression, place: Expression, limit_key: Expression, limit_place: Expression
+) -> Sequence[Expression]:
+    """Whether an element comes before the last of those that have come first so far."""
+    return (is_there & _precedes(key, place, limit_key, limit_place),)
+
+
+@_graph("holds room round rounds")
+def _sorts(holds: Expression, room: Expression, number: Expression, rounds: Expression) -> Sequence[Expression]:
+    """Whether there may be no room for another round, or none comes."""
+    return ((holds > room) | (number + 1).equals(rounds),)
+
+
+@functools.cache
+def _widened() -> TypedGraph:
+    """A whole number of 32 bits as one of 64."""
+    builder = GraphBuilder()
+    number = Expression(builder, builder.parameter("number", _INT32))
+    return builder.finish("widened", [number.cast(_INT64).position])
 
 
 @_graph("chunk width length")

@@ -64,7 +64,8 @@ def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
         yield f"{each.array}[{_joined(each.index)}] = {each.value}"
     elif isinstance(each, Update):
         given = ", ".join("_" if name is None else name for name in each.arguments)
-        yield f"{each.array}[{_joined(each.index)}] := {names[each.graph]}({given})"
+        was = "" if each.name is None else f"{each.name}: {each.there.value} = "
+        yield f"{was}{each.array}[{_joined(each.index)}] := {names[each.graph]}({given})"
     elif isinstance(each, Compute):
         yield f"{', '.join(each.names)} = {names[each.graph]}({', '.join(each.arguments)})"
     elif isinstance(each, Local):

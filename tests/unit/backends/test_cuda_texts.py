@@ -77,6 +77,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
         "scanned across": scan(RUNNING, RowCall((600,), 100, (ACROSS,), (ACROSS,), (None,))),
         "sorted rows": order(Ordering(False, 1024), RowCall((6,), 1024, (LONG,), (LONG, FOUND), (None, None))),
         "sorted and merged": order(Ordering(True, 9000), RowCall((6,), 9000, (LONG,), (LONG, FOUND), (None, None))),
+        "first elements": order(Ordering(True, 7), RowCall((6,), 9000, (LONG,), (LONG, FOUND), (None, None))),
         "recurring": recurrence(Recurring((0.0,), twice(), False), RowCall((6,), 5, (ROW,), (ROW,), (None,))),
         "pooled": pool,
         "with a margin": margin,

@@ -11,6 +11,7 @@ from opdsl.kernels.calls import (
     IndirectCall,
     MatrixLayout,
     OperandSpec,
+    Ordering,
     PointwiseCall,
     ProductCall,
     Recurring,
@@ -22,6 +23,7 @@ from opdsl.kernels.loops import elementwise, folding
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.making import identity, pairwise
 from opdsl.kernels.loops.model import Program
+from opdsl.kernels.loops.ordering import sorting
 from opdsl.kernels.loops.schedules import in_parts, serial, shared
 from opdsl.runtime.dtype import bool_, float16, float32, int64
 from opdsl.scalar.builder import GraphBuilder
@@ -57,6 +59,8 @@ def programs() -> dict[str, Program]:
     row = RowCall((6,), 5, (ROW,), (ROW,), (None,))
     form = MatrixLayout(0, 9, 1)
     product = ProductCall(float32, 1, 4, 9, 9, form, form, form)
+    places = OperandSpec(int64, (80, 8))
+    (first,) = sorting(Ordering(True, 7), RowCall((6,), 9000, (ROW,), (ROW, places), (None, None)), F32, 1024).steps
     twice = TypedGraph("step", ADD.nodes, ADD.results * 2)
     return {
         "pointwise": elementwise.pointwise(ADD, halves).program,
@@ -69,6 +73,7 @@ def programs() -> dict[str, Program]:
         "scanned": folding.scan(Scanning((0.0,), SAME, ADD, SAME), row).program,
         "recurring": folding.recurrence(Recurring((0.0,), twice, False), row).program,
         "multiplied": folding.matrix_product(product, F32, reads_out=False).program,
+        "first elements by lanes": shared(first.loops.program, 64),
         "scanned by lanes": shared(folding.scan(Scanning((0.0,), SAME, ADD, SAME), row).program, 64),
     }
 

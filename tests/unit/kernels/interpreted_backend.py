@@ -18,7 +18,7 @@ from opdsl.kernels.loops import elementwise, folding, indexed, rows
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Given, Loops
-from opdsl.kernels.loops.ordering import SCRATCH, sorting
+from opdsl.kernels.loops.ordering import sorting
 from opdsl.kernels.loops.schedules import shared
 from opdsl.runtime import Device
 from opdsl.runtime.device import backends
@@ -79,11 +79,11 @@ def product(call: ProductCall) -> Callable[..., None]:
 
 
 def order(ordering: Ordering, call: RowCall) -> Callable[..., None]:
-    steps, scratch = sorting(ordering, call, ScalarType(precision_of(call.inputs[0].dtype).name), 8)
+    steps, scratch, shape = sorting(ordering, call, ScalarType(precision_of(call.inputs[0].dtype).name), 8)
 
     def run_all(source: Any, values: Any, indices: Any) -> None:
         memory = {"source": source, "values": values, "indices": indices}
-        memory |= {name: numpy.empty(scratch or (), numpy.int64) for name in SCRATCH}
+        memory |= {name: numpy.empty(shape, numpy.int64) for name in scratch}
         for step in steps:
             run(step.loops, [memory[name] for name in step.memory])
 

@@ -110,7 +110,8 @@ class _Maker:
         return made, body
 
     def statements(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        kinds = ["store", "update", "fold", "scan", "for", "when", "local"] if depth else ["store", "update"]
+        nested = ["fold", "scan", "for", "when", "local", "slots"] if depth else []
+        kinds = ["store", "update", *nested]
         body: list[Statement] = []
         for _ in range(self.draw(st.integers(1, 2))):
             body += getattr(self, self.draw(st.sampled_from(kinds)))(ranges, known, depth)
@@ -125,7 +126,10 @@ class _Maker:
         kept = ranges[: self.draw(st.integers(0, len(ranges)))]
         target = self.array(kept)
         index = tuple(index for index, _ in kept)
-        return [*body, Update(target, index, pairwise(("add",), (INT64,)), (None, value))]
+        # What was there is the same in any order where no other point changes it.
+        was = self.name("w") if kept == ranges else None
+        changed = Update(target, index, pairwise(("add",), (INT64,)), (None, value), was)
+        return [*body, changed] if was is None else [*body, changed, Store(self.array(ranges), index, was)]
 
     def fold(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         over = [self.range() for _ in range(self.draw(st.integers(1, 2)))]
@@ -186,6 +190,30 @@ class _Maker:
             For(at, size, (*body, Store(name, (at,), value))),
             For(level, self.draw(st.integers(0, 3)), (For(other, size, change),), in_order=True),
             For(out, f"{out}_n", copy),
+        ]
+
+    def slots(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
+        """Memory of which each turn takes the next slot, and how many are taken; then it is read, and copied."""
+        name, held, at, out = (self.name(each) for each in ("m", "h", "i", "i"))
+        size, value, add = self.draw(st.integers(1, 9)), self.draw(st.sampled_from(known)), pairwise(("add",), (INT64,))
+        self.words |= {f"{held}_one": 1, f"{held}_none": 0}
+        claimed, slot, taken, moved, made = (self.name(each) for each in ("w", "q", "x", "x", "y"))
+        claim = (
+            Update(held, (0,), add, (None, f"{held}_one"), claimed),
+            Bound(slot, claimed, size, "trusted"),
+            Store(name, (slot,), value),
+        )
+        copy = (
+            Load(moved, name, (out,), INT64),
+            Compute((made,), add, (moved, taken)),
+            Store(self.array([*ranges, (out, size)]), (*(index for index, _ in ranges), out), made),
+        )
+        return [
+            *(Local(Array(each, int64, (count,), (1,))) for each, count in ((name, size), (held, 1))),
+            Store(held, (0,), f"{held}_none"),
+            For(at, size, claim),
+            Load(taken, held, (0,), INT64),
+            For(out, size, copy),
         ]
 
 
@@ -255,7 +283,10 @@ def _statement(each: Any, known: Values, memory: Any, words: Values) -> None:
         memory[each.array.name] = (each.array, np.zeros(_size(each.array.sizes[0], words), np.int64))
     elif isinstance(each, Update):
         elements, place = _place(each.array, each.index, known, memory, words)
-        given = [int(elements[place]) if name is None else known[name] for name in each.arguments]
+        there = int(elements[place])
+        if each.name is not None:
+            known[each.name] = there
+        given = [there if name is None else known[name] for name in each.arguments]
         elements[place] = _call(each.graph, given)
     elif isinstance(each, Compute):
         known[each.names[0]] = _call(each.graph, [known[name] for name in each.arguments])

@@ -59,6 +59,7 @@ def test_schedules_change_nothing(drawn: Drawn, lanes: int) -> None:
 A = Array("a", float64, ("n",), (1,))
 OUT = Array("out", float64, ("n",), (1,))
 X = Load("x", "a", ("i",), FLOAT64)
+ADD = pairwise(("add",), (FLOAT64,))
 
 
 def program(*body: Any, parameters: Sequence[Any] = (A, OUT)) -> Program:
@@ -80,6 +81,7 @@ def program(*body: Any, parameters: Sequence[Any] = (A, OUT)) -> Program:
         ((Fold(("s",), (0,), pairwise(("add",), (INT64,)), (("i", "n"),), (X,), ("x",)),), "x are int64"),
         ((When("n", ()),), "n is a condition"),
         ((Update("a", (0,), pairwise(("add",), (FLOAT64,)), (None, None)),), "the place 0 of a"),
+        ((For("i", "n", (X, Update("a", ("i",), ADD, (None, "x"), "x"))),), "x is given once"),
     ],
 )  # fmt: skip
 def test_a_program_that_breaks_a_rule_is_refused(body: tuple[Any, ...], rule: str) -> None:
@@ -181,6 +183,19 @@ def test_a_network_sorts_and_keeps_ties_in_order(length: int, descending: bool, 
         one, other = (opdsl.sort(each, 1, descending, stable=True) for each in (x, x.to(device)))
         np.testing.assert_array_equal(other[1].cpu().numpy(), one[1].numpy())
         np.testing.assert_array_equal(other[0].cpu().numpy(), one[0].numpy())
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize(("length", "count"), [(9, 1), (33, 4), (300, 2), (700, 3)])
+def test_the_first_elements_of_long_rows_are_those_of_a_sort(
+    length: int, count: int, descending: bool, device: Device
+) -> None:
+    """Tiles have eight elements here, so that rows are cut into parts, of which few elements are kept."""
+    x = opdsl.from_numpy(np.random.default_rng(length).choice([0.0, -0.0, 1.5, np.nan, -np.inf], (2, length)))
+    expected = opdsl.sort(x, 1, descending, stable=True)
+    found = opdsl.topk(x.to(device), count, 1, descending)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.cpu().numpy(), other.numpy()[:, :count])
 
 
 def test_gradients_are_loops_too(device: Device) -> None:
