@@ -1,15 +1,20 @@
-"""Convolutions: where the operands of a call lie, as the words that ``convolution_text`` reads."""
+"""Convolutions: where the operands of a call lie, as plans of ``machine.convolution`` and ``machine.depthwise``."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
-from opdsl.backends.cpu import builtin, convolution_text, depthwise_text, engine
-from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.backends.cpu.convolution_words import DIMENSIONS, Dimension, Words
-from opdsl.backends.cpu.vector_text import Machine, Shape
+from opdsl.backends.cpu import builtin, engine
+from opdsl.backends.cpu.builtin import Kernel, Table, Work
+from opdsl.backends.cpu.machine import convolution as whole
+from opdsl.backends.cpu.machine import depthwise
+from opdsl.backends.cpu.machine.language import exports, words
+from opdsl.backends.cpu.machine.planes import ConvolutionPlan, Dimension
+from opdsl.backends.cpu.machine.tiles import Shape
+from opdsl.backends.cpu.storage import MEMORY
 from opdsl.kernels.calls import WindowSpec
 from opdsl.runtime.symbol import largest, smallest
 
@@ -30,20 +35,38 @@ _NEAR = 192 << 10
 _SHARE = 1 << 19
 
 
+class Target(NamedTuple):
+    """What kernels are printed for: a dtype, lanes of vectors, and tiles."""
+
+    dtype: str
+    lanes: int
+    tiles: tuple[Shape, ...]
+
+
 @functools.cache
-def _machine(dtype: str, itemsize: int) -> Machine:
+def target(dtype: str, itemsize: int) -> Target:
+    """What kernels of a dtype are printed for on this processor."""
     if engine.has_feature("avx512f"):
-        return Machine(dtype, 64 // itemsize, _TILES_OF_32)
+        return Target(dtype, 64 // itemsize, _TILES_OF_32)
     if engine.has_feature("avx2"):
-        return Machine(dtype, 32 // itemsize, _TILES_OF_16)
-    return Machine(dtype, 16 // itemsize, _TILES_OF_32 if engine.has_feature("neon") else _TILES_OF_16)
+        return Target(dtype, 32 // itemsize, _TILES_OF_16)
+    return Target(dtype, 16 // itemsize, _TILES_OF_32 if engine.has_feature("neon") else _TILES_OF_16)
+
+
+def text(module: ModuleType, target: Target) -> str:
+    """Kernels of a module of ``machine`` as LLVM."""
+    from opdsl.backends.cpu.machine.text import module_text
+    from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
+
+    widest = target.lanes * max(each.vectors[0] for each in target.tiles)
+    names = given(MEMORY[target.dtype].llvm, target.lanes, TILES=target.tiles, WIDEST=widest)
+    return module_text([module], names, ATTRIBUTES)
 
 
 @functools.cache
-def _code(machine: Machine, is_depthwise: bool) -> engine.Code:
-    text = depthwise_text if is_depthwise else convolution_text
-    name = f"{text.__name__} {machine}"
-    return engine.compile_ir(name, lambda: text.module_ir(machine), text.SYMBOLS, has_long_loops=False)
+def _code(module: ModuleType, target: Target) -> engine.Code:
+    make = functools.partial(text, module, target)
+    return engine.compile_ir(f"{module.__name__} {target}", make, exports([module]), has_long_loops=False)
 
 
 def _is_depthwise(call: ConvolutionCall) -> bool:
@@ -56,7 +79,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     if call.dtype.name not in DTYPES:
         return None
     is_depthwise = _is_depthwise(call)
-    code = _code(_machine(call.dtype.name, call.dtype.itemsize), is_depthwise)
+    code = _code(depthwise if is_depthwise else whole, target(call.dtype.name, call.dtype.itemsize))
     spreads, weighs = call.kind == "spread", call.kind == "weigh"
     read, written = (call.results, call.images) if spreads else (call.images, call.results)
     channels, outputs = (call.outputs, call.channels) if spreads else (call.channels, call.outputs)
@@ -67,18 +90,26 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         index: _dimension(window, spreads, *each)
         for index, window, each in zip(places, call.windows, strides, strict=True)
     }
-    dimensions = [given.get(dim, _NO_DIMENSION) for dim in range(DIMENSIONS)]
-    words = Words(
+    dimensions = [given.get(dim, _NO_DIMENSION) for dim in range(3)]
+    chunk = smallest(channels, _CHUNK) if weighs else channels
+    band = dimensions[places[0]]
+    row = math.prod(each["phases"] * (1 if each is band else each["extent"]) for each in dimensions)
+    band_size = largest(1, smallest(band["steps"], _NEAR // call.dtype.itemsize // (row * chunk)))
+    dimensions[places[0]] = band = {**band, "extent": band_size + band["shift"]}
+    plan: list[int | Table] = words(
+        ConvolutionPlan,
+        dimensions=Table([word for each in dimensions for word in words(Dimension, **each)]),
         samples=call.samples,
         groups=call.groups,
         channels=channels,
-        outputs=outputs,
+        filters=outputs,
         spreads=int(spreads),
         is_biased=int(call.is_biased),
-        out_slot=16 * (4 if call.is_biased else 3),
+        out_slot=2 * (4 if call.is_biased else 3),
         band=places[0],
-        near=_NEAR // call.dtype.itemsize,
-        chunk=smallest(channels, _CHUNK) if weighs else channels,
+        band_size=band_size,
+        plane=math.prod(each["phases"] * each["extent"] for each in dimensions),
+        chunk=chunk,
         x_sample=read[0],
         x_channel=read[1],
         w_group=call.weight[0] * call.outputs,
@@ -88,40 +119,48 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         out_channel=written[1],
     )
     # What threads share out: channels of the weight, or rows of what is written, of all channels where these are lanes.
-    rows = call.groups * dimensions[places[0]].steps
+    rows = call.groups * band["steps"]
     if is_depthwise:
-        rows = math.prod(each.out_size for each in dimensions[:-1])
+        rows = math.prod(each["out_size"] for each in dimensions[:-1])
     units = call.groups * channels if weighs else call.samples * rows
-    steps = math.prod(each.steps * each.length for each in dimensions)
+    steps = math.prod(each["steps"] * each["length"] for each in dimensions)
     total = steps * call.samples * call.groups * channels * outputs
     work = Work(
-        loop=code.address("weigh" if weighs else "correlate"),
+        loop=code.address(f"{'weigh' if weighs else 'correlate'}{'_lanes' * is_depthwise}"),
         elements=units,
         grain=largest(1, _SHARE * units // total) if total > 2 * _SHARE else 0,
-        details=[*words, *(word for each in dimensions for word in each)],
+        details=plan,
     )
     inputs = [builtin.ARRAY] * (3 if call.is_biased else 2)
     return builtin.builtin(f"{call.kind}_cpu", work, inputs, [builtin.Given()], [code])
 
 
-def _dimension(window: WindowSpec, spreads: bool, x_stride: int, w_stride: int, out_stride: int) -> Dimension:
-    """The words of a dimension; where windows spread, results are stepped through by their stride."""
-    size, out_size, steps = window.size, window.windows, window.windows
-    if spreads:
-        size, out_size = out_size, size
-        steps = (window.size - window.first - 1) // window.stride - -window.first // window.stride + 1
-    return Dimension(
-        size=size,
-        out_size=out_size,
-        steps=steps,
-        length=window.length,
-        first=window.first,
-        stride=window.stride,
-        dilation=window.dilation,
-        x_stride=x_stride,
-        w_stride=w_stride,
-        out_stride=out_stride,
-    )
+def _dimension(window: WindowSpec, spreads: bool, x_stride: int, w_stride: int, out_stride: int) -> dict[str, int]:
+    """A ``machine.planes.Dimension``; where windows spread, results are stepped through by their stride."""
+    first, stride = window.first, window.stride
+    reach = (window.length - 1) * window.dilation
+    shift, skipped = reach // stride, -first // stride
+    steps = (window.size - first - 1) // stride - skipped + 1 if spreads else window.windows
+    return {
+        "size": window.windows if spreads else window.size,
+        "out_size": window.size if spreads else window.windows,
+        "steps": steps,
+        "extent": steps + shift,
+        "length": window.length,
+        "first": first,
+        "stride": stride,
+        "dilation": window.dilation,
+        "x_stride": x_stride,
+        "w_stride": w_stride,
+        "out_stride": out_stride,
+        "step": 1 if spreads else stride,
+        "phases": 1 if spreads else smallest(stride, reach + 1),
+        "base": skipped - shift if spreads else first,
+        "shift": shift,
+        "out_step": stride if spreads else 1,
+        "out_phases": stride if spreads else 1,
+        "out_base": skipped * stride + first if spreads else 0,
+    }
 
 
 _NO_DIMENSION = _dimension(WindowSpec(1, 1, 1, 0, 1, 1), False, 1, 1, 1)

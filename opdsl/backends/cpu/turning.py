@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import engine
+from opdsl.backends.cpu.machine import turn
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import OperandSpec
     from opdsl.scalar.graph import TypedGraph
 
-# The kernel's name: void (operands, width, column strides, height, row strides), of a tile.
 TURNING = "turning"
 
 # The elements that are moved, by their size: their bits are not looked at.
-_MOVED = {2: "float16", 4: "float32", 8: "float64"}
+_MOVED = {2: "half", 4: "float", 8: "double"}
 _REGISTER = 64
 
 
@@ -34,19 +34,8 @@ def is_turned(graph: TypedGraph, operands: Sequence[OperandSpec]) -> bool:
 @functools.cache
 def turning_code(size: int) -> engine.Code:
     """The kernel for elements of a size."""
-    return engine.compile_ir(f"turning {size}", lambda: _text(size), [TURNING])
+    from opdsl.backends.cpu.machine.text import module_text
+    from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 
-
-def _text(size: int) -> str:
-    from opdsl.backends.cpu.turn_text import turn_ir
-    from opdsl.backends.cpu.vector_text import ATTRIBUTES, Function, Machine, Shape, declarations
-
-    machine = Machine(_MOVED[size], _REGISTER // size, (Shape(1, (1,)),))
-    given = "ptr %operands, i64 %width, ptr %column_strides, i64 %height, ptr %row_strides"
-    text = Function(machine, f"void @{TURNING}({given})")
-    source, target = (text.pointer("%operands", place) for place in (0, 2))
-    pitch = text.divide(text.word("%column_strides", 0), size)
-    written = text.divide(text.word("%row_strides", 1), size)
-    sizes = ["i64 1", "i64 %width", "i64 %height"]
-    text.call("turn", f"ptr {source}", f"i64 {pitch}", *sizes, f"ptr {target}", f"i64 {written}", "i64 %width")
-    return "\n".join([turn_ir(machine), text.end(), declarations(machine), ATTRIBUTES])
+    names = given(_MOVED[size], _REGISTER // size)
+    return engine.compile_ir(f"turning {size}", lambda: module_text([turn], names, ATTRIBUTES), [TURNING])

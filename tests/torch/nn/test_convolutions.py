@@ -92,11 +92,11 @@ def check_shapes(case, dtype, is_last, forward, backward):
 
 @pytest.mark.parametrize("width", [16, 32])
 def test_registers_of_all_widths(width, monkeypatch):
-    def machine(dtype, itemsize):
-        return convolution.Machine(dtype, width // itemsize, convolution._TILES_OF_16)
+    def target(dtype, itemsize):
+        return convolution.Target(dtype, width // itemsize, convolution._TILES_OF_16)
 
     direct = [each.default.direct("CPU") for each in (ATEN.convolution, ATEN.convolution_backward)]
-    monkeypatch.setattr(convolution, "_machine", machine)
+    monkeypatch.setattr(convolution, "target", target)
     convolutions._compiled.cache_clear()
     try:
         for case in ("tiles of all heights", "depthwise by strides", "depthwise dilated", "dilated by strides"):

@@ -18,6 +18,7 @@ from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.machine import call, objects
 from opdsl.backends.cpu.machine.language import (
     Address,
+    Constant,
     Int32,
     Padding,
     Pointer,
@@ -30,11 +31,13 @@ from opdsl.backends.cpu.machine.language import (
     internal,
     local,
     record_size,
+    unrolled,
     words,
 )
 from opdsl.backends.cpu.machine.text import module_text
 
 _LIMIT = 6
+STEP = 2
 
 
 class Pair(Struct):
@@ -98,6 +101,29 @@ def calls_back(function: Callable[[int], int], numbers: Words, count: int) -> in
     return function(numbers[count - 1])
 
 
+@internal()
+def power(base: int, exponent: Constant) -> int:
+    total = 1
+    for _ in unrolled(range(exponent)):
+        total = total * base
+    return total
+
+
+def _pairs(count: int) -> tuple[int, ...]:
+    return tuple(2 * each + 3 for each in range(count))
+
+
+@exported
+def constants(a: int, b: int) -> int:
+    room = local(int, 3)
+    for k in unrolled(range(3)):
+        room[k] = power(a, k) + (b if k > 1 else -b)
+    total = 0
+    for each in unrolled(_pairs(STEP)):
+        total += each * room[each % 3]
+    return total
+
+
 @functools.cache
 def _code() -> engine.Code:
     here = [sys.modules[__name__]]
@@ -126,6 +152,26 @@ def test_memory_of_a_function(a: int, b: int) -> None:
     scope = {**globals(), "local": lambda kind, count: _Room([0] * count)}
     in_python = type(through_memory)(through_memory.__code__, scope)
     assert _native("through_memory", ctypes.c_int64, ctypes.c_int64)(a, b) == in_python(a, b)
+
+
+def _in_python(function: Callable[..., int]) -> Callable[..., int]:
+    """The function as Python runs it."""
+    scope = {**globals(), "local": lambda kind, count: _Room([0] * count), "unrolled": iter}
+    scope["power"] = type(power)(power.__code__, scope)
+    return type(function)(function.__code__, scope)
+
+
+@given(a=st.integers(-99, 99), b=st.integers(-99, 99))
+def test_what_is_unrolled_and_printed_for_constants(a: int, b: int) -> None:
+    assert _native("constants", ctypes.c_int64, ctypes.c_int64)(a, b) == _in_python(constants)(a, b)
+
+
+def test_whoever_prints_a_module_gives_its_constants() -> None:
+    here = [sys.modules[__name__]]
+    code = engine.compile_ir("given", lambda: module_text(here, {"STEP": 3}), ["constants"])
+    native = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(code.address("constants"))
+    # room is 1 - 5, 7 - 5, 49 + 5; the factors are 3, 5, 7
+    assert native(7, 5) == 3 * -4 + 5 * 54 + 7 * 2
 
 
 def test_records_lie_as_c_has_them() -> None:

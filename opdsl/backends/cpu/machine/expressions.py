@@ -5,34 +5,28 @@ from __future__ import annotations
 import ast
 import functools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn, get_args, get_origin
 
 from opdsl.backends.cpu.machine import language
+from opdsl.backends.cpu.machine.constants import known
 from opdsl.backends.cpu.machine.language import (
+    Constant,
     Instruction,
     Library,
     Marked,
     Pointer,
     Records,
     Shared,
-    Struct,
     fields,
     hints,
     is_function,
     llvm_type,
     plain,
     record_size,
-    size_of,
 )
-
-
-class Value(NamedTuple):
-    """A value of LLVM and its annotation."""
-
-    text: str
-    kind: Any
+from opdsl.backends.cpu.machine.module import Callee, Module, Value, is_record
 
 
 class Place(NamedTuple):
@@ -41,14 +35,6 @@ class Place(NamedTuple):
     text: str
     kind: Any
     is_record: bool = False
-
-
-class Callee(NamedTuple):
-    """What is called: its text, or the lines that it stands for; the annotations of arguments, if told, and result."""
-
-    text: str | Instruction
-    parameters: tuple[Any, ...] | None
-    result: Any
 
 
 _INTEGERS: dict[type[ast.operator], str] = {
@@ -78,59 +64,15 @@ _BUILTINS = {"min": "llvm.smin.i64", "max": "llvm.smax.i64"}
 _NARROW = ("i8", "i16", "i32")
 
 
-class Module:
-    """What the functions of a module need beside them."""
-
-    def __init__(self) -> None:
-        self.declarations: set[str] = set()
-        self.globals: dict[str, str] = {}
-        self.wanted: dict[str, FunctionType] = {}
-
-    def variable(self, shared: Shared) -> str:
-        """A variable that all calls share."""
-        size = record_size(shared.kind) if _is_record(shared.kind) else size_of(shared.kind)
-        alignment = 64 if _is_record(shared.kind) else 8
-        name = f"@{shared.name}"
-        self.globals[name] = (
-            f"{name} = internal global [{size * shared.elements} x i8] zeroinitializer, align {alignment}"
-        )
-        return name
-
-    def function(self, function: FunctionType) -> str:
-        """A function that is called."""
-        self.wanted.setdefault(function.__name__, function)
-        return f"@{function.__name__}"
-
-    def constant(self, content: bytes) -> str:
-        """The address of text, which ends with a zero."""
-        escaped = "".join(chr(each) if chr(each).isalnum() or each in b" .:,-" else f"\\{each:02X}" for each in content)
-        same = f' = internal constant [{len(content) + 1} x i8] c"{escaped}\\00"'
-        name = next((name for name, line in self.globals.items() if line == name + same), f"@text{len(self.globals)}")
-        self.globals[name] = name + same
-        return name
-
-    def external(self, name: str, kind: Any) -> Callee | Value:
-        """What a library names."""
-        if is_function(kind):
-            parameters, result = get_args(kind)
-            types = ", ".join(map(llvm_type, parameters))
-            self.declarations.add(f"declare {llvm_type(result)} @{name}({types})")
-            return Callee(f"@{name}", tuple(parameters), result)
-        self.declarations.add(f"@{name} = external global i8")
-        return Value(f"@{name}", kind)
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
-
-
 class Expressions:
     """Lines of one function, and the expressions in it."""
 
-    def __init__(self, module: Module, function: FunctionType) -> None:
-        self.module, self.function = module, function
+    def __init__(self, module: Module, name: str) -> None:
+        function, constants = module.wanted[name]
+        self.module, self.name, self.function = module, name, function
+        self.scope: dict[str, Any] = {**function.__globals__, **module.given, **constants}
         self.mark: Marked = function.__dict__["__machine__"]
-        self.parameters = hints(function).copy()
+        self.parameters = {name: kind for name, kind in module.hints(function).items() if kind is not Constant}
         self.result = self.parameters.pop("return")
         self.slots: dict[str, Value] = {}
         self.entry: list[str] = []
@@ -200,46 +142,55 @@ class Expressions:
             self.line(f"br i1 {value.text}, label %{then}, label %{other}")
             self.is_open = False
 
-    @functools.singledispatchmethod
+    def known(self, node: ast.expr) -> Any:
+        """The value of an expression of constants; None of others."""
+        return known(node, self.scope, self.slots)
+
     def expression(self, node: ast.expr) -> Value:
         """Print an expression."""
+        found = self.known(node)
+        return self.computed(node) if found is None else self.constant(node, found)
+
+    @functools.singledispatchmethod
+    def computed(self, node: ast.expr) -> Value:
+        """Print an expression that is computed when the function runs."""
         self.fail(node, "no expression of machine code")
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.Constant) -> Value:
-        return self.constant(node, node.value)
+        return self.constant(node, node.value)  # None
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.Name) -> Value:
         if node.id in self.slots:
             slot = self.slots[node.id]
             return Value(self.value(f"load {llvm_type(slot.kind)}, ptr {slot.text}"), slot.kind)
         return self.constant(node, self.outside(node))
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.Attribute) -> Value:
         found = self.outside(node)
         return self.loaded(self.place(node)) if found is None else self.constant(node, found)
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.Subscript) -> Value:
         return self.loaded(self.place(node))
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
         if get_origin(left.kind) is Pointer:
             return Value(self.element(left, right, get_args(left.kind)[0]).text, left.kind)
-        name = (_FLOATS if left.kind is float else _INTEGERS).get(type(node.op))
-        if name is None or left.kind not in (int, float) or left.kind is not right.kind:
+        kind = llvm_type(left.kind)
+        element = kind.strip("<>").split()[-1]
+        name = (_FLOATS if element in ("float", "double") else _INTEGERS).get(type(node.op))
+        if name is None or kind == "ptr" or kind != llvm_type(right.kind):
             self.fail(node, "no operation of numbers of one type")
-        return Value(self.value(f"{name} {llvm_type(left.kind)} {left.text}, {right.text}"), left.kind)
+        return Value(self.value(f"{name} {kind} {left.text}, {right.text}"), left.kind)
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.UnaryOp) -> Value:
         value = self.expression(node.operand)
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            return self.constant(node, ast.literal_eval(node))
         if isinstance(node.op, ast.USub):
             zero, name = ("-0.0", "fsub") if value.kind is float else ("0", "sub")
             return Value(self.value(f"{name} {llvm_type(value.kind)} {zero}, {value.text}"), value.kind)
@@ -247,25 +198,25 @@ class Expressions:
             self.fail(node, "no operation of machine code")
         return Value(self.value(f"xor i1 {value.text}, true"), bool)
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.Compare) -> Value:
         (operator,), (second,) = node.ops, node.comparators
         if isinstance(operator, ast.In) and isinstance(second, ast.Tuple):
             return self.expression(ast.BoolOp(ast.Or(), [ast.Compare(node.left, [ast.Eq()], [e]) for e in second.elts]))
         left, right = self.expression(node.left), self.expression(second)
         signed, ordered = _TESTS[type(operator)]
-        name = f"fcmp {ordered}" if left.kind is float else f"icmp {signed}"
+        name = f"fcmp {ordered}" if llvm_type(left.kind) in ("float", "double") else f"icmp {signed}"
         return Value(self.value(f"{name} {llvm_type(left.kind)} {left.text}, {right.text}"), bool)
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.BoolOp) -> Value:
         return self.chosen(node, lambda: Value("true", bool), lambda: Value("false", bool))
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.IfExp) -> Value:
         return self.chosen(node.test, lambda: self.expression(node.body), lambda: self.expression(node.orelse))
 
-    @expression.register
+    @computed.register
     def _(self, node: ast.Call) -> Value:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _BUILTINS:
@@ -276,6 +227,9 @@ class Expressions:
 
     def chosen(self, test: ast.expr, one: Callable[[], Value], two: Callable[[], Value]) -> Value:
         """One of two values, of which one is computed."""
+        found = self.known(test)
+        if found is not None:
+            return one() if found else two()
         then, other, end = self.labels("then", "else", "end")
         self.branch(test, then, other)
         kind: Any = None
@@ -290,12 +244,13 @@ class Expressions:
 
     def call(self, node: ast.Call) -> Value:
         """A call of a function, of a library's, or of one in memory."""
-        callee = self.callee(node.func)
-        values = [self.expression(each) for each in node.args]
+        callee = self.callee(node.func, node.args)
+        values = [self.expression(each) for each in node.args[: len(node.args) - callee.constants]]
         kinds = [each.kind for each in values] if callee.parameters is None else callee.parameters
         given = [self.fitting(value, kind) for value, kind in zip(values, kinds, strict=True)]
         if isinstance(callee.text, Instruction):
-            lines = callee.text.lines(given, *self.labels("%t"))
+            (temporary,) = self.labels("%t")
+            lines = callee.text.lines(given, temporary, self.module.types())
         else:
             arguments = ", ".join(f"{llvm_type(kind)} {value}" for kind, value in zip(kinds, given, strict=True))
             lines = [f"call {llvm_type(callee.result)} {callee.text}({arguments})"]
@@ -305,14 +260,20 @@ class Expressions:
         self.lines += [f"  {each}" for each in lines[:-1]]
         return self.widened(Value(self.value(lines[-1]), callee.result))
 
-    def callee(self, node: ast.expr) -> Callee:
+    def callee(self, node: ast.expr, arguments: Sequence[ast.expr]) -> Callee:
         """What a call calls."""
         found = self.outside(node)
         if isinstance(found, FunctionType):
-            *parameters, result = hints(found).values()
+            *parameters, (_, result) = self.module.hints(found).items()
+            constants = {
+                name: self.known(each)
+                for (name, kind), each in zip(parameters, arguments, strict=True)
+                if kind is Constant
+            }
             mark = found.__dict__["__machine__"]
-            text = mark if isinstance(mark, Instruction) else self.module.function(found)
-            return Callee(text, tuple(parameters), result)
+            text = mark if isinstance(mark, Instruction) else self.module.function(found, **constants)
+            kinds = tuple(kind for _, kind in parameters if kind is not Constant)
+            return Callee(text, kinds, result, len(constants))
         if isinstance(found, Callee):
             return found
         value = self.expression(node)
@@ -324,9 +285,9 @@ class Expressions:
     def outside(self, node: ast.expr) -> Any:
         """What a name stands for that the function does not assign; None for one that it does."""
         if isinstance(node, ast.Name) and node.id not in self.slots:
-            if node.id not in self.function.__globals__:
+            if node.id not in self.scope:
                 self.fail(node, "no such name")
-            return self.function.__globals__[node.id]
+            return self.scope[node.id]
         if isinstance(node, ast.Attribute):
             owner = self.outside(node.value)
             if isinstance(owner, Library):
@@ -346,9 +307,11 @@ class Expressions:
             return Value(_double(value), float)
         if isinstance(value, bytes):
             return Value(self.module.constant(value), bytes)
+        if type(value) is tuple:
+            return Value(f"<{len(value)} x i32> <{', '.join(f'i32 {each}' for each in value)}>", tuple)
         if isinstance(value, Shared):
             return Value(
-                self.module.variable(value), _pointer(value.kind, Records if _is_record(value.kind) else Pointer)
+                self.module.variable(value), _pointer(value.kind, Records if is_record(value.kind) else Pointer)
             )
         if isinstance(value, Value):
             return value
@@ -358,7 +321,7 @@ class Expressions:
 
     def annotation(self, node: ast.expr) -> Any:
         """The type that an expression names."""
-        return plain(eval(ast.unparse(node), self.function.__globals__))
+        return plain(eval(ast.unparse(node), self.scope))
 
     # Memory.
 
@@ -416,9 +379,13 @@ class Expressions:
         """``local``: memory of the function."""
         element, number = self.annotation(kind), self.expression(count)
         self.count += 1
-        aligned = "16" if alignment is None else self.expression(alignment).text
-        line = f"  %v{self.count} = alloca {llvm_type(element)}, i64 {number.text}, align {aligned}"
-        (self.entry if number.text.isdigit() else self.lines).append(line)
+        held = llvm_type(element)
+        least = ast.Constant(64 if held.startswith("<") else 16)
+        aligned = self.expression(alignment or least).text
+        if number.text.isdigit():
+            self.entry.append(f"  %v{self.count} = alloca [{number.text} x {held}], align {aligned}")
+        else:
+            self.lines.append(f"  %v{self.count} = alloca {held}, i64 {number.text}, align {aligned}")
         return Value(f"%v{self.count}", _pointer(element))
 
     def local_record(self, kind: ast.expr) -> Value:

@@ -9,7 +9,13 @@ means in Python, with these differences:
   the fields, as C lays them out. ``None`` is the address of nothing.
 - Statements are assignments, ``if``, ``while``, ``for`` over a ``range`` (a step below 0 is a literal), ``break``,
   ``continue`` and ``return``.
-- Names of the module are constants: integers, functions, what ``shared`` makes, and what a ``Library`` names.
+- Names of the module are constants: integers, tuples, functions, what ``shared`` makes, and what a ``Library`` names;
+  whoever prints the module may give them other values.
+- What only constants are part of is computed when the module is printed, also by functions without a mark, which know
+  nothing of values that are given.
+  A ``for`` over what is ``unrolled`` is its body for each value, which is a constant there; a function is printed for
+  each value of a parameter that is a ``Constant``. Memory of a function is kept in registers if all indices are
+  constants.
 """
 
 from __future__ import annotations
@@ -40,6 +46,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 Byte = NewType("Byte", int)
 Int16: TypeAlias = Annotated[int, "i16"]
 Int32: TypeAlias = Annotated[int, "i32"]
+
+# A parameter that a function is printed for.
+Constant: TypeAlias = Annotated[int, "constant"]
 
 # Floating-point numbers that no arithmetic is done with.
 Half: TypeAlias = Annotated[object, "half"]
@@ -149,7 +158,12 @@ def llvm_type(kind: Any) -> str:
 @functools.cache
 def hints(subject: Any) -> dict[str, Any]:
     """The annotations of a function or a class."""
-    return {name: plain(kind) for name, kind in get_type_hints(subject, include_extras=True).items()}
+    return hints_of(subject, None)
+
+
+def hints_of(subject: Any, scope: dict[str, Any] | None) -> dict[str, Any]:
+    """The annotations of a function or a class, whose names stand for what is in a scope."""
+    return {name: plain(kind) for name, kind in get_type_hints(subject, scope, include_extras=True).items()}
 
 
 def plain(kind: Any) -> Any:
@@ -184,17 +198,18 @@ class Marked(NamedTuple):
 class Instruction(NamedTuple):
     """What a function's call is printed as: lines of LLVM, of which the last gives the result.
 
-    template: ``{0}`` is the first argument, ``{t}`` a name for a value between two lines.
+    template: ``{0}`` is the first argument, ``{t}`` a name for a value between two lines, ``{Real}`` the type that the
+        module is given under this name.
     of_processors: templates of processors, by Python's name of them.
     """
 
     template: str
     of_processors: Mapping[str, str]
 
-    def lines(self, arguments: Iterable[str], temporary: str) -> list[str]:
+    def lines(self, arguments: Iterable[str], temporary: str, given: Mapping[str, str]) -> list[str]:
         """The lines for this machine."""
         machine = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
-        return self.of_processors.get(machine, self.template).format(*arguments, t=temporary).splitlines()
+        return self.of_processors.get(machine, self.template).format(*arguments, t=temporary, **given).splitlines()
 
 
 class Shared(NamedTuple):
@@ -242,6 +257,11 @@ def local(kind: type[T], count: int, alignment: int = 16) -> Pointer[T]:
 
 def local_record(kind: type[T]) -> T:
     """A record until the function returns, on a line of the cache."""
+    raise NotImplementedError
+
+
+def unrolled(values: Iterable[T]) -> Iterable[T]:
+    """Constants; the body of a loop over them is printed for each."""
     raise NotImplementedError
 
 

@@ -8,31 +8,42 @@ import inspect
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable
-from types import ModuleType
+from collections.abc import Iterable, Mapping
+from types import FunctionType, MappingProxyType, ModuleType
+from typing import Any
 
-from opdsl.backends.cpu.machine.expressions import Expressions, Module, Place, Value
+from opdsl.backends.cpu.machine.expressions import Expressions, Place
 from opdsl.backends.cpu.machine.language import (
     Marked,
     functions,
     llvm_type,
+    unrolled,
 )
+from opdsl.backends.cpu.machine.module import Module, Value
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 # Calls of what LLVM has itself, which is declared by them.
-_INTRINSIC = re.compile(r"call (\w+) (@llvm\.[\w.]+)\((.*)\)")
+_INTRINSIC = re.compile(r"call (?:reassoc )?(\w+|<[^>]+>) (@llvm\.[\w.]+)\((.*)\)")
 
 
-def module_text(modules: Iterable[ModuleType]) -> str:
-    """The module of LLVM with the functions of modules of Python and what they use."""
-    module = Module()
+def module_text(modules: Iterable[ModuleType], given: Mapping[str, Any] = _NOTHING, attributes: str = "") -> str:
+    """The module of LLVM with the functions that modules of Python export and what they use.
+
+    Args:
+        given: values of names, in place of those that the modules have: numbers, tuples and types.
+        attributes: of all functions.
+    """
+    module = Module(given, attributes)
     for function in itertools.chain.from_iterable(map(functions, modules)):
-        if isinstance(function.__dict__["__machine__"], Marked):
-            module.wanted[function.__name__] = function
+        mark = function.__dict__["__machine__"]
+        if isinstance(mark, Marked) and mark.exported:
+            module.function(function)
     texts: dict[str, str] = {}
     while len(texts) < len(module.wanted):
         for name in [*module.wanted]:
             if name not in texts:
-                texts[name] = _Function(module, module.wanted[name]).text()
+                texts[name] = _Function(module, name).text()
     functions_text = "\n".join(texts.values())
     intrinsics = {f"declare {found[1]} {found[2]}({_types(found[3])})" for found in _INTRINSIC.finditer(functions_text)}
     return "\n".join([*sorted(module.declarations | intrinsics), *module.globals.values(), functions_text])
@@ -40,7 +51,14 @@ def module_text(modules: Iterable[ModuleType]) -> str:
 
 def _types(arguments: str) -> str:
     """The types of what a call is given."""
-    return ", ".join(each.split()[0] for each in arguments.split(", ") if each)
+    return ", ".join(each.rsplit(" ", 1)[0] for each in arguments.split(", ") if each)
+
+
+@functools.cache  # many are printed for several constants
+def _tree(function: FunctionType) -> ast.FunctionDef:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
 
 
 class _Function(Expressions):
@@ -48,8 +66,7 @@ class _Function(Expressions):
 
     def text(self) -> str:
         """The function's definition."""
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(self.function))).body
-        assert isinstance(tree, ast.FunctionDef)
+        tree = _tree(self.function)
         for name, kind in self.parameters.items():
             self.line(f"store {llvm_type(kind)} %{name}, ptr {self.slot(name, kind)}")
         self.block(tree.body)
@@ -57,8 +74,9 @@ class _Function(Expressions):
             self.line("ret void" if self.result is type(None) else "unreachable")
         parameters = ", ".join(f"{llvm_type(kind)} %{name}" for name, kind in self.parameters.items())
         linkage = "" if self.mark.exported else "internal "
-        head = f"define {linkage}{llvm_type(self.result)} @{self.function.__name__}({parameters})"
-        return "\n".join([f"{head} {self.mark.attributes} {{", *self.entry, *self.lines, "}"])
+        head = f"define {linkage}{llvm_type(self.result)} @{self.name}({parameters})"
+        attributes = f"{self.mark.attributes} {self.module.attributes}"
+        return "\n".join([f"{head} {attributes} {{", *self.entry, *self.lines, "}"])
 
     # Statements.
 
@@ -103,6 +121,10 @@ class _Function(Expressions):
 
     @statement.register
     def _choice(self, node: ast.If) -> None:
+        found = self.known(node.test)
+        if found is not None:
+            self.block(node.body if found else node.orelse)
+            return
         then, other, end = self.labels("then", "else", "end")
         self.branch(node.test, then, other)
         self.begin(then)
@@ -126,6 +148,11 @@ class _Function(Expressions):
     @statement.register
     def _counted(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call), "a range"
+        if isinstance(node.iter.func, ast.Name) and node.iter.func.id == unrolled.__name__:
+            for value in self.known(node.iter.args[0]):
+                self.scope[node.target.id] = value
+                self.block(node.body)
+            return
         given = [self.expression(each).text for each in node.iter.args]
         first, last, step = {1: ["0", *given, "1"], 2: [*given, "1"], 3: given}[len(given)]
         head, body, following, end = self.labels("for", "do", "next", "done")

@@ -1,0 +1,203 @@
+"""Convolutions, and the gradients of their weights; see ``planes``."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from opdsl.backends.cpu.machine.language import Pointer, Words, exported, internal, local, unrolled
+from opdsl.backends.cpu.machine.objects import memory
+from opdsl.backends.cpu.machine.planes import (
+    ConvolutionPlan,
+    ceiling,
+    cut,
+    finish,
+    prepare,
+    tables,
+    weight_place,
+    window_elements,
+)
+from opdsl.backends.cpu.machine.room import LINE, behind, room
+from opdsl.backends.cpu.machine.tiles import TILES, dots, tiles
+from opdsl.backends.cpu.machine.turn import turn
+from opdsl.backends.cpu.machine.vectors import LANES, SIZE, Reals, store, zeros
+
+# What a row of a window's element costs in the gradient of a weight, for a vector of windows and an output, and for a
+# window and a vector of outputs. The smaller sum of costs decides; both were timed on a grid of sizes.
+_COST_OF_A_DOT = 16
+_COST_IN_A_TILE = 11
+
+WIDEST = 1
+"""Elements of the widest tile."""
+
+
+@exported
+def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
+    """Bands [begin, end) of the results, counted through groups and samples."""
+    plan = frame[0]
+    operands = cast(Pointer[Reals], frame)
+    bias = operands[6] if plan.is_biased != 0 else None
+    counts = local(int, 3)
+    firsts = local(int, 3)
+    cut(plan, 0, plan.band_size, counts, firsts)
+    terms = plan.channels * window_elements(plan)
+    phases = plan.dimensions[0].out_phases * plan.dimensions[1].out_phases * plan.dimensions[2].out_phases
+    e1 = plan.dimensions[1].extent
+    e2 = plan.dimensions[2].extent
+    height = TILES[0].rows
+    pitch = counts[0] * e1 * e2 + WIDEST
+    planes_size = plan.channels * plan.plane + 2 * WIDEST
+    block = room(8 * (2 * terms + phases + 1 + plan.filters) + SIZE * (planes_size + pitch * height) + 6 * LINE)
+    ka = cast(Words, behind(block, 0))
+    kb = cast(Words, behind(ka, 8 * terms))
+    starts = cast(Words, behind(kb, 8 * terms))
+    rows = cast(Pointer[Reals], behind(starts, 8 * (phases + 1)))
+    planes = cast(Reals, behind(rows, 8 * plan.filters))
+    sums = cast(Reals, behind(planes, SIZE * planes_size))
+    tables(plan, plan.channels, ka, kb, starts)
+    for j in range(0, 2 * WIDEST, LANES):
+        store(planes + (plan.channels * plan.plane + j), zeros())
+    length = plan.dimensions[plan.band].steps
+    at = begin
+    while at < end:
+        first = at % length
+        group = at // length % plan.groups
+        sample = at // length // plan.groups
+        size = min(plan.band_size, min(length - first, end - at))
+        cut(plan, first, size, counts, firsts)
+        source = operands[2] + (sample * plan.x_sample + group * plan.channels * plan.x_channel)
+        prepare(plan, source, planes, plan.channels, counts, firsts)
+        for row in range(plan.filters):
+            rows[row] = operands[4] + (group * plan.w_group + row * plan.w_output)
+        width = ((counts[0] - 1) * e1 + counts[1] - 1) * e2 + counts[2]
+        for phase in range(phases):
+            start = starts[phase]
+            count = starts[phase + 1] - start
+            for o in range(0, plan.filters, height):
+                high = min(height, plan.filters - o)
+                tiles(rows + o, high, ka + start, kb + start, count, planes, width, sums, pitch, False, True)
+                channel = group * plan.filters + o
+                target = operands[plan.out_slot] + (sample * plan.out_sample + channel * plan.out_channel)
+                added = None if bias is None else bias + channel
+                finish(plan, sums, pitch, high, target, added, counts, firsts, phase)
+        at += size
+    memory.free(block)
+
+
+@exported
+def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
+    """The gradients of a weight for channels [begin, end) of the input, counted through the groups.
+
+    The operands are the gradients of the results and the input, then the result.
+    """
+    plan = frame[0]
+    operands = cast(Pointer[Reals], frame)
+    counts = local(int, 3)
+    firsts = local(int, 3)
+    cut(plan, 0, plan.band_size, counts, firsts)
+    window = window_elements(plan)
+    terms = plan.chunk * window
+    windows = counts[0] * counts[1] * counts[2]
+    pitch = (plan.filters + LANES - 1) & -LANES
+    whole = min(plan.channels, end - begin) * window
+    planes_size = plan.chunk * plan.plane + 2 * WIDEST
+    turned_size = pitch * windows + WIDEST
+    elements = planes_size + turned_size + pitch * whole + WIDEST
+    block = room(8 * (3 * terms + 2 * windows + 2) + SIZE * elements + 9 * LINE)
+    ka = cast(Words, behind(block, 0))
+    kb = cast(Words, behind(ka, 8 * terms))
+    starts = cast(Words, behind(kb, 8 * terms))
+    rows = cast(Pointer[Reals], behind(starts, 16))
+    at_window = cast(Words, behind(rows, 8 * terms))
+    at_gradient = cast(Words, behind(at_window, 8 * windows))
+    planes = cast(Reals, behind(at_gradient, 8 * windows))
+    turned = cast(Reals, behind(planes, SIZE * planes_size))
+    sums = cast(Reals, behind(turned, SIZE * turned_size))
+    tables(plan, plan.chunk, ka, kb, starts)
+    for row in range(terms):
+        rows[row] = planes + kb[row]
+    extents = local(int, 3)
+    strides = local(int, 3)
+    for dim in unrolled(range(3)):
+        extents[dim] = plan.dimensions[dim].extent
+        strides[dim] = plan.dimensions[dim].out_stride
+    for each in range(windows):
+        row_of = each // counts[2]
+        place = row_of // counts[1] * extents[1] + row_of % counts[1]
+        at_window[each] = place * extents[2] + each % counts[2]
+        at_gradient[each] = each * pitch
+    length = plan.dimensions[plan.band].steps
+    folded = plan.filters * ceiling(counts[2], LANES) * _COST_OF_A_DOT
+    tiled = ceiling(plan.filters, LANES) * counts[2] * _COST_IN_A_TILE
+    folds = folded < tiled and strides[2] == 1
+    for group in range(begin // plan.channels, (end - 1) // plan.channels + 1):
+        before = group * plan.channels
+        low = max(begin - before, 0)
+        high = min(end - before, plan.channels)
+        for sample in range(plan.samples):
+            for first in range(0, length, plan.band_size):
+                cut(plan, first, min(plan.band_size, length - first), counts, firsts)
+                start = sample * plan.out_sample + group * plan.filters * plan.out_channel
+                results = operands[2] + start
+                for dim in unrolled(range(3)):
+                    results = results + firsts[dim] * strides[dim]
+                if not folds:
+                    turn_results(plan, results, turned, pitch, counts, strides)
+                adds = sample + first != 0
+                for done in range(0, high - low, plan.chunk):
+                    channels = min(plan.chunk, high - low - done)
+                    channel = before + low + done
+                    shown = operands[4] + (sample * plan.x_sample + channel * plan.x_channel)
+                    prepare(plan, shown, planes, channels, counts, firsts)
+                    target = sums + done * window * pitch
+                    many = channels * window
+                    if folds:
+                        for o in range(plan.filters):
+                            gradient = results + o * plan.out_channel
+                            dots(rows, many, gradient, counts, strides, extents, target + o, pitch, adds)
+                    else:
+                        count = counts[0] * counts[1] * counts[2]
+                        tiles(rows, many, at_window, at_gradient, count, turned, pitch, target, pitch, adds, False)
+        weight = operands[plan.out_slot] + (group * plan.w_group + low * plan.w_channel)
+        write_weight(plan, sums, pitch, weight, high - low)
+    memory.free(block)
+
+
+@internal()
+def turn_results(
+    plan: ConvolutionPlan, results: Reals, turned: Reals, pitch: int, counts: Words, strides: Words
+) -> None:
+    """Lay the results of a band out with their outputs side by side: a row of ``pitch`` for each, zeros behind."""
+    # Rows without gaps are one.
+    is_one = strides[0] == counts[1] * counts[2] or counts[0] == 1
+    is_one = is_one and (strides[1] == counts[2] or counts[1] == 1)
+    lines = 1 if is_one else counts[0] * counts[1]
+    length = counts[0] * counts[1] * counts[2] // lines
+    for line in range(lines):
+        source = results + line // counts[1] * strides[0] + line % counts[1] * strides[1]
+        target = turned + line * length * pitch
+        turn(source, plan.out_channel, strides[2], plan.filters, length, target, pitch, pitch)
+
+
+@internal()
+def write_weight(plan: ConvolutionPlan, sums: Reals, pitch: int, target: Reals, channels: int) -> None:
+    """Write sums, a row for each element of a channel's window, to where the weight of channels lies."""
+    window = window_elements(plan)
+    is_dense = plan.w_channel == window
+    step = 1
+    for dim in unrolled((2, 1, 0)):
+        dimension = plan.dimensions[dim]
+        is_dense = is_dense and (dimension.w_stride == step or dimension.length == 1)
+        step = step * dimension.length
+    if is_dense:
+        rows = channels * window
+        turn(sums, pitch, 1, rows, plan.filters, target, plan.w_output, rows)
+        return
+    for t in range(window):
+        place = weight_place(plan, t)
+        source = sums + t * pitch
+        if plan.w_channel == 1:
+            turn(source, window * pitch, 1, channels, plan.filters, target + place, plan.w_output, channels)
+        else:
+            for c in range(channels):
+                for o in range(plan.filters):
+                    target[place + c * plan.w_channel + o * plan.w_output] = source[c * window * pitch + o]

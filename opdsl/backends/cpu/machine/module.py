@@ -1,0 +1,109 @@
+"""What a module of machine code holds beside its functions' lines, and what is known of values and callees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any, NamedTuple, get_args
+
+from opdsl.backends.cpu.machine.language import (
+    Instruction,
+    Shared,
+    Struct,
+    hints_of,
+    is_function,
+    llvm_type,
+    record_size,
+    size_of,
+)
+
+
+class Value(NamedTuple):
+    """A value of LLVM and its annotation."""
+
+    text: str
+    kind: Any
+
+
+class Callee(NamedTuple):
+    """What is called: its text, or the lines that it stands for; the annotations of arguments, if told, and result.
+
+    constants: how many of the last arguments it has been printed for.
+    """
+
+    text: str | Instruction
+    parameters: tuple[Any, ...] | None
+    result: Any
+    constants: int = 0
+
+
+class Wanted(NamedTuple):
+    """A function to be printed, and the values of its parameters that are constants."""
+
+    function: FunctionType
+    constants: Mapping[str, int]
+
+
+class Module:
+    """What the functions of a module need beside them.
+
+    given: values of names, in place of those that modules of Python have.
+    attributes: of all functions.
+    """
+
+    def __init__(self, given: Mapping[str, Any], attributes: str) -> None:
+        self.given, self.attributes = given, attributes
+        self.declarations: set[str] = set()
+        self.globals: dict[str, str] = {}
+        self.wanted: dict[str, Wanted] = {}
+        self._hints: dict[FunctionType, dict[str, Any]] = {}
+
+    def variable(self, shared: Shared) -> str:
+        """A variable that all calls share."""
+        size = record_size(shared.kind) if is_record(shared.kind) else size_of(shared.kind)
+        alignment = 64 if is_record(shared.kind) else 8
+        name = f"@{shared.name}"
+        self.globals[name] = (
+            f"{name} = internal global [{size * shared.elements} x i8] zeroinitializer, align {alignment}"
+        )
+        return name
+
+    def function(self, function: FunctionType, **constants: int) -> str:
+        """A function that is called."""
+        name = "_".join([function.__name__, *map(str, constants.values())])
+        self.wanted.setdefault(name, Wanted(function, constants))
+        return f"@{name}"
+
+    def hints(self, function: FunctionType) -> dict[str, Any]:
+        """The annotations of a function."""
+        if function not in self._hints:
+            self._hints[function] = hints_of(function, {**function.__globals__, **self.given})
+        return self._hints[function]
+
+    def types(self) -> dict[str, str]:
+        """What templates name of what is given."""
+        return {
+            name: str(kind) if isinstance(kind, int | str) else llvm_type(kind) for name, kind in self.given.items()
+        }
+
+    def constant(self, content: bytes) -> str:
+        """The address of text, which ends with a zero."""
+        escaped = "".join(chr(each) if chr(each).isalnum() or each in b" .:,-" else f"\\{each:02X}" for each in content)
+        same = f' = internal constant [{len(content) + 1} x i8] c"{escaped}\\00"'
+        name = next((name for name, line in self.globals.items() if line == name + same), f"@text{len(self.globals)}")
+        self.globals[name] = name + same
+        return name
+
+    def external(self, name: str, kind: Any) -> Callee | Value:
+        """What a library names."""
+        if is_function(kind):
+            parameters, result = get_args(kind)
+            types = ", ".join(map(llvm_type, parameters))
+            self.declarations.add(f"declare {llvm_type(result)} @{name}({types})")
+            return Callee(f"@{name}", tuple(parameters), result)
+        self.declarations.add(f"@{name} = external global i8")
+        return Value(f"@{name}", kind)
+
+
+def is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)

@@ -1,0 +1,131 @@
+"""Products: tiles of sums that stay in registers, of factors that tables of offsets lead to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.backends.cpu.machine.language import Constant, Pointer, Words, internal, local, unrolled
+from opdsl.backends.cpu.machine.vectors import (
+    LANES,
+    Reals,
+    Vector,
+    below,
+    fma,
+    lanes_from,
+    load,
+    load_some,
+    spread,
+    store,
+    sum_of_lanes,
+    zeros,
+)
+
+
+class Shape(NamedTuple):
+    """How much is computed at once: rows, each with so many vectors side by side: as many as fit, from the most on."""
+
+    rows: int
+    vectors: tuple[int, ...]
+
+
+TILES: tuple[Shape, ...] = ()
+"""From the most rows to a single one, down to a single vector."""
+
+# Rows that are folded at once.
+_HEIGHTS = (9, 4, 2, 1)
+
+
+@internal("noinline")
+def tile(
+    rows: Pointer[Reals], ka: Words, kb: Words, count: int, b: Reals, c: Reals, pitch: int, adds: bool,
+    height: Constant, width: Constant,
+) -> None:  # fmt: skip
+    """Sum ``rows[r][ka[k]] * b[kb[k] + lane]`` over k: a row of results for each r, a pitch apart."""
+    lines = local(Reals, height)
+    columns = local(Vector, width)
+    sums = local(Vector, height * width)
+    for r in unrolled(range(height)):
+        lines[r] = rows[r]
+    for cell in unrolled(range(height * width)):
+        sums[cell] = zeros()
+    for k in range(count):
+        first = ka[k]
+        second = b + kb[k]
+        for v in unrolled(range(width)):
+            columns[v] = load(second + v * LANES)
+        for r in unrolled(range(height)):
+            factor = spread(lines[r][first])
+            for v in unrolled(range(width)):
+                sums[r * width + v] = fma(factor, columns[v], sums[r * width + v])
+    if adds:
+        for r in unrolled(range(height)):
+            for v in unrolled(range(width)):
+                sums[r * width + v] = sums[r * width + v] + load(c + r * pitch + v * LANES)
+    for r in unrolled(range(height)):
+        for v in unrolled(range(width)):
+            store(c + r * pitch + v * LANES, sums[r * width + v])
+
+
+@internal("noinline")
+def tiles(
+    rows: Pointer[Reals], height: int, ka: Words, kb: Words, count: int, b: Reals, width: int, c: Reals, pitch: int,
+    adds: bool, is_spare: bool,
+) -> None:  # fmt: skip
+    """Products of rows with as many columns as are asked for, by tiles.
+
+    What is written behind the last column is of no use: up to a vector, or, where there is room to spare, up to a tile.
+    """
+    done = 0
+    for shape in unrolled(TILES):
+        for row in range(done, height - (shape.rows - 1), shape.rows):
+            covered = 0
+            for vectors in unrolled(shape.vectors):
+                wide = vectors * LANES
+                # With room to spare a tile is begun for more than half of it.
+                least = wide // 2 if is_spare and vectors == shape.vectors[0] else wide - LANES
+                for column in range(covered, width - least, wide):
+                    target = c + row * pitch + column
+                    tile(rows + row, ka, kb, count, b + column, target, pitch, adds, shape.rows, vectors)
+                    covered = column + wide
+            done = row + shape.rows
+
+
+@internal("noinline")
+def dots(
+    rows: Pointer[Reals], height: int, b: Reals, counts: Words, strides: Words, extents: Words, c: Reals, pitch: int,
+    adds: bool,
+) -> None:  # fmt: skip
+    """The sums of the products of ``b`` with each of some rows, over ``counts`` elements in three dimensions.
+
+    strides: elements between neighbours of b. extents: sizes of the rows, which are longer. The sums lie a pitch apart.
+    """
+    done = 0
+    for some in unrolled(_HEIGHTS):
+        for row in range(done, height - (some - 1), some):
+            dots_of(rows + row, b, counts, strides, extents, c + row * pitch, pitch, adds, some)
+            done = row + some
+
+
+@internal("noinline")
+def dots_of(
+    rows: Pointer[Reals], b: Reals, counts: Words, strides: Words, extents: Words, c: Reals, pitch: int, adds: bool,
+    height: Constant,
+) -> None:  # fmt: skip
+    """As ``dots``, of so many rows."""
+    lines = local(Reals, height)
+    sums = local(Vector, height)
+    for r in unrolled(range(height)):
+        lines[r] = rows[r]
+        sums[r] = zeros()
+    for i0 in range(counts[0]):
+        for i1 in range(counts[1]):
+            line = b + i0 * strides[0] + i1 * strides[1]
+            place = (i0 * extents[1] + i1) * extents[2]
+            for j in range(0, counts[2], LANES):
+                mask = below(lanes_from(j, 1), counts[2])
+                factor = load_some(line + j, mask)
+                for r in unrolled(range(height)):
+                    sums[r] = fma(factor, load_some(lines[r] + place + j, mask), sums[r])
+    for r in unrolled(range(height)):
+        total = sum_of_lanes(sums[r])
+        c[r * pitch] = c[r * pitch] + total if adds else total

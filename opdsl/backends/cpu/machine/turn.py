@@ -1,0 +1,80 @@
+"""Transposed matrices, by squares of vectors that are turned in registers."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from opdsl.backends.cpu.machine.language import Pointer, Words, exported, internal, local, unrolled
+from opdsl.backends.cpu.machine.vectors import (
+    LANES,
+    SIZE,
+    Real,
+    Reals,
+    Vector,
+    below,
+    lanes_from,
+    load_some,
+    shuffle,
+    store_some,
+    where,
+)
+
+
+@exported
+def turning(operands: Pointer[Reals], width: int, column_strides: Words, height: int, row_strides: Words) -> None:
+    """The row kernel of copies of matrices whose rows lie as columns: a whole tile."""
+    pitch = column_strides[0] // SIZE
+    turn(operands[0], pitch, 1, width, height, operands[2], row_strides[1] // SIZE, width)
+
+
+@internal("noinline")
+def turn(source: Reals, pitch: int, step: int, rows: int, columns: int, to: Reals, to_pitch: int, written: int) -> None:
+    """``to[j * to_pitch + i] = source[i * pitch + j * step]``, for i below ``written``; zeros from ``rows`` on."""
+    if step == 1:
+        for i in range(0, written, LANES):
+            for j in range(0, columns, LANES):
+                square = source + i * pitch + j
+                turn_square(square, pitch, rows - i, columns - j, to + j * to_pitch + i, to_pitch, written - i)
+    elif pitch == 1:
+        for j in range(columns):
+            for i in range(0, written, LANES):
+                lanes = lanes_from(i, 1)
+                values = load_some(source + i + j * step, below(lanes, rows))
+                store_some(to + i + j * to_pitch, values, below(lanes, written))
+    else:
+        for i in range(written):
+            for j in range(columns):
+                to[j * to_pitch + i] = source[i * pitch + j * step] if i < rows else cast(Real, 0.0)
+
+
+@internal("alwaysinline")
+def turn_square(source: Reals, pitch: int, rows: int, columns: int, to: Reals, to_pitch: int, written: int) -> None:
+    """As ``turn``, of a vector each way: lanes change places with rows, a bit of their number at a time."""
+    square = local(Vector, LANES)
+    inside = below(lanes_from(0, 1), columns)
+    for lane in unrolled(range(LANES)):
+        square[lane] = load_some(source + lane * pitch, where(lane < rows, inside))
+    for bit in unrolled(range(LANES.bit_length() - 1)):
+        for row in unrolled(_without(LANES, 1 << bit)):
+            first = square[row]
+            second = square[row + (1 << bit)]
+            square[row] = shuffle(first, second, _kept(LANES, 1 << bit))
+            square[row + (1 << bit)] = shuffle(first, second, _moved(LANES, 1 << bit))
+    across = below(lanes_from(0, 1), written)
+    for lane in unrolled(range(LANES)):
+        store_some(to + lane * to_pitch, square[lane], where(lane < columns, across))
+
+
+def _without(lanes: int, bit: int) -> tuple[int, ...]:
+    """The lanes whose number lacks a bit."""
+    return tuple(lane for lane in range(lanes) if not lane & bit)
+
+
+def _kept(lanes: int, bit: int) -> tuple[int, ...]:
+    """Lanes of the first of two rows that change places: those that lack a bit stay."""
+    return tuple(lane if not lane & bit else lanes + lane - bit for lane in range(lanes))
+
+
+def _moved(lanes: int, bit: int) -> tuple[int, ...]:
+    """Lanes of the second one."""
+    return tuple(lane + bit if not lane & bit else lanes + lane for lane in range(lanes))

@@ -1,0 +1,197 @@
+"""Vectors, for kernels that are written for a processor's registers. Whoever prints a module says what its elements
+are, and how many a vector has (``given``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from opdsl.backends.cpu.machine.language import Pointer, instruction, internal
+
+# What functions that compute with whole vectors are told: registers are used as wide as they are.
+ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+
+LANES = 1
+"""Elements of a vector."""
+
+SIZE = 4
+"""Bytes of an element."""
+
+
+class Real:
+    """An element."""
+
+    def __add__(self, other: Real) -> Real:
+        raise NotImplementedError
+
+
+class Vector:
+    """As many elements as a vector has lanes."""
+
+    def __add__(self, other: Vector) -> Vector:
+        raise NotImplementedError
+
+    def __mul__(self, other: Vector) -> Vector:
+        raise NotImplementedError
+
+
+class Numbers:
+    """An integer for each lane."""
+
+    def __add__(self, other: Numbers) -> Numbers:
+        raise NotImplementedError
+
+    def __mul__(self, other: Numbers) -> Numbers:
+        raise NotImplementedError
+
+    def __and__(self, other: Numbers) -> Numbers:
+        raise NotImplementedError
+
+
+class Mask:
+    """Some of the lanes."""
+
+    def __and__(self, other: Mask) -> Mask:
+        raise NotImplementedError
+
+
+class Places:
+    """An address for each lane."""
+
+
+Reals: TypeAlias = Pointer[Real]
+_WIDTHS = {"half": 2, "float": 4, "double": 8}
+
+
+def given(element: str, lanes: int, **others: Any) -> dict[str, Any]:
+    """What names of vectors stand for, for ``module_text``.
+
+    Args:
+        element: LLVM's type of elements.
+        lanes: of a vector.
+        others: what other names stand for.
+    """
+    real = Annotated[Real, element]
+    size = _WIDTHS[element]
+    return {
+        "LANES": lanes,
+        "SIZE": size,
+        "Real": real,
+        "Reals": Pointer[real],
+        "Vector": Annotated[Vector, f"<{lanes} x {element}>"],
+        "Numbers": Annotated[Numbers, f"<{lanes} x i64>"],
+        "Mask": Annotated[Mask, f"<{lanes} x i1>"],
+        "Places": Annotated[Places, f"<{lanes} x ptr>"],
+        "SUFFIX": f"v{lanes}f{8 * size}",
+        "COUNTED": ", ".join(f"i64 {lane}" for lane in range(lanes)),
+        **others,
+    }
+
+
+@instruction("load {Vector}, ptr {0}, align {SIZE}")
+def load(place: Reals) -> Vector:
+    """The elements from a place on."""
+    raise NotImplementedError
+
+
+@instruction("store {Vector} {1}, ptr {0}, align {SIZE}")
+def store(place: Reals, values: Vector) -> None:
+    """Write elements from a place on."""
+
+
+@instruction("call {Vector} @llvm.masked.load.{SUFFIX}.p0(ptr {0}, i32 {SIZE}, {Mask} {1}, {Vector} zeroinitializer)")
+def load_some(place: Reals, mask: Mask) -> Vector:
+    """The elements of lanes in a mask, and zeros."""
+    raise NotImplementedError
+
+
+@instruction("call void @llvm.masked.store.{SUFFIX}.p0({Vector} {1}, ptr {0}, i32 {SIZE}, {Mask} {2})")
+def store_some(place: Reals, values: Vector, mask: Mask) -> None:
+    """Write the lanes in a mask."""
+
+
+@instruction(
+    "call {Vector} @llvm.masked.gather.{SUFFIX}.v{LANES}p0({Places} {0}, i32 {SIZE}, {Mask} {1}, "
+    "{Vector} zeroinitializer)"
+)
+def gather(places: Places, mask: Mask) -> Vector:
+    """The elements at places, of lanes in a mask, and zeros."""
+    raise NotImplementedError
+
+
+@instruction("call void @llvm.masked.scatter.{SUFFIX}.v{LANES}p0({Vector} {1}, {Places} {0}, i32 {SIZE}, {Mask} {2})")
+def scatter(places: Places, values: Vector, mask: Mask) -> None:
+    """Write the lanes in a mask to places."""
+
+
+@instruction("getelementptr {Real}, ptr {0}, {Numbers} {1}")
+def places_of(base: Reals, numbers: Numbers) -> Places:
+    """The addresses of elements."""
+    raise NotImplementedError
+
+
+@instruction("fadd {Vector} zeroinitializer, zeroinitializer")
+def zeros() -> Vector:
+    """Zeros in all lanes."""
+    raise NotImplementedError
+
+
+@instruction("""{t} = insertelement {Vector} poison, {Real} {0}, i64 0
+shufflevector {Vector} {t}, {Vector} poison, <{LANES} x i32> zeroinitializer""")
+def spread(value: Real) -> Vector:
+    """An element in all lanes."""
+    raise NotImplementedError
+
+
+@instruction("""{t} = insertelement {Numbers} poison, i64 {0}, i64 0
+shufflevector {Numbers} {t}, {Numbers} poison, <{LANES} x i32> zeroinitializer""")
+def spread_number(value: int) -> Numbers:
+    """An integer in all lanes."""
+    raise NotImplementedError
+
+
+@instruction("add {Numbers} zeroinitializer, <{COUNTED}>")
+def lane_numbers() -> Numbers:
+    """0, 1, 2 ..."""
+    raise NotImplementedError
+
+
+@instruction("call {Vector} @llvm.fmuladd.{SUFFIX}({Vector} {0}, {Vector} {1}, {Vector} {2})")
+def fma(first: Vector, second: Vector, third: Vector) -> Vector:
+    """The product of two and the sum with a third."""
+    raise NotImplementedError
+
+
+@instruction("call reassoc {Real} @llvm.vector.reduce.fadd.{SUFFIX}({Real} -0.0, {Vector} {0})")
+def sum_of_lanes(values: Vector) -> Real:
+    """The sum over the lanes."""
+    raise NotImplementedError
+
+
+@instruction("shufflevector {Vector} {0}, {Vector} {1}, {2}")
+def shuffle(first: Vector, second: Vector, lanes: tuple[int, ...]) -> Vector:
+    """Lanes of two vectors, those of the second counted behind those of the first."""
+    raise NotImplementedError
+
+
+@instruction("icmp ult {Numbers} {0}, {1}")
+def _below(numbers: Numbers, limits: Numbers) -> Mask:
+    raise NotImplementedError
+
+
+@instruction("select i1 {0}, {Mask} {1}, {Mask} zeroinitializer")
+def where(condition: bool, mask: Mask) -> Mask:
+    """A mask if a condition holds, no lanes otherwise."""
+    raise NotImplementedError
+
+
+@internal("alwaysinline")
+def below(numbers: Numbers, limit: int) -> Mask:
+    """The lanes of numbers that are not negative and below a limit."""
+    return _below(numbers, spread_number(limit))
+
+
+@internal("alwaysinline")
+def lanes_from(first: int, step: int) -> Numbers:
+    """``first``, ``first + step``, ..."""
+    return spread_number(first) + lane_numbers() * spread_number(step)
