@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
 
 from opdsl.declare.attachment import ALL_BACKENDS, Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.derivatives import attach_derivative
+from opdsl.declare.gradient_calls import arguments_of, calling, formula
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
-from opdsl.generated import function_from_source
 from opdsl.schema.implementation import differentiable_names
 from opdsl.schema.kinds import KINDS
-from opdsl.schema.model import FunctionSchema, python_name
 
 Given = Mapping[str, str | Callable[..., object]]
 """Arguments that the other operator lacks: what they are called there, or functions of arguments that it has."""
@@ -55,7 +53,8 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
         formulas.append(_calling(declaration, head, target, wanted, {**given, **back}))
     if wanted in differentiable_names(own)[1:]:
         zeros = f"{wanted}.new_zeros({wanted}.shape)"
-        formulas.append(_formula(declaration, wanted, f"(grad, {wanted})", zeros, {}))
+        made = formula(declaration, {"grad": None, wanted: None}, zeros, {"__name__": __name__})
+        formulas.append(_attachment(declaration, wanted, made))
     for each in formulas:
         attach_derivative(each)
 
@@ -63,7 +62,7 @@ def attach_adjoint(declaration: Declaration, target: Declaration, wanted: str, g
 def _check(declaration: Declaration, target: Declaration, given: Given) -> None:
     """Refuse arguments that neither operator has, and what is no name and no function."""
     schemas = declaration.main.schema, target.main.schema
-    known = list(dict.fromkeys(each.python_name for schema in schemas for each in _arguments(schema)))
+    known = list(dict.fromkeys(each.python_name for schema in schemas for each in arguments_of(schema)))
     for name, value in given.items():
         if name not in known:
             raise _unfit(declaration, target, f"neither has an argument {name!r}", f"They have {', '.join(known)}.")
@@ -78,56 +77,32 @@ def _ways() -> tuple[str, ...]:
 
 def _calling(declaration: Declaration, wanted: str, target: Declaration, head: str, given: Given) -> Attachment:
     """A formula: the gradient of an argument is a call of another operator, which takes ``grad`` as ``head``."""
-    own = [each.python_name for each in _arguments(declaration.main.schema)]
-    taken: dict[str, None] = {}
-    called = python_name(target.main.schema.name.base)
-    namespace: dict[str, Any] = {called: target.functions[next(iter(target.operators))]}
-    passed = []
-    for each in _arguments(target.main.schema):
+    known = ["grad", *(each.python_name for each in arguments_of(declaration.main.schema))]
+    values: dict[str, object] = {}
+    for each in arguments_of(target.main.schema):
         name = each.python_name
         value = given.get(name, name)
-        if name == head:
-            text, reads = "grad", []
-        elif isinstance(value, FunctionType):
-            namespace[f"{name}_of"] = value
-            reads = list(value.__code__.co_varnames[: value.__code__.co_argcount])
-            text = f"{name}_of({', '.join(reads)})"
-        elif value not in own and name in _sizes(wanted):
-            text, reads = f"{wanted}.shape", [wanted]
-        else:
-            text, reads = value, [value]
-            if value not in own and each.default is not None:
-                continue
-        for lost in (read for read in reads if read not in own):
-            raise _unfit(
-                declaration,
-                target,
-                f"its {name!r} follows from no argument {lost!r}",
-                f"Say what it is: .adjoint(..., {name}=lambda {wanted}: ...), a function of arguments by name.",
-            )
-        taken |= dict.fromkeys(reads)
-        passed.append(f"{name}={text}")
-    signature = f"({', '.join(['grad', *taken])})"
-    return _formula(declaration, wanted, signature, f"{called}({', '.join(passed)})", namespace)
+        is_size = name in _sizes(wanted) and isinstance(value, str) and value not in known
+        values[name] = "grad" if name == head else f"{wanted}.shape" if is_size else value
+
+    def unfit(name: str, lost: str) -> KernelSignatureError:
+        return _unfit(
+            declaration,
+            target,
+            f"its {name!r} follows from no argument {lost!r}",
+            f"Say what it is: .adjoint(..., {name}=lambda {wanted}: ...), a function of arguments by name.",
+        )
+
+    return _attachment(declaration, wanted, calling(declaration, target, known, values, unfit))
+
+
+def _attachment(declaration: Declaration, wanted: str, made: FunctionType) -> Attachment:
+    return Attachment(declaration, KINDS["derivative"], made, (wanted,), {})
 
 
 def _sizes(wanted: str) -> tuple[str, ...]:
     """What ``_backward`` operators call the sizes of what gets the gradient."""
     return ("sizes", *(f"{name}_{size}" for name in (wanted, "input") for size in ("size", "sizes")))
-
-
-def _formula(
-    declaration: Declaration, wanted: str, signature: str, returned: str, namespace: dict[str, Any]
-) -> Attachment:
-    name = f"{python_name(declaration.main.schema.name.base)}_derivative"
-    source = f"def {name}{signature}:\n    return {returned}\n"
-    title = f"derivative of {declaration.name}"
-    made = function_from_source(name, source, {**namespace, "__name__": __name__}, title=title)
-    return Attachment(declaration, KINDS["derivative"], made, (wanted,), {})
-
-
-def _arguments(schema: FunctionSchema) -> tuple[Any, ...]:
-    return (*schema.positional, *schema.keyword_only)
 
 
 def _compute(declaration: Declaration, target: Declaration, wanted: str) -> None:

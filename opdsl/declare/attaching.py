@@ -10,6 +10,7 @@ from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
 from opdsl.declare.derivatives import attach_derivative, attach_formulas, share_formulas
+from opdsl.declare.gradient_calls import formula_of
 from opdsl.declare.implementations import require_function
 from opdsl.declare.kernels import attach_kernel, attach_view_kernel
 from opdsl.declare.operator import Operator
@@ -62,7 +63,7 @@ class Decorator:
         checked = self._options(options)
 
         def attach(decorated: Any) -> Any:
-            function = require_function(decorated, str(self)[1:])
+            function = self._function(decorated)
             PROCEDURES[self.kind.function](Attachment(self.declaration, self.kind, function, texts, checked))
             return decorated
 
@@ -99,7 +100,12 @@ class Decorator:
         if self.kind.texts is not Texts.ARGUMENTS or given:
             return {}
         names = [each for each in options if each not in self.kind.options]
-        return {name: require_function(options.pop(name), str(self)[1:]) for name in names}
+        return {name: self._function(options.pop(name)) for name in names}
+
+    def _function(self, given: object) -> FunctionType:
+        """What is attached: a function as it is, or the formula that an operator is."""
+        formula = formula_of(self.declaration, given) if self.kind.texts is Texts.ARGUMENTS else None
+        return require_function(given, str(self)[1:]) if formula is None else formula
 
     def _texts(self, given: tuple[object, ...]) -> tuple[str, ...]:
         texts = tuple(each for each in given if isinstance(each, str))

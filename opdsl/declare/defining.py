@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any
 
+from opdsl.declare.adapting import parameter_names
 from opdsl.dispatch.binding.arguments import MISSING
 from opdsl.dispatch.binding.signature import Parameter
 from opdsl.generated import function_from_source
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import OUT
 from opdsl.schema.model import python_name
+
+_VARIABLE = CO_VARARGS | CO_VARKEYWORDS
 
 _QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 
@@ -37,6 +42,7 @@ def function_of(
     module: str,
     place: tuple[str, int],
     takes_out: bool = False,
+    needed: Sequence[str] | None = None,
 ) -> FunctionType:
     """A function with a schema's parameters.
 
@@ -46,6 +52,7 @@ def function_of(
         module: the name of the module that it counts to.
         place: file and line, for messages.
         takes_out: whether the body is that of the ``out=`` variant, too.
+        needed: the arguments that the body takes, by name; None for all.
     """
     parameters: list[str] = []
     passed: list[str] = []
@@ -65,9 +72,24 @@ def function_of(
     if takes_out:
         parameters += [f"{OUT}=None"] if "*" in parameters else ["*", f"{OUT}=None"]
         passed.append(f"{OUT}={OUT}")
+    passed = passed if needed is None else [f"{each}={each}" for each in needed]
     name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
     result = "..." if body is None else f"return body({', '.join(passed)})"
     source = f"def {name}({', '.join(parameters)}):\n    {result}\n"
     made = function_from_source(name, source, namespace, location=place)
     made.__doc__ = f"``{schema}``"
     return made
+
+
+def needed_of(schema: FunctionSchema, body: object) -> tuple[str, ...] | None:
+    """The arguments that a function names, which it is called with; None where it has parameters of its own.
+
+    >>> from opdsl.schema import parse_schema
+    >>> needed_of(parse_schema("f(Tensor self, int n, bool flag) -> Tensor"), lambda flag, self: self)
+    ('flag', 'self')
+    """
+    function, given, fixed = (body.func, body.args, body.keywords) if isinstance(body, partial) else (body, (), {})
+    if not isinstance(function, FunctionType) or function.__code__.co_flags & _VARIABLE:
+        return None
+    names = [each for each in parameter_names(function)[len(given) :] if each not in fixed]
+    return tuple(names) if set(names) <= {each.python_name for each in schema.arguments} else None

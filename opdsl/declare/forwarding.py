@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
 
 from opdsl.declare.adapting import parameter_names
 from opdsl.declare.signature import is_declaration, location
@@ -22,7 +24,8 @@ F = TypeVar("F", bound=Callable[..., object])
 _MARK = "__opdsl_forward__"
 
 
-class Forward(NamedTuple):
+@attrs.frozen
+class Forward:
     """A call of another operator.
 
     target: the declaration of what is called; what it is not given is its default.
@@ -39,6 +42,11 @@ class Forward(NamedTuple):
     result: int | tuple[int, ...] | None = None
     unused: tuple[str, ...] = ()
 
+    def __call__(self, function: F) -> F:
+        """Say it of a function that ``@op`` declares."""
+        function.__dict__[_MARK] = self
+        return function
+
 
 def forward(
     target: Callable[..., object],
@@ -50,6 +58,8 @@ def forward(
 ) -> Callable[[F], F]:
     """Say, beneath ``@op``, that an operator is a call of another one: what ``f.forward`` says beneath a declaration.
 
+    ``f.derivative(self=forward(g, ...))`` says it of a gradient, whose arguments are ``grad`` and what formulas take.
+
     Args:
         target: a declared operator.
         order: names of arguments of this one, which the other takes in the places of its first ones.
@@ -59,7 +69,7 @@ def forward(
             name.
 
     Returns:
-        A decorator of a function without a body.
+        A decorator of a function without a body, and a formula for ``f.derivative``.
 
     Raises:
         DeclarationError: the target is no declared operator; ``@op`` raises what ``f.forward`` raises.
@@ -74,11 +84,7 @@ def forward(
     tensor([3., 2.])
     """
 
-    def mark(function: F) -> F:
-        function.__dict__[_MARK] = Forward(declaration_behind(target), order, given, result, tuple(unused))
-        return function
-
-    return mark
+    return Forward(declaration_behind(target), order, given, result, tuple(unused))
 
 
 def declaration_behind(target: Any) -> Declaration:

@@ -24,7 +24,7 @@ from opdsl.declare.declaring import (
     declared_with_body,
     require_declaration,
 )
-from opdsl.declare.defining import function_of
+from opdsl.declare.defining import function_of, needed_of
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import attach_derivative, exclude_from_derivative
 from opdsl.declare.forwarding import Forward, declaration_behind
@@ -298,7 +298,8 @@ def declare_rows(
             answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
             given = {**options, **row.options}
             fills = bool(given.get("out")) and isinstance(answer, FunctionType) and takes_out(answer)
-            function = function_of(own, answer, module=module, place=place, takes_out=fills)
+            needed = None if fills else needed_of(own, row.answer)
+            function = function_of(own, answer, module=module, place=place, takes_out=fills, needed=needed)
             function.__doc__ = row.doc
             if isinstance(row.answer, FunctionType) and is_traceable(row.answer):
                 traceable(function)

@@ -152,8 +152,10 @@ class Implementing(Protocol):
             given: names of arguments, above one formula for all of them; or another operator, whose formulas hold for
                 this one, too: an in-place variant, or an overload, whose arguments have the same names. Formulas of
                 what is a number here, or not there, are left out.
-            options: formulas by the names of arguments; and ``output_differentiability``: for each result whether
-                gradients come through it; by default all, or the first where every formula reads only ``grad``.
+            options: formulas by the names of arguments, functions or operators: these take the gradient first, and
+                arguments and results by name (``forward(g, ...)`` says others); and ``output_differentiability``: for
+                each result whether gradients come through it; by default all, or the first where every formula reads
+                only ``grad``.
 
         Returns:
             A decorator that gives the function as it is; None where formulas or an operator are given.

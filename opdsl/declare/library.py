@@ -151,8 +151,9 @@ class Library(Scope):
         """Declare operators that are functions which are there, or known answers, a line for each.
 
         Args:
-            rows: by their schemas, ``"rank(Tensor self) -> int"``: ``Row(doc, answer)``. A function is called with the
-                arguments, keyword-only ones by name; what is none is returned as it is.
+            rows: by their schemas, ``"rank(Tensor self) -> int"``: ``Row(doc, answer)``. A function whose parameters
+                all bear names of arguments gets these; any other one gets all, keyword-only ones by name. What is no
+                function is returned as it is.
             options: of all rows, as of ``op``; ``kernel=`` says what the answers are the kernels of.
 
         Returns:

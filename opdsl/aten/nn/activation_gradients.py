@@ -189,7 +189,7 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
     ...
 
 
-log_sigmoid_backward.derivative(grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
+log_sigmoid_backward.derivative(grad_output=log_sigmoid_backward)
 
 
 @log_sigmoid_backward.derivative("self")

@@ -255,15 +255,10 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     def pool_backward_cpu(grad_output, self, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 
-    @pool.derivative("self")
-    def pool_derivative(grad, self, result1):
-        return pool_backward(grad, self, result1)
-
-    @pool_backward.derivative("grad_output")
-    def pool_backward_derivative(grad, indices):
-        return gathered_derivative(grad, indices, dims)
-
-    pool_backward.derivative("self")(zero_derivative)
+    pool.derivative(self=forward(pool_backward, indices=lambda result1: result1))
+    pool_backward.derivative(
+        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims), self=zero_derivative
+    )
     return pool
 
 

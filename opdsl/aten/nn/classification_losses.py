@@ -276,15 +276,7 @@ def declare_loss(
 
     backward.out_kernel(write_gradient)
 
-    @losses.derivative("self")
-    def losses_derivative(grad, self, target, weight, reduction, ignore_index, total_weight):
-        return backward(grad, self, target, weight, reduction, ignore_index, total_weight)
-
-    @backward.derivative("grad_output")
-    def backward_derivative(grad, target, weight, reduction, ignore_index):
-        return loss(grad, target, weight, reduction, ignore_index)
-
-    backward.derivative(self=lambda grad: zeros_like(grad))
+    losses.derivative(self=backward)
 
     @op(f"aten::{name}", python_module="nn", out=Out(explicit=True))
     @forward(losses, result=0)
@@ -297,6 +289,7 @@ def declare_loss(
     ) -> Tensor:
         """The negative of what ``self``, logarithms of probabilities, has for each class."""
 
+    backward.derivative(grad_output=loss, self=lambda grad: zeros_like(grad))
     return loss
 
 

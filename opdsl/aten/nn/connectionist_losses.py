@@ -17,7 +17,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import op
+from opdsl.declare import forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, step
 from opdsl.runtime import Tensor, cpu, float32, float64, int64
@@ -215,15 +215,6 @@ def _ctc_loss(
     return losses.to(log_probs.device, kind), log_alpha.to(log_probs.device, kind)
 
 
-@_ctc_loss.derivative("log_probs")
-def ctc_loss_derivative(
-    grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
-):
-    return _ctc_loss_backward(
-        grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
-    )
-
-
 def numbers(lengths: Tensor, name: str) -> list[int]:
     """Lengths that are the elements of a tensor.
 
@@ -250,13 +241,11 @@ def ctc_loss_of_tensors(
     return _ctc_loss(log_probs, targets, times, counts, blank, zero_infinity)
 
 
-@ctc_loss_of_tensors.derivative("log_probs")
-def ctc_loss_of_tensors_derivative(
-    grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
-):
-    return ctc_loss_backward_of_tensors(
-        grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
-    )
+# What the gradient calls the results.
+SAVED: dict[str, Any] = {
+    "neg_log_likelihood": lambda result0: result0,
+    "log_alpha": lambda result1: result1,
+}
 
 
 @op("aten::_ctc_loss_backward", kernel=True, autogen="_ctc_loss_backward.out")
@@ -286,6 +275,9 @@ def _ctc_loss_backward(
     return found.to(log_probs.device)
 
 
+_ctc_loss.derivative(log_probs=forward(_ctc_loss_backward, **SAVED))
+
+
 @_ctc_loss_backward.overload("Tensor", kernel=True)
 def ctc_loss_backward_of_tensors(
     grad: Tensor,
@@ -305,6 +297,9 @@ def ctc_loss_backward_of_tensors(
     return _ctc_loss_backward(
         grad, log_probs, targets, times, counts, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
+
+
+ctc_loss_of_tensors.derivative(log_probs=forward(ctc_loss_backward_of_tensors, **SAVED))
 
 
 def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool, *, is_batch: bool) -> Tensor:

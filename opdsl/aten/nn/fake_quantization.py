@@ -73,15 +73,13 @@ def fake_quantize_per_tensor_affine_cachemask(
     return Quantised(made, within(integers, quant_min, quant_max))
 
 
-@fake_quantize_per_tensor_affine_cachemask.derivative("self")
-def fake_quantize_per_tensor_affine_cachemask_derivative(grad, mask):
-    return fake_quantize_per_tensor_affine_cachemask_backward(grad, mask)
-
-
 @op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
 def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
     return grad * mask
+
+
+fake_quantize_per_tensor_affine_cachemask.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 
 
 @op("aten::fake_quantize_per_tensor_affine", device_check="NoCheck")
@@ -108,9 +106,9 @@ def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
     return Quantised(whole, logical_or(mask, fake_quant_enabled == 0))
 
 
-@_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative("self")
-def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams_derivative(grad, mask):
-    return fake_quantize_per_tensor_affine_cachemask_backward(grad, mask)
+_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative(
+    self=fake_quantize_per_tensor_affine_cachemask_backward
+)
 
 
 @fake_quantize_per_tensor_affine.overload("tensor_qparams", device_check="NoCheck")
@@ -141,15 +139,13 @@ def fake_quantize_per_channel_affine_cachemask(
     return Quantised(made, within(integers, quant_min, quant_max))
 
 
-@fake_quantize_per_channel_affine_cachemask.derivative("self")
-def fake_quantize_per_channel_affine_cachemask_derivative(grad, mask):
-    return fake_quantize_per_channel_affine_cachemask_backward(grad, mask)
-
-
 @op("aten::fake_quantize_per_channel_affine_cachemask_backward")
 def fake_quantize_per_channel_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
     return grad * mask
+
+
+fake_quantize_per_channel_affine_cachemask.derivative(self=fake_quantize_per_channel_affine_cachemask_backward)
 
 
 @op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
@@ -200,15 +196,6 @@ def _fake_quantize_learnable_per_tensor_affine(
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
 
-@_fake_quantize_learnable_per_tensor_affine.derivative("self", "scale", "zero_point")
-def _fake_quantize_learnable_per_tensor_affine_derivative(
-    grad, self, scale, zero_point, quant_min, quant_max, grad_factor
-):
-    return _fake_quantize_learnable_per_tensor_affine_backward(
-        grad, self, scale, zero_point, quant_min, quant_max, grad_factor
-    )
-
-
 @op(
     "aten::_fake_quantize_learnable_per_tensor_affine_backward",
     dispatch={"CPU, CUDA": "_fake_quantize_learnable_per_tensor_affine_backward"},
@@ -228,6 +215,11 @@ def _fake_quantize_learnable_per_tensor_affine_backward(
     return found[0], found[1].sum().view((1,)), found[2].sum().view((1,))
 
 
+_fake_quantize_learnable_per_tensor_affine.derivative("self", "scale", "zero_point")(
+    _fake_quantize_learnable_per_tensor_affine_backward
+)
+
+
 @op(
     "aten::_fake_quantize_learnable_per_channel_affine",
     kernel=True,
@@ -239,15 +231,6 @@ def _fake_quantize_learnable_per_channel_affine(
     """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
-
-
-@_fake_quantize_learnable_per_channel_affine.derivative("self", "scale", "zero_point")
-def _fake_quantize_learnable_per_channel_affine_derivative(
-    grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor
-):
-    return _fake_quantize_learnable_per_channel_affine_backward(
-        grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor
-    )
 
 
 @op(
@@ -270,3 +253,8 @@ def _fake_quantize_learnable_per_channel_affine_backward(
     dims = [each for each in range(self.ndim) if each != axis % self.ndim]
     of_scale, of_zero = (each.sum(dims) if dims else each for each in found[1:])
     return found[0], of_scale, of_zero
+
+
+_fake_quantize_learnable_per_channel_affine.derivative("self", "scale", "zero_point")(
+    _fake_quantize_learnable_per_channel_affine_backward
+)

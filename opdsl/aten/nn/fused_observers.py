@@ -180,9 +180,7 @@ def _fused_moving_avg_obs_fq_helper_meta_kernel(
     return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
 
 
-@_fused_moving_avg_obs_fq_helper.derivative("self")
-def _fused_moving_avg_obs_fq_helper_derivative(grad, mask):
-    return fake_quantize_per_tensor_affine_cachemask_backward(grad, mask)
+_fused_moving_avg_obs_fq_helper.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 
 
 @op("aten::fused_moving_avg_obs_fake_quant")

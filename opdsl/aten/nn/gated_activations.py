@@ -95,7 +95,7 @@ def glu_backward_derivative(grad, grad_output, self, dim):
     return cat([back_first, back_second], wrap_dimension(dim, self.ndim))
 
 
-glu.derivative(self=lambda grad, self, dim: glu_backward(grad, self, dim))
+glu.derivative(self=glu_backward)
 
 
 @op("aten::glu_jvp", kernel=True, **NN, autogen="glu_jvp.out")
@@ -151,11 +151,6 @@ def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     ...
 
 
-@_prelu_kernel.derivative("self", "weight")
-def prelu_kernel_derivative(grad, self, weight):
-    return _prelu_kernel_backward(grad, self, weight)
-
-
 @_prelu_kernel.pointwise(dtypes="floating")
 def prelu_scalar_function(self, weight):
     return self if self > 0 else weight * self
@@ -171,6 +166,9 @@ def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) ->
 def prelu_backward_scalar_function(grad_output, self, weight):
     positive = self > 0
     return grad_output if positive else weight * grad_output, 0.0 if positive else self * grad_output
+
+
+_prelu_kernel.derivative("self", "weight")(_prelu_kernel_backward)
 
 
 # --------------------------------------------------------------------------------------------------------------- rrelu
@@ -221,11 +219,6 @@ def rrelu_with_noise_kernel(self, noise, lower, upper, training, generator):
     return leaky_relu(self, mean_slope(lower, upper))
 
 
-@rrelu_with_noise.derivative("self")
-def rrelu_with_noise_derivative(grad, self, noise, lower, upper, training):
-    return rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)
-
-
 @rrelu_with_noise.out_variant(kernel=True, **RRELU)
 def rrelu_with_noise_out(
     self: Tensor,
@@ -258,11 +251,6 @@ def rrelu_with_noise_(
     return self.copy_(rrelu_with_noise_kernel(self, noise, lower, upper, training, generator))
 
 
-@rrelu_with_noise_.derivative("self")
-def rrelu_with_noise_in_place_derivative(grad, result, noise, lower, upper, training):
-    return rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)
-
-
 @op(
     "aten::rrelu_with_noise_backward", kernel="CompositeExplicitAutograd", **NN, autogen="rrelu_with_noise_backward.out"
 )
@@ -275,12 +263,11 @@ def rrelu_with_noise_backward(
     return leaky_relu_backward(grad_output, self, mean_slope(lower, upper), self_is_result)
 
 
-@rrelu_with_noise_backward.derivative("grad_output")
-def rrelu_with_noise_backward_derivative(grad, self, noise, lower, upper, training):
-    return rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)
-
-
-rrelu_with_noise_backward.derivative(self=lambda grad: zeros_like(grad))
+rrelu_with_noise.derivative(self=forward(rrelu_with_noise_backward, self_is_result=False))
+rrelu_with_noise_.derivative(self=forward(rrelu_with_noise_backward, "grad", "result", self_is_result=True))
+rrelu_with_noise_backward.derivative(
+    grad_output=forward(rrelu_with_noise_backward, self_is_result=False), self=lambda grad: zeros_like(grad)
+)
 
 
 @op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"), device_check="NoCheck")

@@ -162,9 +162,7 @@ def multi_margin_loss_backward_cpu(grad_output, self, target, p, margin, weight,
     copy_(grad_input, slopes.reshape(self.shape))
 
 
-@multi_margin_loss.derivative("self")
-def multi_margin_loss_derivative(grad, self, target, p, margin, weight, reduction):
-    return multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)
+multi_margin_loss.derivative(self=multi_margin_loss_backward)
 
 
 # ----------------------------------------------------------------------------------------------- multilabel_margin_loss
@@ -279,9 +277,7 @@ def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, gr
     copy_(grad_input, (slopes * share).reshape(self.shape))
 
 
-@multilabel_margin_loss_forward.derivative("self")
-def multilabel_margin_loss_forward_derivative(grad, self, target, reduction, is_target):
-    return multilabel_margin_loss_backward(grad, self, target, reduction, is_target)
+multilabel_margin_loss_forward.derivative(self=multilabel_margin_loss_backward)
 
 
 @op("aten::multilabel_margin_loss", python_module="nn", out=Out(explicit=True))

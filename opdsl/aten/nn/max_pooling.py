@@ -175,15 +175,10 @@ def declare_max_pool(
     def pool_backward_cpu(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 
-    @pool.derivative("self")
-    def pool_derivative(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1):
-        return pool_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
-
-    @pool_backward.derivative("grad_output")
-    def pool_backward_derivative(grad, indices):
-        return gathered_derivative(grad, indices, dims)
-
-    pool_backward.derivative("self")(zero_derivative)
+    pool.derivative(self=forward(pool_backward, indices=lambda result1: result1))
+    pool_backward.derivative(
+        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims), self=zero_derivative
+    )
     return pool, pool_backward
 
 

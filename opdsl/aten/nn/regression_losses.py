@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.nn.losses import Loss, plus, reduced, share, sum_or_mean
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, copy_, holds
@@ -119,14 +119,9 @@ def mse_loss_backward_cpu(grad_output, self, target, reduction, grad_input):
     shared_differences(self, target, share(grad_output, self, target, reduction), out=grad_input)
 
 
-mse_loss.derivative(
-    self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
-    target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
-)
-
-
+mse_loss.derivative(self=mse_loss_backward, target=forward(mse_loss_backward, "grad", "target", "self"))
 mse_loss_backward.derivative(
-    grad_output=lambda grad, grad_output, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+    grad_output=mse_loss_backward,
     self=lambda grad, grad_output, self, target, reduction: 2 * grad * share(grad_output, self, target, reduction),
     target=lambda grad, grad_output, self, target, reduction: -2 * grad * share(grad_output, self, target, reduction),
 )
@@ -185,25 +180,19 @@ def binary_cross_entropy_backward_cpu(grad_output, self, target, weight, reducti
     copy_(grad_input, slope * share(grad_output, self, target, reduction))
 
 
-@binary_cross_entropy.derivative("self")
-def binary_cross_entropy_derivative(grad, self, target, weight, reduction):
-    return binary_cross_entropy_backward(grad, self, target, weight, reduction)
-
-
 def target_slope(self: Tensor, weight: Tensor | None) -> Tensor:
     """The derivative of an element's cross entropy by its target."""
     slope = ((1 - self).log() - self.log()).clamp(_LEAST_LOGARITHM, -_LEAST_LOGARITHM)
     return slope if weight is None else slope * weight
 
 
-@binary_cross_entropy.derivative("target")
-def binary_cross_entropy_target_derivative(grad, self, target, weight, reduction):
-    return target_slope(self, weight) * share(grad, self, target, reduction)
-
-
-@binary_cross_entropy_backward.derivative("grad_output")
-def binary_cross_entropy_backward_derivative(grad, grad_output, self, target, weight, reduction):
-    return binary_cross_entropy_backward(grad, self, target, weight, reduction)
+binary_cross_entropy.derivative(
+    self=binary_cross_entropy_backward,
+    target=lambda grad, self, target, weight, reduction: (
+        target_slope(self, weight) * share(grad, self, target, reduction)
+    ),
+)
+binary_cross_entropy_backward.derivative(grad_output=binary_cross_entropy_backward)
 
 
 @binary_cross_entropy_backward.derivative("self")

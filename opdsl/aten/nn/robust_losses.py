@@ -8,7 +8,7 @@ from __future__ import annotations
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import Loss, plus, reduced, share, sum_or_mean
 from opdsl.aten.nn.regression_losses import ITERATED, STRUCTURED, loss_meta
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, forward, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -100,14 +100,11 @@ def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, r
 
 
 smooth_l1_loss.derivative(
-    self=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, self, target, reduction, beta),
-    target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self, reduction, beta),
+    self=smooth_l1_loss_backward, target=forward(smooth_l1_loss_backward, "grad", "target", "self")
 )
 
 
-@smooth_l1_loss_backward.derivative("grad_output")
-def smooth_l1_loss_backward_derivative(grad, grad_output, self, target, reduction, beta):
-    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
+smooth_l1_loss_backward.derivative(grad_output=smooth_l1_loss_backward)
 
 
 def smooth_l1_curvature(self: Tensor, target: Tensor, beta: float) -> Tensor:
@@ -175,15 +172,10 @@ def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduc
     return huber_slopes(self, target, delta) * share(grad_output, self, target, reduction)
 
 
-huber_loss.derivative(
-    self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
-    target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta),
-)
+huber_loss.derivative(self=huber_loss_backward, target=forward(huber_loss_backward, "grad", "target", "self"))
 
 
-@huber_loss_backward.derivative("grad_output")
-def huber_loss_backward_derivative(grad, grad_output, self, target, reduction, delta):
-    return huber_loss_backward(grad, self, target, reduction, delta)
+huber_loss_backward.derivative(grad_output=huber_loss_backward)
 
 
 def is_square(self: Tensor, target: Tensor, delta: float) -> Tensor:

@@ -10,7 +10,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.max_pooling import gathered_derivative
 from opdsl.aten.nn.padding import zero_derivative
 from opdsl.aten.nn.pooling import check_gradient, require_dtype, require_images
-from opdsl.declare import Out, op
+from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
@@ -220,12 +220,10 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
         places, given = (each.reshape((*outer, math.prod(output_size))) for each in (indices, grad_output))
         return self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, given).view(self.shape)
 
-    @pool.derivative("self")
-    def pool_derivative(grad, self, kernel_size, output_size, result1):
-        return pool_backward(grad, self, kernel_size, output_size, result1)
-
-    pool_backward.derivative(grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims))
-    pool_backward.derivative("self")(zero_derivative)
+    pool.derivative(self=forward(pool_backward, indices=lambda result1: result1))
+    pool_backward.derivative(
+        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims), self=zero_derivative
+    )
     return pool
 
 

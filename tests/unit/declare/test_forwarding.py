@@ -223,3 +223,76 @@ def test_an_alias_can_rename_arguments_and_be_a_kernel(lib: Library) -> None:
     x, out = opdsl.tensor([1.0, 2.0]), opdsl.empty(0)
     assert stretched(input=x, by=3, offset=1).tolist() == [4.0, 7.0]
     assert stretched(x, by=3, out=out) is out and out.tolist() == [3.0, 6.0]
+
+
+# ------------------------------------------------------------------------------------------ gradients that are calls
+
+
+def declare_spread(lib: Library) -> object:
+    """``2 * (x - y) * grad``, the gradient of the square of a difference."""
+
+    @lib.op
+    def square_backward(grad_output: Tensor, x: Tensor, y: Tensor, factor: float = 2.0) -> Tensor:
+        return factor * (x - y) * grad_output
+
+    @lib.op(kernel="CPU")
+    def square(x: Tensor, y: Tensor) -> Tensor:
+        return (x - y) * (x - y)
+
+    return square, square_backward
+
+
+def gradients(operator: object) -> list[list[float]]:
+    x, y = opdsl.tensor([1.0, 2.0], requires_grad=True), opdsl.tensor([4.0, 0.0], requires_grad=True)
+    found = opdsl.autograd.grad([operator(x, y).sum()], [x, y])  # type: ignore[operator]
+    return [each.tolist() for each in found]
+
+
+def test_an_operator_is_a_formula(lib: Library) -> None:
+    square, backward = declare_spread(lib)  # type: ignore[misc]
+    square.derivative(x=backward, y=forward(backward, factor=-2.0))
+    assert gradients(square) == [[-6.0, 4.0], [6.0, -4.0]]
+
+
+def test_a_formula_takes_arguments_in_another_order(lib: Library) -> None:
+    square, backward = declare_spread(lib)  # type: ignore[misc]
+    square.derivative(x=backward, y=forward(backward, "grad", "y", "x"))
+    assert gradients(square) == [[-6.0, 4.0], [6.0, -4.0]]
+
+
+def test_an_operator_of_several_results_is_a_formula_of_several_arguments(lib: Library) -> None:
+    @lib.op
+    def product_backward(grad: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return grad * y, grad * x
+
+    @lib.op(kernel="CPU")
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        return x * y
+
+    product.derivative("x", "y")(product_backward)
+    assert gradients(product) == [[4.0, 0.0], [1.0, 2.0]]
+
+
+def test_a_formula_is_given_results(lib: Library) -> None:
+    @lib.op
+    def root_backward(grad: Tensor, root: Tensor, y: Tensor) -> Tensor:
+        return grad / (2 * root)
+
+    @lib.op(kernel="CPU")
+    def root_of(x: Tensor, y: Tensor) -> Tensor:
+        return x.sqrt()
+
+    root_of.derivative(x=forward(root_backward, root=lambda result: result), y=lambda grad: 0 * grad)
+    assert gradients(root_of)[0] == pytest.approx([0.5, 0.35355338])
+
+
+def test_an_argument_that_follows_from_nothing_is_refused(lib: Library) -> None:
+    _, backward = declare_spread(lib)  # type: ignore[misc]
+
+    @lib.op(kernel="CPU")
+    def power(x: Tensor) -> Tensor:
+        return x * x
+
+    with pytest.raises(KernelSignatureError, match=r"its 'y' follows from no 'y'. Say what it is: forward\("):
+        power.derivative(x=backward)
+    assert power.operator.derivative is None

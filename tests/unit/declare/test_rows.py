@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -32,6 +33,24 @@ def test_keyword_only_arguments_are_handed_on_by_name(library: Library) -> None:
 
     made = library.table({"power(Tensor self, *, int exponent=2) -> Tensor": Row("A power.", power)})
     assert made["power"](X).tolist() == [[1, 4, 9]] and made["power"](X, exponent=3).tolist() == [[1, 8, 27]]
+
+
+def test_a_function_that_names_arguments_takes_these(library: Library) -> None:
+    def power(exponent: int, self: Any) -> Any:
+        return self**exponent
+
+    made = library.table({"power(Tensor self, bool flag, *, int exponent=2) -> Tensor": Row("A power.", power)})
+    assert made["power"](X, True).tolist() == [[1, 4, 9]] and made["power"](X, True, exponent=3).tolist() == [
+        [1, 8, 27]
+    ]
+
+
+def test_a_partial_function_takes_what_it_still_names(library: Library) -> None:
+    def power(exponent: int, self: Any) -> Any:
+        return self**exponent
+
+    made = library.table({"cube(Tensor self, bool exponent) -> Tensor": Row("A power.", partial(power, 3))})
+    assert made["cube"](X, True).tolist() == [[1, 8, 27]]
 
 
 def test_what_is_no_function_is_the_answer(library: Library) -> None:
