@@ -82,7 +82,7 @@ def function_of(
 
 
 def needed_of(schema: FunctionSchema, body: object) -> tuple[str, ...] | None:
-    """The arguments that a function names, which it is called with; None where it has parameters of its own.
+    """The arguments that a function names, which it is called with; None where it needs others.
 
     >>> from opdsl.schema import parse_schema
     >>> needed_of(parse_schema("f(Tensor self, int n, bool flag) -> Tensor"), lambda flag, self: self)
@@ -91,5 +91,14 @@ def needed_of(schema: FunctionSchema, body: object) -> tuple[str, ...] | None:
     function, given, fixed = (body.func, body.args, body.keywords) if isinstance(body, partial) else (body, (), {})
     if not isinstance(function, FunctionType) or function.__code__.co_flags & _VARIABLE:
         return None
-    names = [each for each in parameter_names(function)[len(given) :] if each not in fixed]
-    return tuple(names) if set(names) <= {each.python_name for each in schema.arguments} else None
+    known = {each.python_name for each in schema.arguments}
+    named = parameter_names(function)[len(given) :]
+    others = [each for each in named if each not in known and each not in fixed]
+    if set(others) <= set(parameter_names(function)[_required(function) :]):
+        return tuple(each for each in named if each in known and each not in fixed)
+    return None
+
+
+def _required(function: FunctionType) -> int:
+    """How many parameters have no default; those that have one stand behind."""
+    return function.__code__.co_argcount - len(function.__defaults__ or ())

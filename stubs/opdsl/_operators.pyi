@@ -5701,11 +5701,11 @@ class _packet__scaled_dot_product_efficient_attention(
 
         Args:
             query, key, value: (batch, heads, length, size).
-            attn_bias: what is added to scores.
-            compute_log_sumexp: whether these are asked for; there are none otherwise.
             dropout_p: 0.
             is_causal: whether a query sees keys up to its own position alone.
             scale: of scores; by default 1 / the root of the size.
+            attn_bias: what is added to scores.
+            compute_log_sumexp: whether these are asked for; there are none otherwise.
         """
     @_operator
     @staticmethod
@@ -5724,11 +5724,11 @@ class _packet__scaled_dot_product_efficient_attention(
 
         Args:
             query, key, value: (batch, heads, length, size).
-            attn_bias: what is added to scores.
-            compute_log_sumexp: whether these are asked for; there are none otherwise.
             dropout_p: 0.
             is_causal: whether a query sees keys up to its own position alone.
             scale: of scores; by default 1 / the root of the size.
+            attn_bias: what is added to scores.
+            compute_log_sumexp: whether these are asked for; there are none otherwise.
         """
 
 class _packet__scaled_dot_product_efficient_attention_backward(
@@ -5792,8 +5792,8 @@ class _packet__scaled_dot_product_flash_attention(
             query, key, value: (batch, heads, length, size).
             dropout_p: 0.
             is_causal: whether a query sees keys up to its own position alone.
-            return_debug_mask: is for dropout.
             scale: of scores; by default 1 / the root of the size.
+            return_debug_mask: is for dropout.
         """
     @_operator
     @staticmethod
@@ -5813,8 +5813,8 @@ class _packet__scaled_dot_product_flash_attention(
             query, key, value: (batch, heads, length, size).
             dropout_p: 0.
             is_causal: whether a query sees keys up to its own position alone.
-            return_debug_mask: is for dropout.
             scale: of scores; by default 1 / the root of the size.
+            return_debug_mask: is for dropout.
         """
 
 class _packet__scaled_dot_product_flash_attention_backward(

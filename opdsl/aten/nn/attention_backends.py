@@ -1,4 +1,4 @@
-"""Attention under the signatures of PyTorch's fused kernels for CUDA, by operators; and layers of transformers.
+"""Attention under the signatures of PyTorch's fused kernels for CUDA, by operators.
 
 What those kernels keep for dropout, states of random numbers, is 0: none of these drops anything. Where PyTorch's give
 undefined tensors, of sequences of different lengths and for debugging, there are tensors without elements.
@@ -7,22 +7,17 @@ undefined tensors, of sequences of different lengths and for debugging, there ar
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from functools import partial
+from typing import Any
 
 from opdsl.aten.linalg.matrix_products import matmul
-from opdsl.aten.linalg.vector_products import linear
-from opdsl.aten.nn.activations import gelu, relu
 from opdsl.aten.nn.attention import _safe_softmax, is_fused, wide
-from opdsl.aten.nn.layer_parts import _transform_bias_rescale_qkv
-from opdsl.aten.nn.masked_softmax import _masked_softmax
-from opdsl.aten.nn.normalization import layer_norm, softmax
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import op
+from opdsl.declare import Library, Row
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, bool_, int32, int64, uint64
-from opdsl.schema.vocabulary import Bools, Name, SymInt
+from opdsl.runtime import DType, Tensor, bool_, int32, int64, uint64
 
 # To a multiple of how many logarithms of sums of weights are padded.
 _ALIGNMENT = 32
@@ -129,412 +124,195 @@ def require_bias(name: str, bias: Tensor | None, query: Tensor, key: Tensor) -> 
         raise DTypeError(f"{name}: expected a bias of floating numbers, not {bias.dtype}")
 
 
-# -------------------------------------------------------------------------------------------------------------- flash
+# ------------------------------------------------------------------------------------------------------------- kernels
 
 
-@op(
-    "aten::_scaled_dot_product_flash_attention",
-    tags=["nondeterministic_seeded"],
-    dispatch={
-        "CUDA": "_scaled_dot_product_flash_attention_cuda",
-        "XPU": "_scaled_dot_product_flash_attention_xpu",
-        "NestedTensorCUDA": "_scaled_dot_product_flash_attention_nestedtensor_cuda",
-    },
-)
-def _scaled_dot_product_flash_attention(
+def fused(
+    name: str,
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    return_debug_mask: bool = False,
-    *,
-    scale: float | None = None,
-) -> tuple[
-    Annotated[Tensor, Name("output")],
-    Annotated[Tensor, Name("logsumexp")],
-    Annotated[Tensor, Name("cum_seq_q")],
-    Annotated[Tensor, Name("cum_seq_k")],
-    Annotated[SymInt, Name("max_q")],
-    Annotated[SymInt, Name("max_k")],
-    Annotated[Tensor, Name("rng_state")],
-    Annotated[Tensor, Name("unused")],
-    Annotated[Tensor, Name("debug_attn_mask")],
-]:
-    """Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know.
-
-    Args:
-        query, key, value: (batch, heads, length, size).
-        dropout_p: 0.
-        is_causal: whether a query sees keys up to its own position alone.
-        return_debug_mask: is for dropout.
-        scale: of scores; by default 1 / the root of the size.
-    """
-    require_heads("_scaled_dot_product_flash_attention", query, key, value, dropout_p)
-    output, sums = attended(query, key, value, None, is_causal, scale)
-    lengths: Any = [query.new_empty((0,), dtype=int32) for _ in range(2)]
-    state = query.new_zeros((2,), dtype=uint64), query.new_zeros((), dtype=uint64)
-    return output, sums, *lengths, query.shape[2], key.shape[2], *state, query.new_empty((0,))
-
-
-@op(
-    "aten::_scaled_dot_product_flash_attention_backward",
-    device_check="NoCheck",
-    dispatch={
-        "CUDA": "_scaled_dot_product_flash_attention_backward_cuda",
-        "XPU": "_scaled_dot_product_flash_attention_backward_xpu",
-        "NestedTensorCUDA": "_scaled_dot_product_flash_attention_backward_nested",
-    },
-)
-def _scaled_dot_product_flash_attention_backward(
-    grad_out: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    cum_seq_q: Tensor,
-    cum_seq_k: Tensor,
-    max_q: SymInt,
-    max_k: SymInt,
+    attn_bias: Tensor | None,
     dropout_p: float,
     is_causal: bool,
-    philox_seed: Tensor,
-    philox_offset: Tensor,
-    *,
-    scale: float | None = None,
-) -> tuple[
-    Annotated[Tensor, Name("grad_query")], Annotated[Tensor, Name("grad_key")], Annotated[Tensor, Name("grad_value")]
-]:
-    """The gradients of ``_scaled_dot_product_flash_attention``: of queries, keys and values."""
-    name = "_scaled_dot_product_flash_attention_backward"
+    scale: float | None,
+) -> tuple[Tensor, Tensor]:
+    """The means of values, and the logarithms of the sums of weights, of what fits."""
     require_heads(name, query, key, value, dropout_p)
-    return attention_gradients(name, grad_out, query, key, value, None, out, logsumexp, is_causal, scale)[:3]
+    require_bias(name, attn_bias, query, key)
+    return attended(query, key, value, attn_bias, is_causal, scale)
 
 
-@op(
-    "aten::_scaled_dot_product_fused_attention_overrideable",
-    tags=["nondeterministic_seeded"],
-    dispatch={
-        "CompositeExplicitAutograd": "_scaled_dot_product_fused_attention_overrideable",
-        "XPU": "_scaled_dot_product_fused_attention_overrideable_xpu",
-    },
-)
-def _scaled_dot_product_fused_attention_overrideable(
+def flash(
+    name: str,
+    seeds: tuple[int, ...],
+    dtype: DType,
     query: Tensor,
     key: Tensor,
     value: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
     attn_bias: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    return_debug_mask: bool = False,
-    *,
-    scale: float | None = None,
-) -> tuple[
-    Annotated[Tensor, Name("output")],
-    Annotated[Tensor, Name("logsumexp")],
-    Annotated[Tensor, Name("cum_seq_q")],
-    Annotated[Tensor, Name("cum_seq_k")],
-    Annotated[SymInt, Name("max_q")],
-    Annotated[SymInt, Name("max_k")],
-    Annotated[Tensor, Name("philox_seed")],
-    Annotated[Tensor, Name("philox_offset")],
-    Annotated[Tensor, Name("debug_attn_mask")],
-]:
-    """``_scaled_dot_product_flash_attention`` with a bias, for backends that compute it themselves."""
-    name = "_scaled_dot_product_fused_attention_overrideable"
-    require_heads(name, query, key, value, dropout_p)
-    require_bias(name, attn_bias, query, key)
-    output, sums = attended(query, key, value, attn_bias, is_causal, scale)
-    lengths: Any = [query.new_empty((0,), dtype=int32) for _ in range(2)]
-    state = query.new_zeros((), dtype=int64), query.new_zeros((), dtype=int64)
+) -> tuple[Any, ...]:
+    """``fused``, and what the gradient's kernel wants to know; ``seeds`` and ``dtype`` are those of random numbers."""
+    output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
+    lengths = [query.new_empty((0,), dtype=int32) for _ in range(2)]
+    state = query.new_zeros(seeds, dtype=dtype), query.new_zeros((), dtype=dtype)
     return output, sums, *lengths, query.shape[2], key.shape[2], *state, query.new_empty((0,))
 
 
-@op(
-    "aten::_scaled_dot_product_fused_attention_overrideable_backward",
-    device_check="NoCheck",
-    dispatch={"CompositeExplicitAutograd": "_scaled_dot_product_fused_attention_overrideable_backward"},
-)
-def _scaled_dot_product_fused_attention_overrideable_backward(
-    grad_out: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Tensor,
-    grad_input_mask: Bools[4],
-    out: Tensor,
-    logsumexp: Tensor,
-    cum_seq_q: Tensor,
-    cum_seq_k: Tensor,
-    max_q: SymInt,
-    max_k: SymInt,
-    dropout_p: float,
-    is_causal: bool,
-    philox_seed: Tensor,
-    philox_offset: Tensor,
-    *,
-    scale: float | None = None,
-) -> tuple[
-    Annotated[Tensor, Name("grad_query")],
-    Annotated[Tensor, Name("grad_key")],
-    Annotated[Tensor, Name("grad_value")],
-    Annotated[Tensor, Name("grad_attn_bias")],
-]:
-    """The gradients of queries, keys, values and bias, those that the mask asks for."""
-    name = "_scaled_dot_product_fused_attention_overrideable_backward"
-    require_heads(name, query, key, value, dropout_p)
-    require_bias(name, attn_bias, query, key)
-    found = attention_gradients(name, grad_out, query, key, value, attn_bias, out, logsumexp, is_causal, scale)
-    return asked_for(found, attn_bias, grad_input_mask)
-
-
-def asked_for(found: tuple[Tensor, ...], bias: Tensor | None, mask: Any) -> tuple[Any, Any, Any, Any]:
-    """Of the gradients of queries, keys, values and scores those that a mask asks for, the last one as a bias'."""
-    of_query, of_key, of_value = (each if wanted else None for each, wanted in zip(found[:3], mask, strict=False))
-    of_bias = found[3].sum_to_size(bias.shape).to(bias.dtype) if bias is not None and mask[3] else None
-    return of_query, of_key, of_value, of_bias
-
-
-# ---------------------------------------------------------------------------------------------------------- efficient
-
-
-@op(
-    "aten::_scaled_dot_product_efficient_attention",
-    tags=["nondeterministic_seeded"],
-    dispatch={
-        "CUDA": "_scaled_dot_product_efficient_attention_cuda",
-        "NestedTensorCUDA": "_scaled_dot_product_efficient_attention_nestedtensor_cuda",
-    },
-)
-def _scaled_dot_product_efficient_attention(
+def efficient(
+    name: str,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attn_bias: Tensor | None,
     compute_log_sumexp: bool,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-) -> tuple[
-    Annotated[Tensor, Name("output")],
-    Annotated[Tensor, Name("log_sumexp")],
-    Annotated[Tensor, Name("philox_seed")],
-    Annotated[Tensor, Name("philox_offset")],
-]:
-    """Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32.
-
-    Args:
-        query, key, value: (batch, heads, length, size).
-        attn_bias: what is added to scores.
-        compute_log_sumexp: whether these are asked for; there are none otherwise.
-        dropout_p: 0.
-        is_causal: whether a query sees keys up to its own position alone.
-        scale: of scores; by default 1 / the root of the size.
-    """
-    name = "_scaled_dot_product_efficient_attention"
-    require_heads(name, query, key, value, dropout_p)
-    require_bias(name, attn_bias, query, key)
-    output, sums = attended(query, key, value, attn_bias, is_causal, scale)
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+) -> tuple[Tensor, ...]:
+    """``fused``, the logarithms padded with infinity; and two states of random numbers."""
+    output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
     batch, heads, length = sums.shape
     missing = sums.new_full((batch, heads, -length % _ALIGNMENT), math.inf)
     kept = cat([sums, missing], -1) if compute_log_sumexp else sums.new_empty((batch, heads, 0))
     return output, kept, query.new_zeros((), dtype=int64), query.new_zeros((), dtype=int64)
 
 
-@op(
-    "aten::_scaled_dot_product_efficient_attention_backward",
-    tags=["nondeterministic_seeded"],
-    device_check="NoCheck",
-    dispatch={"CUDA": "_scaled_dot_product_efficient_attention_backward_cuda"},
-)
-def _scaled_dot_product_efficient_attention_backward(
-    grad_out_: Tensor,
+def gradients(
+    name: str,
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attn_bias: Tensor,
     out: Tensor,
     logsumexp: Tensor,
-    philox_seed: Tensor,
-    philox_offset: Tensor,
     dropout_p: float,
-    grad_input_mask: Bools[4],
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of queries, keys, values and bias, those that the mask asks for."""
-    name = "_scaled_dot_product_efficient_attention_backward"
+    is_causal: bool,
+    scale: float | None,
+    grad_out: Any = None,
+    grad_out_: Any = None,
+    attn_bias: Tensor | None = None,
+    grad_input_mask: Any = None,
+) -> tuple[Any, ...]:
+    """The gradients of queries, keys and values; with a mask those that it asks for, that of the bias, too.
+
+    grad_out, grad_out_: of the result, which is called by one of these names.
+    """
     require_heads(name, query, key, value, dropout_p)
     require_bias(name, attn_bias, query, key)
-    found = attention_gradients(name, grad_out_, query, key, value, attn_bias, out, logsumexp, is_causal, scale)
-    return asked_for(found, attn_bias, grad_input_mask)
+    grad = grad_out_ if grad_out is None else grad_out
+    found = attention_gradients(name, grad, query, key, value, attn_bias, out, logsumexp, is_causal, scale)
+    if grad_input_mask is None:
+        return found[:3]
+    of_inputs = (each if wanted else None for each, wanted in zip(found[:3], grad_input_mask, strict=False))
+    of_bias = None
+    if attn_bias is not None and grad_input_mask[3]:
+        of_bias = found[3].sum_to_size(attn_bias.shape).to(attn_bias.dtype)
+    return *of_inputs, of_bias
 
 
-@op(
-    "aten::_triton_scaled_dot_attention",
-    tags=["nondeterministic_seeded"],
-    dispatch={"CUDA": "triton_scaled_dot_attention"},
-    autogen="_triton_scaled_dot_attention.out",
-)
-def _triton_scaled_dot_attention(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
-    """Attention without a mask, see ``_scaled_dot_product_flash_attention``."""
-    require_heads("_triton_scaled_dot_attention", q, k, v, dropout_p)
-    return attended(q, k, v, None, False, None)[0]
+def triton(q: Tensor, k: Tensor, v: Tensor, dropout_p: float) -> Tensor:
+    """The means of values, without a mask."""
+    return fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0]
 
 
-@op("aten::_fused_sdp_choice", kernel=True, tags=["nondeterministic_seeded"])
-def _fused_sdp_choice(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> int:
-    """Which kernel computes attention: 0 for whole matrices, 1 for tiles."""
+def choice(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> int:
+    """The number of the kernel."""
     return int(is_fused(query, key, value, attn_mask, dropout_p))
 
 
-# -------------------------------------------------------------------------------------------------------- transformers
+# ----------------------------------------------------------------------------------------------------------- operators
 
-
-@op(
-    "aten::_native_multi_head_attention",
-    dispatch={
-        "CPU, NestedTensorCPU": "native_multi_head_attention_cpu",
-        "CUDA, NestedTensorCUDA": "native_multi_head_attention_cuda",
-    },
-    autogen="_native_multi_head_attention.out",
+_FLASH, _FUSED, _EFFICIENT = (
+    f"_scaled_dot_product_{each}" for each in ("flash_attention", "fused_attention_overrideable", "efficient_attention")
 )
-def _native_multi_head_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    embed_dim: int,
-    num_head: int,
-    qkv_weight: Tensor,
-    qkv_bias: Tensor,
-    proj_weight: Tensor,
-    proj_bias: Tensor,
-    mask: Tensor | None = None,
-    need_weights: bool = True,
-    average_attn_weights: bool = True,
-    mask_type: int | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Attention of several heads, from projections to the projection of what they give; and the weights.
+_GIVEN = "Tensor query, Tensor key, Tensor value"
+_HOW = "float dropout_p=0.0, bool is_causal=False"
+_SCALE = "*, float? scale=None"
+_LENGTHS = "Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k"
+_SEEDS = "Tensor philox_seed, Tensor philox_offset"
+_KEPT = f"Tensor out, Tensor logsumexp, {_LENGTHS}, float dropout_p, bool is_causal, {_SEEDS}, {_SCALE}"
+_OF_INPUTS = "Tensor grad_query, Tensor grad_key, Tensor grad_value"
+_RANDOM = ("nondeterministic_seeded",)
 
-    Args:
-        query, key, value: (batch, length, embed_dim).
-        embed_dim: the size of a position.
-        num_head: of how many heads that is the size.
-        qkv_weight, qkv_bias: project to queries, keys and values, one after another.
-        proj_weight, proj_bias: project what the heads give.
-        mask: of what does not count, see ``_masked_softmax``.
-        need_weights, average_attn_weights: whether weights are the means of all heads.
-        mask_type: see ``mask``.
-    """
-    name = "_native_multi_head_attention"
-    for each, tensor in (("query", query), ("key", key), ("value", value)):
-        check(tensor.ndim == 3, f"{name}: expected 3-D `{each}`, got {tensor.ndim}-D tensor")
-    check(
-        query.shape[2] == embed_dim, f"passed-in embed_dim {embed_dim} didn't match last dim of query {query.shape[2]}"
-    )
-    check(query.shape == key.shape == value.shape, f"{name}: expected `query`/`key`/`value` shapes to match")
-    check(
-        qkv_weight.shape == (3 * embed_dim, embed_dim) and qkv_bias.shape == (3 * embed_dim,),
-        f"{name}: expected `qkv_weight` of 3x embed_dim rows and a number for each in `qkv_bias`",
-        got=(qkv_weight.shape, qkv_bias.shape),
-    )
-    check(num_head > 0 and embed_dim % num_head == 0, "`embed_dim` must divide evenly by `num_heads`")
-    weights = qkv_weight.chunk(3)
-    projected = cat([linear(each, weight) for each, weight in zip((query, key, value), weights, strict=True)], 2)
-    queries, keys, values = _transform_bias_rescale_qkv(projected, qkv_bias, num_head)
-    scores = matmul(queries, keys.transpose(-2, -1))
-    shares = softmax(scores, -1) if mask is None else _masked_softmax(scores, mask.to(bool_), -1, mask_type)
-    heads = matmul(shares, values).transpose(1, 2).reshape(query.shape)
-    found = linear(heads, proj_weight, proj_bias)
-    return found, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
+_ARGUMENTS = """
 
+Args:
+    query, key, value: (batch, heads, length, size).
+    dropout_p: 0.
+    is_causal: whether a query sees keys up to its own position alone.
+    scale: of scores; by default 1 / the root of the size.
+"""
+_DEBUGGED = f"{_ARGUMENTS}    return_debug_mask: is for dropout.\n"
+_BIASED = f"{_ARGUMENTS}    attn_bias: what is added to scores.\n"
 
-@op(
-    "aten::_triton_multi_head_attention",
-    dispatch={"CUDA": "triton_multi_head_attention"},
-    autogen="_triton_multi_head_attention.out",
+Library("aten").table(
+    {
+        f"{_FLASH}({_GIVEN}, {_HOW}, bool return_debug_mask=False, {_SCALE}) -> (Tensor output, Tensor logsumexp, "
+        f"{_LENGTHS}, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)": Row(
+            "Attention without a mask, the logarithms of sums of weights, and what the gradient's kernel wants to know."
+            + _DEBUGGED,
+            partial(flash, _FLASH, (2,), uint64),
+            tags=_RANDOM,
+            dispatch={
+                "CUDA": f"{_FLASH}_cuda",
+                "XPU": f"{_FLASH}_xpu",
+                "NestedTensorCUDA": f"{_FLASH}_nestedtensor_cuda",
+            },
+        ),
+        f"{_FLASH}_backward(Tensor grad_out, {_GIVEN}, {_KEPT}) -> ({_OF_INPUTS})": Row(
+            f"The gradients of ``{_FLASH}``: of queries, keys and values.",
+            partial(gradients, f"{_FLASH}_backward"),
+            device_check="NoCheck",
+            dispatch={
+                "CUDA": f"{_FLASH}_backward_cuda",
+                "XPU": f"{_FLASH}_backward_xpu",
+                "NestedTensorCUDA": f"{_FLASH}_backward_nested",
+            },
+        ),
+        f"{_FUSED}({_GIVEN}, Tensor? attn_bias=None, {_HOW}, bool return_debug_mask=False, {_SCALE}) -> "
+        f"(Tensor output, Tensor logsumexp, {_LENGTHS}, {_SEEDS}, Tensor debug_attn_mask)": Row(
+            f"``{_FLASH}`` with a bias, for backends that compute it themselves.",
+            partial(flash, _FUSED, (), int64),
+            tags=_RANDOM,
+            dispatch={"CompositeExplicitAutograd": _FUSED, "XPU": f"{_FUSED}_xpu"},
+        ),
+        f"{_FUSED}_backward(Tensor grad_out, {_GIVEN}, Tensor attn_bias, bool[4] grad_input_mask, {_KEPT}) -> "
+        f"({_OF_INPUTS}, Tensor grad_attn_bias)": Row(
+            "The gradients of queries, keys, values and bias, those that the mask asks for.",
+            partial(gradients, f"{_FUSED}_backward"),
+            device_check="NoCheck",
+            dispatch={"CompositeExplicitAutograd": f"{_FUSED}_backward"},
+        ),
+        f"{_EFFICIENT}({_GIVEN}, Tensor? attn_bias, bool compute_log_sumexp, {_HOW}, {_SCALE}) -> (Tensor output, "
+        f"Tensor log_sumexp, {_SEEDS})": Row(
+            "Attention with a bias, and the logarithms of sums of weights, padded with infinity to a multiple of 32."
+            + _BIASED
+            + "    compute_log_sumexp: whether these are asked for; there are none otherwise.\n",
+            partial(efficient, _EFFICIENT),
+            tags=_RANDOM,
+            dispatch={"CUDA": f"{_EFFICIENT}_cuda", "NestedTensorCUDA": f"{_EFFICIENT}_nestedtensor_cuda"},
+        ),
+        f"{_EFFICIENT}_backward(Tensor grad_out_, {_GIVEN}, Tensor attn_bias, Tensor out, Tensor logsumexp, {_SEEDS}, "
+        f"float dropout_p, bool[4] grad_input_mask, bool is_causal=False, {_SCALE}) -> "
+        "(Tensor, Tensor, Tensor, Tensor)": Row(
+            "The gradients of queries, keys, values and bias, those that the mask asks for.",
+            partial(gradients, f"{_EFFICIENT}_backward"),
+            tags=_RANDOM,
+            device_check="NoCheck",
+            dispatch={"CUDA": f"{_EFFICIENT}_backward_cuda"},
+        ),
+        "_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor": Row(
+            f"Attention without a mask, see ``{_FLASH}``.",
+            triton,
+            tags=_RANDOM,
+            dispatch={"CUDA": "triton_scaled_dot_attention"},
+            autogen="_triton_scaled_dot_attention.out",
+        ),
+        f"_fused_sdp_choice({_GIVEN}, Tensor? attn_mask=None, {_HOW}, {_SCALE}, bool enable_gqa=False) -> int": Row(
+            "Which kernel computes attention: 0 for whole matrices, 1 for tiles.", choice, kernel=True, tags=_RANDOM
+        ),
+    }
 )
-def _triton_multi_head_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    embed_dim: int,
-    num_head: int,
-    qkv_weight: Tensor,
-    qkv_bias: Tensor,
-    proj_weight: Tensor,
-    proj_bias: Tensor,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """``_native_multi_head_attention`` without the weights."""
-    check(mask is None, "Only causal mask is supported for Triton.")
-    given = embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias
-    return _native_multi_head_attention(query, key, value, *given, None, False)[0]
-
-
-@op(
-    "aten::_transformer_encoder_layer_fwd",
-    dispatch={"CPU, CUDA, NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "transformer_encoder_layer_forward"},
-    autogen="_transformer_encoder_layer_fwd.out",
-)
-def _transformer_encoder_layer_fwd(
-    src: Tensor,
-    embed_dim: int,
-    num_heads: int,
-    qkv_weight: Tensor,
-    qkv_bias: Tensor,
-    proj_weight: Tensor,
-    proj_bias: Tensor,
-    use_gelu: bool,
-    norm_first: bool,
-    eps: float,
-    norm_weight_1: Tensor,
-    norm_bias_1: Tensor,
-    norm_weight_2: Tensor,
-    norm_bias_2: Tensor,
-    ffn_weight_1: Tensor,
-    ffn_bias_1: Tensor,
-    ffn_weight_2: Tensor,
-    ffn_bias_2: Tensor,
-    mask: Tensor | None = None,
-    mask_type: int | None = None,
-) -> Tensor:
-    """A layer of a transformer's encoder: attention and two projections, each added to what it was given.
-
-    Args:
-        src: (batch, length, embed_dim).
-        embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type: of attention, see
-            ``_native_multi_head_attention``.
-        use_gelu: whether it is ``gelu`` that stands between the projections, or ``relu``.
-        norm_first: whether what they are given is normalised, or the sums.
-        eps: what is added to variances.
-        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: of the normalisations.
-        ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: of the projections.
-    """
-
-    def first(x: Tensor) -> Tensor:
-        return layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
-
-    def second(x: Tensor) -> Tensor:
-        return layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
-
-    given = first(src) if norm_first else src
-    of_attention = embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias
-    found = _native_multi_head_attention(given, given, given, *of_attention, mask, False, True, mask_type)[0] + src
-    found = found if norm_first else first(found)
-    inner = linear(second(found) if norm_first else found, ffn_weight_1, ffn_bias_1)
-    found = linear(gelu(inner) if use_gelu else relu(inner), ffn_weight_2, ffn_bias_2) + found
-    return found if norm_first else second(found)

@@ -1,0 +1,150 @@
+"""Layers of transformers: attention of several heads with its projections, and what stands around it."""
+
+from __future__ import annotations
+
+from opdsl.aten.linalg.matrix_products import matmul
+from opdsl.aten.linalg.vector_products import linear
+from opdsl.aten.nn.activations import gelu, relu
+from opdsl.aten.nn.layer_parts import _transform_bias_rescale_qkv
+from opdsl.aten.nn.masked_softmax import _masked_softmax
+from opdsl.aten.nn.normalization import layer_norm, softmax
+from opdsl.aten.shape.joining import cat
+from opdsl.declare import op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, bool_
+
+
+@op(
+    "aten::_native_multi_head_attention",
+    dispatch={
+        "CPU, NestedTensorCPU": "native_multi_head_attention_cpu",
+        "CUDA, NestedTensorCUDA": "native_multi_head_attention_cuda",
+    },
+    autogen="_native_multi_head_attention.out",
+)
+def _native_multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Attention of several heads, from projections to the projection of what they give; and the weights.
+
+    Args:
+        query, key, value: (batch, length, embed_dim).
+        embed_dim: the size of a position.
+        num_head: of how many heads that is the size.
+        qkv_weight, qkv_bias: project to queries, keys and values, one after another.
+        proj_weight, proj_bias: project what the heads give.
+        mask: of what does not count, see ``_masked_softmax``.
+        need_weights, average_attn_weights: whether weights are the means of all heads.
+        mask_type: see ``mask``.
+    """
+    name = "_native_multi_head_attention"
+    for each, tensor in (("query", query), ("key", key), ("value", value)):
+        check(tensor.ndim == 3, f"{name}: expected 3-D `{each}`, got {tensor.ndim}-D tensor")
+    check(
+        query.shape[2] == embed_dim, f"passed-in embed_dim {embed_dim} didn't match last dim of query {query.shape[2]}"
+    )
+    check(query.shape == key.shape == value.shape, f"{name}: expected `query`/`key`/`value` shapes to match")
+    check(
+        qkv_weight.shape == (3 * embed_dim, embed_dim) and qkv_bias.shape == (3 * embed_dim,),
+        f"{name}: expected `qkv_weight` of 3x embed_dim rows and a number for each in `qkv_bias`",
+        got=(qkv_weight.shape, qkv_bias.shape),
+    )
+    check(num_head > 0 and embed_dim % num_head == 0, "`embed_dim` must divide evenly by `num_heads`")
+    weights = qkv_weight.chunk(3)
+    projected = cat([linear(each, weight) for each, weight in zip((query, key, value), weights, strict=True)], 2)
+    queries, keys, values = _transform_bias_rescale_qkv(projected, qkv_bias, num_head)
+    scores = matmul(queries, keys.transpose(-2, -1))
+    shares = softmax(scores, -1) if mask is None else _masked_softmax(scores, mask.to(bool_), -1, mask_type)
+    heads = matmul(shares, values).transpose(1, 2).reshape(query.shape)
+    found = linear(heads, proj_weight, proj_bias)
+    return found, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
+
+
+@op(
+    "aten::_triton_multi_head_attention",
+    dispatch={"CUDA": "triton_multi_head_attention"},
+    autogen="_triton_multi_head_attention.out",
+)
+def _triton_multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """``_native_multi_head_attention`` without the weights."""
+    check(mask is None, "Only causal mask is supported for Triton.")
+    given = embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias
+    return _native_multi_head_attention(query, key, value, *given, None, False)[0]
+
+
+@op(
+    "aten::_transformer_encoder_layer_fwd",
+    dispatch={"CPU, CUDA, NestedTensorCPU, NestedTensorHPU, NestedTensorCUDA": "transformer_encoder_layer_forward"},
+    autogen="_transformer_encoder_layer_fwd.out",
+)
+def _transformer_encoder_layer_fwd(
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
+    """A layer of a transformer's encoder: attention and two projections, each added to what it was given.
+
+    Args:
+        src: (batch, length, embed_dim).
+        embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, mask_type: of attention, see
+            ``_native_multi_head_attention``.
+        use_gelu: whether it is ``gelu`` that stands between the projections, or ``relu``.
+        norm_first: whether what they are given is normalised, or the sums.
+        eps: what is added to variances.
+        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2: of the normalisations.
+        ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2: of the projections.
+    """
+
+    def first(x: Tensor) -> Tensor:
+        return layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def second(x: Tensor) -> Tensor:
+        return layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+
+    given = first(src) if norm_first else src
+    of_attention = embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias
+    found = _native_multi_head_attention(given, given, given, *of_attention, mask, False, True, mask_type)[0] + src
+    found = found if norm_first else first(found)
+    inner = linear(second(found) if norm_first else found, ffn_weight_1, ffn_bias_1)
+    found = linear(gelu(inner) if use_gelu else relu(inner), ffn_weight_2, ffn_bias_2) + found
+    return found if norm_first else second(found)
