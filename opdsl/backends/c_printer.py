@@ -12,29 +12,36 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
+from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Loop, Node, Number, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["Dialect", "constant_text", "function_source"]
+__all__ = ["Dialect", "constant_text", "function_source", "loaded_kind"]
 
 
 class Dialect:
     """How a language that is like C spells things. This one is C with the vector types' functions of OpenCL.
 
-    types: of values. unsigned: the types in which integers of 32 and of 64 bits wrap. suffixes: of constants of 64
-    bits, signed and unsigned. single: the end of the names of functions of float. reference, target, passed: how a
-    result is declared as a parameter, assigned to, and handed over.
+    types: of values. stored: of elements in memory, by dtype, where these are others. unsigned: the types in which
+    integers of 32 and of 64 bits wrap. suffixes: of constants of 64 bits, signed and unsigned. single: the end of the
+    names of functions of float. reference, target, passed: how a result is declared as a parameter, assigned to, and
+    handed over.
     """
 
     types: Mapping[ScalarType, str]
+    stored: Mapping[str, str]
     unsigned: tuple[str, str]
     suffixes: tuple[str, str]
     single = ""
     reference = "*"
     target = "*"
     passed = "&"
+
+    def stored_type(self, dtype: DType) -> str:
+        """The type of an array's elements."""
+        return self.stored.get(dtype.name) or self.types[ScalarType(dtype.name)]
 
     def head(self, *, inlined: bool) -> str:
         """What stands before a function."""
@@ -50,16 +57,16 @@ class Dialect:
 
     def float_of_bits(self, kind: ScalarType, word: int) -> str:
         """A float that has no other text."""
-        return self.same_bits(kind, f"{word:#x}u{'' if kind is ScalarType.FLOAT32 else 'l'}")
+        return self.same_bits(kind, f"{word:#x}{'u' if kind is ScalarType.FLOAT32 else self.suffixes[1]}")
 
     def complex_value(self, kind: ScalarType, real: str, imag: str) -> str:
         """A complex number of its parts."""
         return f"({self.types[kind]}){{{real}, {imag}}}"
 
-    def saturating(self, kind: str, source: str, text: str, low: str, high: str) -> str:
-        """A float as an integer: what is too large becomes the bound, NaN 0."""
-        above = f"{text} >= ({source}){high} ? {high} : ({kind}){text}"
-        return f"({text} != {text} ? ({kind})0 : {text} <= ({source}){low} ? {low} : {above})"
+
+def loaded_kind(dtype: DType) -> ScalarType:
+    """The type that loading an element gives; 16-bit floating point exists in memory only."""
+    return ScalarType.FLOAT32 if dtype.name in ("float16", "bfloat16") else ScalarType(dtype.name)
 
 
 # Operations of a function that is copied to where it is called. Kernels call one several times over, and a longer one
@@ -321,7 +328,9 @@ def _cast(to: Dialect, node: Node, kind: ScalarType, arguments: list[str]) -> st
     if kind.category != FLOAT or node.type.category != INTEGER:
         return to.cast(target, arguments[0])
     low, high = (constant_text(to, bound, node.type) for bound in node.type.bounds)
-    return to.saturating(target, to.types[kind], arguments[0], low, high)
+    (text,), source = arguments, to.types[kind]
+    above = f"{text} >= ({source}){high} ? {high} : ({target}){text}"
+    return f"({text} != {text} ? ({target})0 : {text} <= ({source}){low} ? {low} : {above})"
 
 
 _PRINTERS: Final[dict[str, Print]] = {

@@ -34,6 +34,24 @@ class NewArray(NamedTuple):
     strides: tuple[int, ...]
 
 
+class Output(NamedTuple):
+    """An output of a call.
+
+    dtype: of its elements.
+    new: the array to make; None where it is given.
+    """
+
+    dtype: DType
+    new: NewArray | None
+
+
+def outputs_of(call: Any) -> list[Output]:
+    """The outputs of a call of any kind."""
+    specs = [call.output] if hasattr(call, "output") else call.outputs
+    made = getattr(call, "allocate", (None,) * len(specs))
+    return [Output(spec.dtype, new) for spec, new in zip(specs, made, strict=True)]
+
+
 class PointwiseCall(NamedTuple):
     """A pointwise loop over coalesced dimensions.
 

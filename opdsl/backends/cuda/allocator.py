@@ -17,7 +17,7 @@ from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.streams import ENDED, Stream, default_stream
 from opdsl.errors import OutOfMemoryError
 
-__all__ = ["NOTHING", "Block", "MemoryStatistics", "cache_of", "order", "rounded"]
+__all__ = ["Block", "MemoryStatistics", "cache_of", "order", "rounded"]
 
 _SMALLEST_STEP = 512
 
@@ -70,18 +70,6 @@ class Block:
                 self.owner.wait_stream(stream)
         if self.cache is not None:
             self.cache.put_back(self)
-
-
-class _Nothing:
-    """The block of arrays without elements: nobody has to wait for anything."""
-
-    address = 0
-    size = 0
-    stream = None
-    cache = None
-
-
-NOTHING = _Nothing()
 
 
 def order(block: Block, stream: Stream, writes: bool) -> None:

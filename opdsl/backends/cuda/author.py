@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from opdsl.backends.arrays import DeviceArray, elements
 from opdsl.backends.cuda import nvrtc
-from opdsl.backends.cuda.arrays import DeviceArray
 from opdsl.backends.cuda.copies import contiguous, copy
-from opdsl.backends.cuda.launcher import Output, runner
+from opdsl.backends.cuda.dialect import CUDA
+from opdsl.backends.cuda.launcher import runner
 from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Program, Source, Variant
-from opdsl.backends.cuda.storage import stored_type
 from opdsl.errors import KernelCompileError, KernelError, NumberError, UnsupportedDTypeError
-from opdsl.kernels.calls import ArraySpec
+from opdsl.kernels.calls import ArraySpec, Output
 from opdsl.kernels.definitions.cuda_source import (
     ELEMENTS,
     NUMBERS,
@@ -105,7 +105,7 @@ def _check_dtype(source: CudaSource, handed: Handed, spec: Any) -> None:
 def source_of(source: CudaSource, specs: Mapping[str, Any]) -> Source:
     """The translation unit for the types of a call."""
     types = [
-        f"typedef {stored_type(spec.dtype)} {typedef_of(name)};"
+        f"typedef {CUDA.stored_type(spec.dtype)} {typedef_of(name)};"
         for name, spec in specs.items()
         if isinstance(spec, ArraySpec)
     ]
@@ -157,7 +157,7 @@ class _Kernel:
     def _prepare(self, values: Mapping[str, Any], handed: Sequence[DeviceArray]) -> Callable[..., None]:
         """The launch for shapes, strides and numbers."""
         tensors = {
-            name: TensorLayout(array.shape, tuple(step // array.dtype.itemsize for step in array.strides), array.dtype)
+            name: TensorLayout(array.shape, elements(array), array.dtype)
             for name, array in zip(self.arrays, handed, strict=True)
         }
         scalars = {name: value for name, value in values.items() if name not in tensors}
@@ -166,9 +166,9 @@ class _Kernel:
         grid, block, shared = self._configuration(tensors, scalars)
         arguments = tuple(self._argument(each, tensors, scalars) for each in self.source.handed)
         launch = Launch(self.source.entry, grid, block, arguments, shared)
-        program = Program(self.unit, len(self.arrays), (Variant(1, (launch,)),))
+        program = Program(self.unit, (True,) * len(self.arrays), (Variant(1, (launch,)),))
         outputs = [Output(array.dtype, None) for array in handed[len(handed) - len(self.outputs) :]]
-        return runner(f"{self.source.entry}_cuda", program, [True] * (len(handed) - len(outputs)), outputs)
+        return runner(f"{self.source.entry}_cuda", program, outputs)
 
     def _configuration(
         self, tensors: Mapping[str, TensorLayout], scalars: Mapping[str, Any]

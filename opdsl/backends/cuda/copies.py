@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy
 
+from opdsl.backends.arrays import DeviceArray, copy_elements, extent
 from opdsl.backends.cuda import host
-from opdsl.backends.cuda.arrays import DeviceArray, extent, maker, stream_for, used_by
+from opdsl.backends.cuda.arrays import maker, stream_for, used_by
 from opdsl.backends.cuda.driver import driver
-from opdsl.runtime.device import Device
 from opdsl.runtime.strides import contiguous_strides
 
 __all__ = ["contiguous", "copy", "to_host", "transfer"]
@@ -20,15 +20,7 @@ NDArray = numpy.ndarray[Any, Any]
 def copy(source: DeviceArray, target: DeviceArray) -> None:
     """Copies into an array of the same shape and dtype, of any strides."""
     if source.index == target.index and source.strides != target.strides:
-        from opdsl.kernels.outputs import tensor_over
-        from opdsl.kernels.primitives.copying import copy_elements
-        from opdsl.runtime.geometry import geometry
-
-        def tensor(array: DeviceArray) -> Any:
-            steps = tuple(step // array.dtype.itemsize for step in array.strides)
-            return tensor_over(array, geometry(array.dtype, Device("cuda", array.index), array.shape, steps))
-
-        copy_elements(tensor(target), tensor(source))
+        copy_elements(source, target, "cuda")
         return
     transfer(source, target, non_blocking=True)
 

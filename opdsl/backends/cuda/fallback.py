@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from opdsl.backends.arrays import DeviceArray, extent
 from opdsl.backends.cuda import compiler
-from opdsl.backends.cuda.arrays import DeviceArray, extent
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.runtime.dtype import bfloat16
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from opdsl.backends.arrays import NOTHING, DeviceArray, elements, over
 from opdsl.backends.cuda import copies
-from opdsl.backends.cuda.allocator import NOTHING, Block
-from opdsl.backends.cuda.arrays import DeviceArray, maker, over, stream_for, used_by
+from opdsl.backends.cuda.allocator import Block
+from opdsl.backends.cuda.arrays import maker, stream_for, used_by
 from opdsl.backends.cuda.capsules import Contents, capsule_of, contents_of
 from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.streams import Stream, stream_of
@@ -136,7 +137,7 @@ def export_dlpack(
             "asks for no order."
         )
     if copy:
-        made = maker(array.shape, _elements(array), dtype)(array.index, stream_for(array))
+        made = maker(array.shape, elements(array), dtype)(array.index, stream_for(array))
         copies.copy(array, made)
         array = made
     if stream != _NO_ORDER:
@@ -145,10 +146,6 @@ def export_dlpack(
     return capsule_of(
         Contents(array.address, (_CUDA, array.index), dtype, array.shape, array.strides), array, max_version
     )
-
-
-def _elements(array: DeviceArray) -> tuple[int, ...]:
-    return tuple(step // array.dtype.itemsize for step in array.strides)
 
 
 def take_dlpack(source: Any) -> Taken:

@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 import attrs
 
-from opdsl.backends.cuda.points import Points, points_of, statements_of
+from opdsl.backends.cuda.points import Points, points_of
 from opdsl.kernels.loops.making import around
-from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Range, Scan, Update, graphs_of
+from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Range, Scan, Update, graphs_of, statements_of
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
 
-__all__ = ["Kernel", "Team", "kernel_of", "team_kernel"]
+__all__ = ["HEADERS", "Kernel", "Team", "kernel_of", "team_kernel"]
+
+HEADERS = ("prelude", "neighbours", "atomics", "margins", "team", "reduce", "row")
+"""What kernels stand on, in the order in which each finds what it needs."""
 
 
 class Team(NamedTuple):
@@ -73,17 +76,11 @@ class Kernel:
 
     @functools.cached_property
     def headers(self) -> tuple[str, ...]:
-        """What it stands on."""
+        """What it stands on, see ``HEADERS``."""
         kinds = {type(each) for each in statements_of(self.program.body)}
         holds = self.team is not None and self.team.items > 0 and Scan not in kinds
-        further = {
-            "atomics": Update in kinds,
-            "margins": Bound in kinds,
-            "team": self.team,
-            "reduce": self.team and not holds,
-            "row": holds,
-        }
-        return ("prelude", "neighbours", *(name for name, stands in further.items() if stands))
+        stands = (True, True, Update in kinds, Bound in kinds, self.team, self.team and not holds, holds)
+        return tuple(name for name, does in zip(HEADERS, stands, strict=True) if does)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -16,18 +16,17 @@ from typing import Any, NamedTuple
 
 from opdsl.backends.cuda.allocator import cache_of, order, rounded
 from opdsl.backends.cuda.arrays import maker
+from opdsl.backends.cuda.dialect import number_type
 from opdsl.backends.cuda.driver import Driver, driver
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
-from opdsl.backends.cuda.storage import number_type
 from opdsl.backends.cuda.streams import current_device, current_streams, stream_of
 from opdsl.generated import function_from_source
-from opdsl.kernels.calls import NewArray
+from opdsl.kernels.calls import Output
 from opdsl.kernels.iteration.numbers import ACCEPTED
-from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import BOOL, ScalarType
 
-__all__ = ["Output", "module_of", "runner"]
+__all__ = ["module_of", "runner"]
 
 _ALIGNMENT = 16
 # Smaller buffers lie within ctypes' own objects, which are not aligned.
@@ -40,24 +39,12 @@ _RANGES = {ScalarType(name): bounds for name, bounds in ACCEPTED.items()}
 _FORMATS = {"double": "d", "long long": "q", "unsigned long long": "Q", "Complex<double>": "dd"}
 
 
-class Output(NamedTuple):
-    """An output of a program.
-
-    dtype: of its elements.
-    new: the array to make; None where it is given.
-    """
-
-    dtype: DType
-    new: NewArray | None
-
-
-def runner(name: str, program: Program, arrays: Sequence[bool], outputs: Sequence[Output]) -> Callable[..., Any]:
+def runner(name: str, program: Program, outputs: Sequence[Output]) -> Callable[..., Any]:
     """A function that runs a program on the current stream of the device that its arrays are on.
 
     Args:
         name: for tracebacks.
         program: what to run.
-        arrays: for each input whether it is an array, and no number.
         outputs: its outputs, the last operands.
 
     Returns:
@@ -67,9 +54,10 @@ def runner(name: str, program: Program, arrays: Sequence[bool], outputs: Sequenc
     Raises:
         OverflowError: when it is called: a number does not fit its type.
     """
-    numbers = _numbers(program)
+    inputs = program.arrays[: len(program.arrays) - len(outputs)]
+    numbers = {} if all(inputs) else _numbers(program)
     # A number that no kernel takes is packed as whatever comes.
-    kinds = (None if is_array else numbers.get(k, ScalarType.BOOL) for k, is_array in enumerate(arrays))
+    kinds = (None if is_array else numbers.get(k, ScalarType.BOOL) for k, is_array in enumerate(inputs))
     shape = _Shape(
         name,
         tuple(kinds),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from opdsl.backends.c_printer import loaded_kind
+from opdsl.backends.cuda.dialect import CUDA, VALUE_TYPES, number_type
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.points import following, used_by
-from opdsl.backends.cuda.printer import CUDA
-from opdsl.backends.cuda.storage import VALUE_TYPES, loaded_type, number_type, stored_type
 from opdsl.backends.loop_printer import LoopPrinter
 from opdsl.kernels.loops.model import Array, Load, Range, Scalar, Statement, Store, Update, names_of
 from opdsl.runtime.dtype import DType
@@ -85,7 +85,7 @@ class LoopKernel(LoopPrinter):
     def parameter(self, each: Array | Scalar) -> str:
         """The declaration of a parameter."""
         if isinstance(each, Array):
-            return f"{stored_type(each.dtype)}* {each.name}"
+            return f"{CUDA.stored_type(each.dtype)}* {each.name}"
         kind = VALUE_TYPES[each.type]
         self.types[each.name] = each.type
         self.lines.append(f"    const {kind} {each.name} = convert<{kind}>({each.name}_);")
@@ -158,7 +158,7 @@ class LoopKernel(LoopPrinter):
             if isinstance(each, (Load, Store)) and each.array in self.follow:
                 place = self.place(each.array, ["first_" if place == index else place for place in each.index])
                 pack = self.fresh("pack")
-                self.say(f"{stored_type(self.arrays[each.array].dtype)} {pack}[{self.program.vector}];")
+                self.say(f"{CUDA.stored_type(self.arrays[each.array].dtype)} {pack}[{self.program.vector}];")
                 if isinstance(each, Load):
                     self.say(self.moved("load", each.array, pack, place))
                 else:
@@ -189,7 +189,7 @@ class LoopKernel(LoopPrinter):
         """The statement that loads or stores neighbours."""
         if self.points is None:
             return f"{verb}_pack({pack}, &{self.begun(array, place)});"
-        vector, step = self.program.vector, f"sizeof({stored_type(self.arrays[array].dtype)})"
+        vector, step = self.program.vector, f"sizeof({CUDA.stored_type(self.arrays[array].dtype)})"
         return f"{verb}_neighbours<{vector}>({pack}, &{self.begun(array, place)}, {step}, 0, {vector});"
 
     # ------------------------------------------------------------------------------------------------------- elements
@@ -210,7 +210,7 @@ class LoopKernel(LoopPrinter):
 
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return f"store({self.element(array, place)}, convert<{loaded_type(dtype)}>({value}));"
+        return f"store({self.element(array, place)}, convert<{VALUE_TYPES[loaded_kind(dtype)]}>({value}));"
 
     def exchanged(self, each: Update) -> None:
         """See ``LoopPrinter``: memory adds by itself where it can; elements are exchanged, or locked, elsewhere."""
@@ -224,12 +224,12 @@ class LoopKernel(LoopPrinter):
             self.say(f"{was}add_atomically({element}, {value});")
             return
         there = f"convert<{VALUE_TYPES[each.there]}>(load(there_))"
-        self.say(f"atomically({element}, [&]({stored_type(dtype)}& there_) {{")
+        self.say(f"atomically({element}, [&]({CUDA.stored_type(dtype)}& there_) {{")
         self.depth += 1
         if each.name is not None:
             self.say(f"{each.name} = {there};")
         self.made(each.graph, [there if name is None else name for name in each.arguments], ["made_"])
-        self.say(f"store(there_, convert<{loaded_type(dtype)}>(made_));")
+        self.say(f"store(there_, convert<{VALUE_TYPES[loaded_kind(dtype)]}>(made_));")
         self.depth -= 1
         self.say("});")
 

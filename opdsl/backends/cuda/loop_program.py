@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cuda.kernel import Kernel
+from opdsl.backends.cuda.kernel import HEADERS, Kernel
 from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.program import (
     Address,
@@ -25,115 +25,106 @@ from opdsl.backends.cuda.program import (
     long_long,
     packed,
 )
+from opdsl.kernels.loops import model
 from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Range, Scalar, Size, graphs_of
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["THREADS", "Taken", "loop_program", "sequence", "team_program"]
+__all__ = ["ALIGNMENT", "THREADS", "Step", "program_of"]
 
 THREADS = 256
 
-# Of arrays in scratch memory, in bytes.
-_ALIGNMENT = 16
+ALIGNMENT = 16
+"""Of arrays in scratch memory, in bytes."""
 
 
-def loop_program(loops: Loops, kernels: Mapping[int, Kernel], threads: int = THREADS) -> Program:
-    """The program of kernels that do the same, with a thread for each point.
+class Step(NamedTuple):
+    """Loops, and the kernel that takes them: with a thread, a team or a block for each point.
 
-    Args:
-        loops: what is run.
-        kernels: by the alignment that they ask for, in the order in which they are preferred.
-        threads: of a block.
-    """
-    number = number_of(loops)
-    layouts = []
-    variants = []
-    for alignment, kernel in kernels.items():
-        count = math.prod(_sizes(kernel.ranges, kernel.vector, number))
-        arguments, forms = _arguments(loops, kernel, number)
-        layouts.append(forms)
-        launch = Launch(kernel.entry, blocks_for(count, threads), (threads, 1, 1), (*arguments, long_long(count)))
-        variants.append(Variant(alignment, (launch,) if count else ()))
-    source = _source(tuple(kernels.values()), _given(loops), tuple(layouts), threads)
-    return Program(source, len(loops.arguments), tuple(variants))
-
-
-class Taken(NamedTuple):
-    """How teams take the points of a program.
-
-    log: lanes of a team, as a power of two. parts: of each point.
+    handed: the kernel's arguments for those of the loops; None where they are operands of the program.
+    threads: of a block. log: lanes of a team, as a power of two. parts: of each point.
     """
 
     loops: Loops
     kernel: Kernel
-    log: int
+    handed: Sequence[Argument] | None = None
+    threads: int = THREADS
+    log: int = 0
     parts: int = 1
 
 
-def team_program(steps: Sequence[Taken], points: int) -> Program:
-    """The program of kernels that are run one after another, with teams for so many points.
-
-    What the first one has in scratch memory is an element for each part.
-    """
-    first = steps[0]
-    number = number_of(first.loops)
-    scratch, size = _scratch(first.kernel, points * first.parts)
-    launches, layouts = [], []
-    for loops, kernel, log, parts in steps:
-        arguments, forms = _arguments(loops, kernel, number, scratch)
-        layouts.append(forms)
-        counts = (long_long(points), packed("int", ctypes.c_int(log)))
-        grid = (-(-points // (THREADS >> log)), parts, 1)
-        launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*arguments, *counts)))
-    source = _source(tuple(kernel for _, kernel, *_ in steps), _given(first.loops), tuple(layouts), THREADS)
-    return Program(source, len(first.loops.arguments), (Variant(1, tuple(launches) if points else ()),), size)
-
-
-def sequence(steps: Sequence[tuple[Loops, Kernel, Sequence[Argument]]], operands: int, scratch: int) -> Program:
-    """The program of kernels that are run one after another, each with a thread, or a block, for each point.
+def program_of(
+    variants: Mapping[int, Sequence[Step]], *, arrays: Sequence[bool] | None = None, scratch: int = 0
+) -> Program:
+    """The program of kernels.
 
     Args:
-        steps: loops, the kernel that takes them, and what it is handed for their arguments.
-        operands: of the program.
-        scratch: bytes of its scratch memory.
+        variants: kernels that are run one after another, by the alignment that they ask for, in the order in which
+            these are preferred.
+        arrays: for each operand whether it is an array; None where they are the arguments of the loops.
+        scratch: bytes of scratch memory that the steps are handed.
     """
-    launches, layouts = [], {}
-    for loops, kernel, memory in steps:
-        number = number_of(loops)
-        points = math.prod(_sizes(kernel.ranges, kernel.vector, number))
-        arguments, forms = _arguments(loops, kernel, number)
-        handed = [memory[each.operand] if isinstance(each, Address) else each for each in arguments]
-        lanes = kernel.program.lanes
-        grid = (points, 1, 1) if lanes > 1 else blocks_for(points, THREADS)
-        if points:
-            launches.append(Launch(kernel.entry, grid, (THREADS, 1, 1), (*handed, long_long(points))))
-        layouts[kernel] = forms
-    source = _source(tuple(layouts), (), tuple(layouts.values()), THREADS)
-    return Program(source, operands, (Variant(1, tuple(launches)),), scratch)
+    layouts: dict[Kernel, tuple[str, ...]] = {}
+    first = next(iter(variants.values()))[0]
+    loops, number, given = first.loops, number_of(first.loops), _given(first.loops)
+    common, scratch = _scratch(loops.program, number, scratch)
+    made = []
+    for alignment, steps in variants.items():
+        launches = []
+        for step in steps:
+            if step.loops is not loops:
+                loops, number, given = step.loops, number_of(step.loops), _given(step.loops)
+            arguments, layouts[step.kernel] = _arguments(step, number, given, common)
+            count = math.prod(_sizes(step.kernel.ranges, step.kernel.vector, number))
+            if count:
+                launches.append(_launch(step, count, arguments))
+        made.append(Variant(alignment, tuple(launches)))
+    source = _source(tuple(layouts), given, tuple(layouts.values()), first.threads)
+    if arrays is None:
+        parameters = loops.program.parameters
+        arrays = [place is not None and isinstance(parameters[place], Array) for place in loops.arguments]
+    return Program(source, tuple(arrays), tuple(made), scratch)
 
 
-def _scratch(kernel: Kernel, count: int) -> tuple[list[Scratch], int]:
-    """Where arrays of so many elements lie in scratch memory, and how much of it they take."""
-    found, end = [], 0
-    for each in kernel.program.scratch:
-        found.append(Scratch(end))
-        end += -(-count * each.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
-    return found, end
+def _scratch(program: model.Program, number: Callable[[Size], int], begin: int) -> tuple[list[Argument], int]:
+    """Where the arrays of a program lie in scratch memory, and how much of it is taken then."""
+    found: list[Argument] = []
+    for each in program.scratch:
+        found.append(Scratch(begin))
+        size = math.prod(map(number, each.sizes)) * each.dtype.itemsize
+        begin += -(-size // ALIGNMENT) * ALIGNMENT
+    return found, begin
 
 
 def _arguments(
-    loops: Loops, kernel: Kernel, number: Callable[[Size], int], scratch: Sequence[Argument] = ()
+    step: Step,
+    number: Callable[[Size], int],
+    given: tuple[tuple[str, Given], ...],
+    common: Sequence[Argument],
 ) -> tuple[list[Argument], tuple[str, ...]]:
     """The parameters that a kernel begins with, and the types of its layouts."""
-    given = _given(loops)
+    loops, kernel = step.loops, step.kernel
     arguments, names, size = _handed(kernel, loops.program.parameters, loops.arguments, given)
+    if step.handed is not None:
+        arguments = tuple(step.handed[each.operand] if isinstance(each, Address) else each for each in arguments)
     forms = [
         layout(_sizes(points.ranges, kernel.vector if points is kernel.points else 1, number), points.strides(number))
         for points in (kernel.points, kernel.turns)
         if points and points.is_anywhere
     ]
     words = [Constant(struct.pack(size, *map(number, names)), f"{kernel.entry}_words")] if names else []
-    return [*arguments, *scratch, *forms, *words], tuple(each.c_type for each in forms)
+    return [*arguments, *common, *forms, *words], tuple(each.c_type for each in forms)
+
+
+def _launch(step: Step, count: int, arguments: Sequence[Argument]) -> Launch:
+    """The launch for so many points."""
+    if step.kernel.team is not None:
+        grid = -(-count // (THREADS >> step.log)), step.parts, 1
+        counts = [long_long(count), packed("int", ctypes.c_int(step.log))]
+    else:
+        grid = (count, 1, 1) if step.kernel.program.lanes > 1 else blocks_for(count, step.threads)
+        counts = [long_long(count)]
+    return Launch(step.kernel.entry, grid, (step.threads, 1, 1), (*arguments, *counts))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -184,9 +175,10 @@ def _source(
         threads: of a block.
     """
     divisors = {name: word.divisor for name, word in given}
+    stands_on = {name for each in kernels for name in each.headers}
     return Source(
         f"loops {threads} {layouts} {list(divisors.values())} {' '.join(each.fingerprint for each in kernels)}",
-        kernels[0].headers,
+        tuple(name for name in HEADERS if name in stands_on),
         functools.partial(_print, kernels, threads, layouts, divisors),
     )
 

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from opdsl.backends import arrays as shared
+from opdsl.backends.arrays import DeviceArray
 from opdsl.backends.cuda import arrays, copies, host
-from opdsl.backends.cuda.allocator import NOTHING, order
-from opdsl.backends.cuda.arrays import DeviceArray, over
+from opdsl.backends.cuda.allocator import order
 from opdsl.backends.cuda.interchange import array_interface, export_dlpack, take_array, take_dlpack
 from opdsl.backends.cuda.streams import Stream, current_device, device, index_of, stream_of, synchronize
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.storage import base_for_view
-from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
-    from opdsl.runtime.geometry import TensorMeta
 
 __all__ = [
     "address",
@@ -50,7 +48,7 @@ NDArray = numpy.ndarray[Any, Any]
 copy = copies.copy
 to_host = copies.to_host
 transfer = copies.transfer
-view = arrays.view
+view, viewer, address = shared.view, shared.viewer, shared.address
 empty_pinned = host.empty
 is_pinned = host.is_pinned
 
@@ -73,46 +71,9 @@ def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
     return lambda: make(index, stream_of(index))
 
 
-def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tensor], Tensor]:
-    """A function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
-
-    Args:
-        source: the geometry of the tensors.
-        view: that of their views.
-        offset: elements from the first one of the tensor to that of the view.
-    """
-    size = view.dtype.itemsize
-    begin, shape = offset * size, view.shape
-    steps = tuple(stride * size for stride in view.strides)
-    dtype, has_elements = view.dtype, view.numel > 0
-
-    def make(tensor: Tensor) -> Tensor:
-        array: DeviceArray = tensor.array
-        made = Tensor()
-        made.array = over(
-            array.block if has_elements else NOTHING,
-            array.address + begin if has_elements else 0,
-            array.index,
-            shape,
-            steps,
-            dtype,
-        )
-        made.geometry = view
-        made._writes = 0
-        made._base = base_for_view(tensor)
-        return made
-
-    return make
-
-
-def address(array: DeviceArray) -> int:
-    """The address of the first element, 0 where there is none."""
-    return array.address
-
-
 def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
     """A copy of an array without gaps, in the same order."""
-    made = empty(array.shape, tuple(step // array.itemsize for step in array.strides), dtype, device)
+    made = empty(array.shape, shared.elements(array), dtype, device)
     transfer(array, made, non_blocking=False)
     return made
 

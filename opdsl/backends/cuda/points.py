@@ -22,10 +22,10 @@ from opdsl.kernels.loops.model import (
     Statement,
     Store,
     Update,
-    blocks_of,
+    statements_of,
 )
 
-__all__ = ["Points", "points_of", "statements_of", "used_by"]
+__all__ = ["Points", "points_of", "used_by"]
 
 
 @attrs.frozen(eq=False)
@@ -120,14 +120,6 @@ def following(program: Program) -> frozenset[str]:
 def _along(array: Array, key: tuple[object, ...], name: str) -> tuple[Size, ...]:
     """The strides of the dimensions that an index leads through."""
     return tuple(stride for stride, index in zip(array.strides, key, strict=True) if index == name)
-
-
-def statements_of(statements: tuple[Statement, ...]) -> Iterator[Statement]:
-    """Statements, and those within them."""
-    for each in statements:
-        yield each
-        for block in blocks_of(each):
-            yield from statements_of(block)
 
 
 def used_by(each: Statement, arrays: dict[str, Array]) -> Iterator[object]:

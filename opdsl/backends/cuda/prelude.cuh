@@ -106,16 +106,6 @@ __device__ inline To convert(From value) {
     }
 }
 
-// The conversion of scalar graphs: what is too large becomes the bound, NaN becomes 0.
-template <typename To, typename From>
-__device__ inline To saturating(From value, To lowest, To highest) {
-    if (value != value) {
-        return 0;
-    }
-    const From low = static_cast<From>(lowest), high = static_cast<From>(highest);
-    return value <= low ? lowest : value >= high ? highest : static_cast<To>(value);
-}
-
 __device__ inline float half_to_float(unsigned short bits) {
 #ifdef __CUDA_ARCH__
     float value;

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from opdsl.backends.arrays import DeviceArray
 from opdsl.backends.cuda import cublas
-from opdsl.backends.cuda.arrays import DeviceArray, stream_for, used_by
+from opdsl.backends.cuda.arrays import stream_for, used_by
 from opdsl.backends.cuda.copies import contiguous, copy
 from opdsl.errors import UnsupportedDTypeError
 

@@ -13,10 +13,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from opdsl.backends.cuda.storage import number_type
+from opdsl.backends.cuda.dialect import number_type
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import OperandSpec
     from opdsl.scalar.types import ScalarType
 
 __all__ = ["Address", "Argument", "Constant", "Launch", "Number", "Program", "Scratch", "Source", "Variant"]
@@ -132,13 +131,13 @@ class Program(NamedTuple):
     """What one call becomes.
 
     source: the kernels.
-    operands: how many there are: inputs (arrays and Python numbers) in the order of the call, then all outputs.
+    arrays: for each operand whether it is one, and no Python number: inputs in the order of the call, then all outputs.
     variants: the first whose alignment suits runs; the last suits always.
     scratch: bytes of memory that the launches share, aligned to 256; its contents are of no account.
     """
 
     source: Source
-    operands: int
+    arrays: tuple[bool, ...]
     variants: tuple[Variant, ...]
     scratch: int = 0
 
@@ -155,11 +154,6 @@ def long_long(value: int) -> Constant:
     return Constant(bytes(ctypes.c_longlong(value)), "long long")
 
 
-def unsigned(value: int) -> Constant:
-    """A whole number of 32 bits as a parameter."""
-    return Constant(bytes(ctypes.c_uint(value)), "unsigned")
-
-
 def packed(c_type: str, *words: Any) -> Constant:
     """A structure as a parameter.
 
@@ -173,14 +167,6 @@ def packed(c_type: str, *words: Any) -> Constant:
 def blocks_for(threads: int, block: int) -> tuple[int, int, int]:
     """The grid of blocks that has so many threads."""
     return -(-threads // block), 1, 1
-
-
-def operand_arguments(operands: Sequence[tuple[OperandSpec, ScalarType]]) -> list[Argument]:
-    """The parameters that stand for operands: addresses of arrays, numbers."""
-    return [
-        Number(k, kind) if spec.strides is None or spec.counts else Address(k)
-        for k, (spec, kind) in enumerate(operands)
-    ]
 
 
 @cache

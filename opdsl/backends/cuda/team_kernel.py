@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
+from opdsl.backends.cuda.dialect import CUDA, VALUE_TYPES
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.loop_kernel import LoopKernel
-from opdsl.backends.cuda.storage import VALUE_TYPES, stored_type
 from opdsl.kernels.loops.model import Fold, For, Index, Load, Local, Range, Scan, Statement, Store
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
@@ -100,7 +100,7 @@ class TeamKernel(LoopKernel):
         self.say("const long long last_ = is_point_ ? (end_ < total_ ? end_ : total_) : first_;")
         if vector > 1:
             (load,) = [other for other in each.body if isinstance(other, Load)]
-            stored = stored_type(self.arrays[load.array].dtype)
+            stored = CUDA.stored_type(self.arrays[load.array].dtype)
             head = f"fold_vectors<{monoid}, {_text(each.in_order)}, {vector}>(team_, "
             head += f"&{self.begun(load.array, '0')}, first_, last_"
             taken = f"const {stored}& element_, long long {each.ranges[0][0]}"
@@ -268,7 +268,7 @@ class TeamKernel(LoopKernel):
             if not isinstance(each, (Load, Store)) or each.array in self.packs:
                 continue
             array, pack = self.arrays[each.array], self.fresh("pack")
-            stored = stored_type(array.dtype)
+            stored = CUDA.stored_type(array.dtype)
             first = self.begun(array.name, self.place(array.name, [begin if at == index else at for at in each.index]))
             self.say(f"{stored} {pack}[{self.team.items}] = {{}};")
             verb = "load" if isinstance(each, Load) else "store"

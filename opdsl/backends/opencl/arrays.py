@@ -1,20 +1,16 @@
-"""What the array of an OpenCL tensor is: a buffer, and where in it the elements lie."""
+"""Arrays in buffers of OpenCL devices."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
-import numpy
-
+from opdsl.backends.arrays import NOTHING, DeviceArray, over
 from opdsl.backends.opencl.devices import Opened, library, opened
-from opdsl.errors import KernelError, OutOfMemoryError
+from opdsl.errors import OutOfMemoryError
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.views import required_storage
 
-__all__ = ["Block", "BufferArray", "extent", "new_array", "view"]
-
-NDArray = numpy.ndarray[Any, Any]
+__all__ = ["Block", "new_array", "offset"]
 
 _ALIGNMENT = 1 << 12
 _bases = itertools.count(1)
@@ -23,10 +19,10 @@ _bases = itertools.count(1)
 class Block:
     """A buffer, with an address that no other one has: OpenCL tells of none.
 
-    buffer: pyopencl's. size: in bytes. base: the address.
+    buffer: pyopencl's. size: in bytes.
     """
 
-    __slots__ = ("base", "buffer", "size")
+    __slots__ = ("address", "buffer", "size")
 
     def __init__(self, device: Opened, size: int) -> None:
         try:
@@ -35,70 +31,21 @@ class Block:
             device.pool.free_held()
             raise OutOfMemoryError(f"opencl:{device.index} has no {size} bytes ({error})") from error
         self.size = size
-        self.base = (next(_bases) << 40) + _ALIGNMENT
+        self.address = (next(_bases) << 40) + _ALIGNMENT
 
 
-class BufferArray:
-    """Elements in a buffer.
-
-    block: the buffer. offset: of the first element, in bytes. index: of the device. shape: sizes. strides: in bytes.
-    dtype: of the elements.
-    """
-
-    __slots__ = ("block", "dtype", "index", "offset", "shape", "strides")
-
-    def __init__(
-        self, block: Block, offset: int, index: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType
-    ) -> None:
-        self.block, self.offset, self.index = block, offset, index
-        self.shape, self.strides, self.dtype = shape, strides, dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
-    def __repr__(self) -> str:
-        return f"BufferArray({self.dtype.name}, {self.shape}, strides={self.strides}, opencl:{self.index})"
-
-
-def new_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, index: int) -> BufferArray:
+def new_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, index: int) -> DeviceArray:
     """An array whose elements have no defined value; strides in elements.
 
     Raises:
         OutOfMemoryError: the device has not so much memory.
     """
     size = required_storage(shape, strides) * dtype.itemsize
-    steps = tuple(stride * dtype.itemsize for stride in strides)
-    return BufferArray(Block(opened(index), size), 0, index, shape, steps, dtype)
+    block = Block(opened(index), size) if size else NOTHING
+    return over(block, block.address, index, shape, tuple(stride * dtype.itemsize for stride in strides), dtype)
 
 
-def view(
-    array: BufferArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
-) -> BufferArray:
-    """Another array over the same buffer.
-
-    Args:
-        array: whose buffer is shared.
-        shape: of the result.
-        strides, offset: in elements of ``dtype``; the offset counts from the first element of ``array``.
-        dtype: what the bytes are taken for.
-
-    Raises:
-        KernelError: it would leave the buffer.
-    """
-    steps = tuple(stride * dtype.itemsize for stride in strides)
-    size = required_storage(shape, strides) * dtype.itemsize
-    begin = array.offset + offset * dtype.itemsize
-    if size and (begin < 0 or begin + size > array.block.size):
-        raise KernelError(
-            f"a view of shape {shape} and strides {strides} at byte {begin} leaves its storage of "
-            f"{array.block.size} bytes"
-        )
-    return BufferArray(array.block, begin if size else 0, array.index, shape, steps, dtype)
-
-
-def extent(array: BufferArray | NDArray) -> int:
-    """Bytes from the first element to behind the last one."""
-    itemsize: int = array.dtype.itemsize
-    return required_storage(array.shape, array.strides) - 1 + itemsize if 0 not in array.shape else 0
+def offset(array: DeviceArray) -> int:
+    """Bytes from the beginning of the buffer to the first element."""
+    begin: int = array.address - array.block.address
+    return begin

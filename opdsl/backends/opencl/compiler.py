@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from opdsl.backends.opencl.arrays import BufferArray, new_array
+from opdsl.backends.arrays import DeviceArray
+from opdsl.backends.opencl.arrays import new_array
 from opdsl.backends.opencl.launcher import runner
 from opdsl.errors import MissingKernelError
-from opdsl.kernels.calls import OperandSpec, Ordering, ProductCall, RowCall
+from opdsl.kernels.calls import Ordering, Output, ProductCall, RowCall, outputs_of
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.loops import elementwise, folding, rows
-from opdsl.kernels.loops import indexed as over_places
-from opdsl.kernels.loops.forms import by_form
-from opdsl.kernels.loops.making import Loops
+from opdsl.kernels.loops import folding
+from opdsl.kernels.loops.kinds import LOOPS
 from opdsl.kernels.loops.ordering import sorting
 from opdsl.runtime.dtype import int64
 from opdsl.runtime.strides import contiguous_strides
@@ -27,34 +26,24 @@ COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
 
 
-def _compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Compiled]:
-    """What the protocol calls for a kind of kernel."""
-    made = by_form(made)
+def __getattr__(kind: str) -> Callable[[Any, Any], Compiled]:
+    if kind not in LOOPS:
+        raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
 
     def compile_call(what: Any, call: Any) -> Compiled:
-        outputs = [call.output] if hasattr(call, "output") else call.outputs
-        allocate: Sequence[Any] = getattr(call, "allocate", (None,) * len(outputs))
-        return runner(made(what, call), outputs, allocate)
+        return runner(LOOPS[kind](what, call), outputs_of(call))
 
+    globals()[kind] = compile_call
     return compile_call
-
-
-pointwise = _compiling(elementwise.pointwise)
-indirect = _compiling(elementwise.indirect)
-reduction = _compiling(folding.reduction)
-scan = _compiling(folding.scan)
-recurrence = _compiling(folding.recurrence)
-row = _compiling(rows.row)
-indexed = _compiling(over_places.indexed)
 
 
 def order(ordering: Ordering, call: RowCall) -> Compiled:
     """A stable sort of rows, see ``Compiler.order``."""
     kind = ScalarType(precision_of(call.inputs[0].dtype).name)
     steps, scratch, shape = sorting(ordering, call, kind, _TILE)
-    runs = [(runner(each.loops, (), ()), each.memory) for each in steps]
+    runs = [(runner(each.loops, ()), each.memory) for each in steps]
 
-    def run(source: BufferArray, values: BufferArray, indices: BufferArray) -> None:
+    def run(source: DeviceArray, values: DeviceArray, indices: DeviceArray) -> None:
         memory = {"source": source, "values": values, "indices": indices}
         for name in scratch:
             memory[name] = new_array(shape, contiguous_strides(shape), int64, source.index)
@@ -67,10 +56,8 @@ def order(ordering: Ordering, call: RowCall) -> Compiled:
 def product(call: ProductCall) -> Compiled:
     """Matrix products, see ``Compiler.product``."""
     kind = ScalarType(precision_of(call.dtype).name)
-    specs = [OperandSpec(call.dtype, ())]
-    both = [
-        runner(folding.matrix_product(call, kind, reads_out=reads_out), specs, (None,)) for reads_out in (False, True)
-    ]
+    outputs = [Output(call.dtype, None)]
+    both = [runner(folding.matrix_product(call, kind, reads_out=reads_out), outputs) for reads_out in (False, True)]
 
     def run(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
         both[beta != 0](first, second, alpha, beta, out)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from opdsl.backends.c_printer import Dialect
+from opdsl.backends.c_printer import Dialect, loaded_kind
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
 if TYPE_CHECKING:
     from opdsl.runtime.dtype import DType
 
-__all__ = ["OPENCL", "VALUE_TYPES", "convert", "load", "prelude", "store", "stored_type"]
+__all__ = ["OPENCL", "VALUE_TYPES", "convert", "load", "prelude", "store"]
 
 VALUE_TYPES: Final = {
     ScalarType.BOOL: "bool",
@@ -28,29 +29,17 @@ VALUE_TYPES: Final = {
     ScalarType.COMPLEX128: "Complex128",
 }
 
-# How elements lie in memory, where that is not as they are computed.
-_STORED: Final = {"bool": "uchar", "float16": "half", "bfloat16": "ushort"}
-
 
 class _OpenCL(Dialect):
     """C with fixed widths; functions of float and double share their names."""
 
     types = VALUE_TYPES
+    stored = MappingProxyType({"bool": "uchar", "float16": "half", "bfloat16": "ushort"})
     unsigned = ("uint", "ulong")
     suffixes = ("L", "UL")
 
 
 OPENCL: Final = _OpenCL()
-
-
-def stored_type(dtype: DType) -> str:
-    """The type of an array's elements."""
-    return _STORED.get(dtype.name) or VALUE_TYPES[ScalarType(dtype.name)]
-
-
-def _loaded(dtype: DType) -> ScalarType:
-    """The type that loading an element gives; 16-bit floating point exists in memory only."""
-    return ScalarType.FLOAT32 if dtype.name in ("float16", "bfloat16") else ScalarType(dtype.name)
 
 
 def load(array: str, place: str, dtype: DType, kind: ScalarType) -> str:
@@ -60,12 +49,12 @@ def load(array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         "float16": f"vload_half({place}, {array})",
         "bfloat16": f"as_float((uint){array}[{place}] << 16)",
     }.get(dtype.name, f"{array}[{place}]")
-    return convert(element, _loaded(dtype), kind)
+    return convert(element, loaded_kind(dtype), kind)
 
 
 def store(array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
     """The statement that writes a value."""
-    made = convert(value, kind, _loaded(dtype))
+    made = convert(value, kind, loaded_kind(dtype))
     if dtype.name == "float16":
         return f"vstore_half_rte({made}, {place}, {array});"
     return f"{array}[{place}] = {f'to_bfloat16({made})' if dtype.name == 'bfloat16' else made};"

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.backends import cache as disk
-from opdsl.backends.opencl.arrays import BufferArray, new_array
+from opdsl.backends.arrays import DeviceArray
+from opdsl.backends.opencl.arrays import new_array, offset
 from opdsl.backends.opencl.devices import Opened, library, opened, problem
 from opdsl.backends.opencl.printer import argument_types, has_atomics, kernel_source
 from opdsl.errors import KernelCompileError, UnsupportedDTypeError
-from opdsl.kernels.calls import NewArray, OperandSpec
+from opdsl.kernels.calls import Output
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Fold, Program, Scalar
@@ -39,13 +40,12 @@ _OPTIONS = ("-cl-std=CL1.2",)
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
-def runner(loops: Loops, outputs: Sequence[OperandSpec], allocate: Sequence[NewArray | None]) -> Callable[..., Any]:
+def runner(loops: Loops, outputs: Sequence[Output]) -> Callable[..., Any]:
     """A function that runs loops.
 
     Args:
         loops: what to run.
         outputs: its last parameters.
-        allocate: for each the array to make, None where it is given.
 
     Returns:
         A function of the inputs (arrays and Python numbers) and the given outputs. It returns the output that it makes,
@@ -56,16 +56,15 @@ def runner(loops: Loops, outputs: Sequence[OperandSpec], allocate: Sequence[NewA
     """
     program = loops.program
     first = len(loops.arguments) - len(outputs)
-    made = [(k, new, spec.dtype) for k, (spec, new) in enumerate(zip(outputs, allocate, strict=True)) if new]
     steps = _steps(loops)
 
     def run(*given: Any) -> Any:
         arguments = list(given[:first])
-        index = next((each.index for each in given if isinstance(each, BufferArray)), 0)
+        index = next((each.index for each in given if isinstance(each, DeviceArray)), 0)
         rest = iter(given[first:])
         results = []
-        for k, new in enumerate(allocate):
-            arguments.append(next(rest) if new is None else new_array(new.shape, new.strides, outputs[k].dtype, index))
+        for dtype, new in outputs:
+            arguments.append(next(rest) if new is None else new_array(new.shape, new.strides, dtype, index))
             if new is not None:
                 results.append(arguments[-1])
         number = number_of(steps[0])
@@ -75,7 +74,7 @@ def runner(loops: Loops, outputs: Sequence[OperandSpec], allocate: Sequence[NewA
             scratch.append(new_array(sizes, tuple(map(number, each.strides)), each.dtype, index))
         for step in steps:
             run_program(step, index, arguments, scheduled(step.program, _points(step), opened(index)), scratch)
-        return None if not made else results[0] if len(results) == 1 else tuple(results)
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
 
     run.__name__ = f"{program.name}_opencl"
     return run
@@ -133,7 +132,7 @@ def scheduled(program: Program, points: int, device: Opened) -> Program:
 def _handed(parameter: Array | Scalar, value: Any) -> list[Any]:
     """The arguments of a kernel for one of a program."""
     if isinstance(parameter, Array):
-        return [value.block.buffer, value.offset]
+        return [value.block.buffer, offset(value)]
     kind = parameter.type
     if kind.category == COMPLEX:
         number = complex(value)

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from opdsl.backends.opencl import arrays
-from opdsl.backends.opencl.arrays import BufferArray, extent, new_array
+from opdsl.backends import arrays
+from opdsl.backends.arrays import DeviceArray, copy_elements, elements, extent
+from opdsl.backends.opencl.arrays import new_array, offset
 from opdsl.backends.opencl.devices import index_of, library, opened
-from opdsl.runtime.device import Device
 
 if TYPE_CHECKING:
+    from opdsl.runtime.device import Device
     from opdsl.runtime.dtype import DType
 
 NDArray = numpy.ndarray[Any, Any]
 
-view = arrays.view
+view, viewer, address = arrays.view, arrays.viewer, arrays.address
 
 
-def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> BufferArray:
+def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> DeviceArray:
     """A new array with undefined contents.
 
     Raises:
@@ -30,47 +31,31 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
     return new_array(shape, strides, dtype, index_of(device))
 
 
-def address(array: BufferArray) -> int:
-    """A number that stands for where the first element lies, 0 where there is none."""
-    return array.block.base + array.offset if 0 not in array.shape else 0
-
-
-def copy(source: BufferArray, target: BufferArray) -> None:
+def copy(source: DeviceArray, target: DeviceArray) -> None:
     """Copies into an array of the same shape and dtype, of any strides."""
     size = extent(source)
     has_gaps = size != math.prod(source.shape) * source.dtype.itemsize
-    if source.strides == target.strides and source.index == target.index and not has_gaps:
-        if size:
-            _copied(target.index, target.block.buffer, source.block.buffer, target.offset, source.offset, size)
-        return
-    from opdsl.kernels.outputs import tensor_over
-    from opdsl.kernels.primitives.copying import copy_elements
-    from opdsl.runtime.geometry import geometry
-
-    def tensor(array: BufferArray) -> Any:
-        steps = tuple(step // array.dtype.itemsize for step in array.strides)
-        return tensor_over(array, geometry(array.dtype, Device("opencl", array.index), array.shape, steps))
-
-    copy_elements(tensor(target), tensor(source))
+    if source.strides != target.strides or source.index != target.index or has_gaps:
+        copy_elements(source, target, "opencl")
+    elif size:
+        places = {"src_offset": offset(source), "dst_offset": offset(target)}
+        queue = opened(target.index).queue
+        library().enqueue_copy(queue, target.block.buffer, source.block.buffer, byte_count=size, **places)
 
 
-def _copied(index: int, target: Any, source: Any, to: int, begin: int, size: int) -> None:
-    library().enqueue_copy(opened(index).queue, target, source, byte_count=size, src_offset=begin, dst_offset=to)
-
-
-def to_host(array: BufferArray) -> NDArray:
+def to_host(array: DeviceArray) -> NDArray:
     """The elements in the host's memory, with the same strides; it is there when this returns."""
     size = extent(array)
     memory = numpy.empty(size, numpy.uint8)
     if size:
         queue = opened(array.index).queue
-        library().enqueue_copy(queue, memory, array.block.buffer, src_offset=array.offset, is_blocking=True)
+        library().enqueue_copy(queue, memory, array.block.buffer, src_offset=offset(array), is_blocking=True)
     return numpy.ndarray(array.shape, array.dtype.numpy, memory, 0, array.strides)
 
 
-def from_host(array: NDArray, device: Device, dtype: DType) -> BufferArray:
+def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
     """A copy of an array without gaps, in the same order."""
-    made = empty(array.shape, tuple(step // array.itemsize for step in array.strides), dtype, device)
+    made = empty(array.shape, elements(array), dtype, device)
     size = extent(array)
     if size:
         memory = numpy.lib.stride_tricks.as_strided(array.view(), (size // array.itemsize,), (array.itemsize,))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from opdsl.backends.loop_printer import LoopPrinter
-from opdsl.backends.opencl.dialect import OPENCL, VALUE_TYPES, convert, load, prelude, store, stored_type
-from opdsl.kernels.loops.model import Array, Program, Range, Scalar, Update
-from opdsl.kernels.loops.schedules import updates
+from opdsl.backends.opencl.dialect import OPENCL, VALUE_TYPES, convert, load, prelude, store
+from opdsl.kernels.loops.model import Array, Program, Range, Scalar, Update, statements_of
+from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import BOOL, COMPLEX, ScalarType
 
 __all__ = ["argument_types", "has_atomics", "kernel_source"]
@@ -25,8 +25,13 @@ _WORDS: Mapping[str, str] = {
 
 def has_atomics(program: Program, *, words: int) -> bool:
     """Whether every element that a program updates can be exchanged at once, on a device that exchanges such words."""
-    dtypes = {program.arrays[each.array].dtype for each in updates(program.body)}
-    return all(each.name in _WORDS and 8 * each.itemsize <= words for each in dtypes)
+    return all(each.name in _WORDS and 8 * each.itemsize <= words for each in _exchanged(program))
+
+
+def _exchanged(program: Program) -> set[DType]:
+    """The dtypes of elements that a program updates."""
+    updates = [each for each in statements_of(program.body) if isinstance(each, Update)]
+    return {program.arrays[each.array].dtype for each in updates}
 
 
 def argument_types(each: Scalar) -> list[ScalarType]:
@@ -77,8 +82,7 @@ class _Kernel(LoopPrinter):
 
     def exchanges_long(self) -> bool:
         """Whether elements of 64 bits are exchanged."""
-        dtypes = {self.arrays[each.array].dtype.name for each in updates(self.program.body)}
-        return not self.program.is_serial and any(_WORDS[each] == "ulong" for each in dtypes)
+        return not self.program.is_serial and any(_WORDS[each.name] == "ulong" for each in _exchanged(self.program))
 
     def parameter(self, each: Array | Scalar) -> list[str]:
         """The declarations of a parameter."""
@@ -94,7 +98,7 @@ class _Kernel(LoopPrinter):
         lines = []
         for each in self.parameters:
             if isinstance(each, Array):
-                kind = f"__global {stored_type(each.dtype)}*"
+                kind = f"__global {self.to.stored_type(each.dtype)}*"
                 lines.append(f"{kind} {each.name} = ({kind})(m_{each.name} + o_{each.name});")
             elif each.type.category == COMPLEX:
                 value = OPENCL.complex_value(each.type, f"{each.name}_real", f"{each.name}_imag")
@@ -121,7 +125,7 @@ class _Kernel(LoopPrinter):
         """See ``LoopPrinter``: as long as it takes until nobody else has changed it."""
         dtype, (result,) = self.arrays[each.array].dtype, each.graph.result_types
         there, made, target = self.fresh("there"), self.fresh("made"), self.place(each.array, each.index)
-        word, own, stored = _WORDS[dtype.name], stored_type(dtype), ScalarType(dtype.name)
+        word, own, stored = _WORDS[dtype.name], self.to.stored_type(dtype), ScalarType(dtype.name)
         kind = f"volatile {self.shared_memory if each.array in self.common else '__global'} {word}*"
         exchange = "atomic_cmpxchg" if word == "uint" else "atom_cmpxchg"
         with self.braces(""):

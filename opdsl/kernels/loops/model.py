@@ -7,6 +7,7 @@ values is always a scalar graph.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import attrs
@@ -288,29 +289,30 @@ class Program:
         return vector
 
 
+def statements_of(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Statements, and those within them."""
+    for each in statements:
+        yield each
+        for block in blocks_of(each):
+            yield from statements_of(block)
+
+
 def graphs_of(statements: tuple[Statement, ...]) -> tuple[TypedGraph, ...]:
     """The scalar graphs of statements, each once, in the order in which they are met."""
     found: dict[TypedGraph, None] = {}
-    for each in statements:
+    for each in statements_of(statements):
         if isinstance(each, (Compute, Update)):
             found[each.graph] = None
         elif isinstance(each, Fold):
             found[each.combine] = None
         elif isinstance(each, Scan):
             found[each.step] = None
-        for block in blocks_of(each):
-            found |= dict.fromkeys(graphs_of(block))
     return tuple(found)
 
 
 def locals_of(statements: tuple[Statement, ...]) -> tuple[Local, ...]:
     """The memory of points that statements ask for, also those within others."""
-    found: tuple[Local, ...] = ()
-    for each in statements:
-        found += (each,) if isinstance(each, Local) else ()
-        for block in blocks_of(each):
-            found += locals_of(block)
-    return found
+    return tuple(each for each in statements_of(statements) if isinstance(each, Local))
 
 
 def names_of(statement: Statement) -> set[str]:

@@ -87,8 +87,6 @@ def sorting(ordering: Ordering, call: RowCall, kind: ScalarType, tile: int) -> S
         tile: how many elements threads sort in memory that they share, a power of two.
     """
     asked = (ordering, call)
-    if 0 in call.kept or not ordering.wanted:
-        return Sorting(())
     if call.length <= tile:
         return Sorting((Step(_WHOLE(kind, asked, tile=tile), ("source", "values", "indices")),))
     if ordering.wanted <= tile // 2:

@@ -22,8 +22,6 @@ from opdsl.kernels.loops.model import (
     Scan,
     Statement,
     Store,
-    Update,
-    blocks_of,
 )
 from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.builder import GraphBuilder
@@ -41,7 +39,6 @@ __all__ = [
     "shared",
     "staged",
     "threaded",
-    "updates",
     "vectorised",
 ]
 
@@ -200,13 +197,3 @@ def vectorised(program: Program, count: int) -> Program:
         return (attrs.evolve(loop, vector=count),)
 
     return attrs.evolve(program, body=within(program.body, depth)) if depth and count > 1 else program
-
-
-def updates(statements: tuple[Statement, ...]) -> tuple[Update, ...]:
-    """The updates of statements, also those within others."""
-    found: tuple[Update, ...] = ()
-    for each in statements:
-        found += (each,) if isinstance(each, Update) else ()
-        for block in blocks_of(each):
-            found += updates(block)
-    return found

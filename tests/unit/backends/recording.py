@@ -16,11 +16,8 @@ import pytest
 import opdsl
 import opdsl.kernels
 from opdsl.backends.cpu import compiler
-from opdsl.backends.cuda.loops import indexed, indirect, pointwise, recurrence
 from opdsl.backends.cuda.program import Program
-from opdsl.backends.cuda.reduction import reduction
-from opdsl.backends.cuda.row import row
-from opdsl.backends.cuda.scan import scan
+from opdsl.backends.cuda.schedules import scheduled
 from opdsl.dispatch.plans.plan_holders import forget_plans
 from opdsl.errors import OpdslError
 from opdsl.kernels.definitions.structured import StructuredKernel
@@ -29,23 +26,12 @@ from opdsl.runtime.lowering import lowering
 from opdsl.testing.samples import samples_of
 from tests.emulation import programs as emulation
 
-PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
-    "pointwise": pointwise,
-    "reduction": reduction,
-    "row": row,
-    "scan": scan,
-    "recurrence": recurrence,
-    "indirect": indirect,
-    "indexed": indexed,
-}
-"""What makes a CUDA program of a call, by the name that the compiler protocol has for its kind."""
-
 
 class Recorded(NamedTuple):
     """One run of a kernel.
 
     operator: whose sample it was.
-    kind: see ``PROGRAMS``.
+    kind: as the compiler protocol calls it.
     what, call: what was compiled.
     values: what it got, outputs that were given among them; arrays as they were before.
     results: what it made.
@@ -61,7 +47,7 @@ class Recorded(NamedTuple):
     @property
     def program(self) -> Program:
         """The same for CUDA."""
-        return PROGRAMS[self.kind](self.what, self.call)
+        return scheduled(self.kind, self.what, self.call)
 
     @property
     def operands(self) -> list[Any]:

@@ -20,8 +20,8 @@ import opdsl
 from opdsl.backends import cache
 from opdsl.backends.cuda import allocator, compiler, driver, host, nvrtc, streams
 from opdsl.backends.cuda.nvrtc import compile_cubin
-from opdsl.backends.cuda.order import order
 from opdsl.backends.cuda.program import Source
+from opdsl.backends.cuda.schedules import order
 from opdsl.declare import Library
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import OperandSpec, Ordering, RowCall

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import opdsl
 from opdsl import Ints, Library, Tensor
-from opdsl.backends.cuda.loops import launched
+from opdsl.backends.cuda.schedules import by_threads
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Loops
 from tests.emulation import programs as emulation
@@ -115,6 +115,6 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
     loops = Loops(drawn.program, tuple(drawn.words), tuple(range(len(drawn.program.parameters))))
     for threaded in (0, len(drawn.program.points[0])):  # one thread takes all, or each point has its own
         found = [each.copy() for each in drawn.arrays]
-        emulation.run(launched(loops, threaded), [*found, *drawn.numbers])
+        emulation.run(by_threads(loops, threaded), [*found, *drawn.numbers])
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)

@@ -6,12 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 
 from opdsl.backends.cuda.kernel import kernel_of
-from opdsl.backends.cuda.loop_program import THREADS, loop_program, sequence
-from opdsl.backends.cuda.program import Address, Number
+from opdsl.backends.cuda.loop_program import THREADS, Step, program_of
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Loops
 from opdsl.kernels.loops.schedules import shared
-from opdsl.scalar.types import ScalarType
 from tests.emulation import programs as emulation
 from tests.emulation.libraries import needs_compiler
 from tests.unit.kernels.loop_programs import Drawn, drawn_programs
@@ -26,10 +24,9 @@ def test_the_printer_does_what_the_oracle_does(drawn: Drawn) -> None:
     interpret(drawn.program, [*expected, *drawn.numbers], drawn.words)
     count = len(drawn.program.parameters)
     loops = Loops(drawn.program, tuple(drawn.words), tuple(range(count)))
-    handed = [*map(Address, range(len(expected))), Number(count - 1, ScalarType.INT64)]
     programs = [
-        loop_program(loops, {1: kernel_of("drawn", drawn.program)}),
-        sequence([(loops, kernel_of("drawn", shared(drawn.program, THREADS)), handed)], count, 0),
+        program_of({1: [Step(loops, kernel_of("drawn", each))]})
+        for each in (drawn.program, shared(drawn.program, THREADS))
     ]
     emulation.build(programs)
     for program in programs:

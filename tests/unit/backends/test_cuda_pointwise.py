@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import opdsl
 from opdsl.backends.cpu import compiler as cpu
 from opdsl.backends.cuda.layouts import divider, is_narrow
-from opdsl.backends.cuda.loops import pointwise
+from opdsl.backends.cuda.schedules import pointwise
 from opdsl.kernels.calls import OperandSpec, PointwiseCall
 from opdsl.runtime import DType
 from opdsl.runtime.dtype import complex64

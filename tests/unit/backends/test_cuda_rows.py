@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl.backends.cuda.loops import indirect
-from opdsl.backends.cuda.reduction import reduction
-from opdsl.backends.cuda.row import row
-from opdsl.backends.cuda.scan import scan
+from opdsl.backends.cuda.schedules import indirect, reduction, row, scan
 from opdsl.declare import Library
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall, RowCall, Scanning
 from opdsl.runtime import Tensor

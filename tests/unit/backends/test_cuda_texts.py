@@ -10,12 +10,8 @@ from pathlib import Path
 import pytest
 
 import opdsl
-from opdsl.backends.cuda.loops import indirect, pointwise, recurrence
-from opdsl.backends.cuda.order import order
 from opdsl.backends.cuda.program import Program
-from opdsl.backends.cuda.reduction import reduction
-from opdsl.backends.cuda.row import row
-from opdsl.backends.cuda.scan import scan
+from opdsl.backends.cuda.schedules import indirect, order, pointwise, recurrence, reduction, row, scan
 from opdsl.kernels.calls import (
     IndirectCall,
     OperandSpec,

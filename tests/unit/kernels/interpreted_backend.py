@@ -12,11 +12,12 @@ import numpy
 
 from opdsl.backends.siblings import serve
 from opdsl.dispatch import DispatchKey, registry
-from opdsl.kernels.calls import Ordering, ProductCall, RowCall
+from opdsl.kernels.calls import Ordering, ProductCall, RowCall, outputs_of
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.kernels.loops import elementwise, folding, indexed, rows
+from opdsl.kernels.loops import folding
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.kinds import LOOPS
 from opdsl.kernels.loops.making import Given, Loops
 from opdsl.kernels.loops.ordering import sorting
 from opdsl.kernels.loops.schedules import shared
@@ -27,16 +28,6 @@ from tests.unit.dispatch import host_backend
 
 DEVICE = "interpreted"
 KEY = "PrivateUse1"
-
-LOOPS: dict[str, Callable[[Any, Any], Loops]] = {
-    "pointwise": elementwise.pointwise,
-    "indirect": elementwise.indirect,
-    "reduction": folding.reduction,
-    "scan": folding.scan,
-    "recurrence": folding.recurrence,
-    "row": rows.row,
-    "indexed": indexed.indexed,
-}
 
 
 def run(loops: Loops, arguments: list[Any]) -> None:
@@ -50,18 +41,17 @@ def run(loops: Loops, arguments: list[Any]) -> None:
 def compiling(made: Callable[[Any, Any], Loops]) -> Callable[[Any, Any], Callable[..., Any]]:
     def compile_call(what: Any, call: Any) -> Callable[..., Any]:
         loops = made(what, call)
-        outputs = [call.output] if hasattr(call, "output") else call.outputs
-        allocate = getattr(call, "allocate", (None,) * len(outputs))
+        outputs = outputs_of(call)
         first = len(loops.arguments) - len(outputs)
 
         def both(*given: Any) -> Any:
             rest = iter(given[first:])
             arrays = [
-                next(rest) if new is None else host_backend.empty(new.shape, new.strides, spec.dtype, Device(DEVICE))
-                for new, spec in zip(allocate, outputs, strict=True)
+                next(rest) if new is None else host_backend.empty(new.shape, new.strides, dtype, Device(DEVICE))
+                for dtype, new in outputs
             ]
             run(loops, [*given[:first], *arrays])
-            results = [array for array, new in zip(arrays, allocate, strict=True) if new is not None]
+            results = [array for array, (_, new) in zip(arrays, outputs, strict=True) if new is not None]
             return None if not results else results[0] if len(results) == 1 else tuple(results)
 
         return both

@@ -1,15 +1,14 @@
-"""The C++ types of elements, values and Python numbers."""
+"""CUDA C++ as a dialect of C; what is printed stands on ``prelude.cuh``, and is compiled without contraction."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import Final
 
+from opdsl.backends.c_printer import Dialect
 from opdsl.scalar.types import FLOAT, ScalarType
 
-if TYPE_CHECKING:
-    from opdsl.runtime.dtype import DType
-
-__all__ = ["VALUE_TYPES", "loaded_type", "number_type", "stored_type"]
+__all__ = ["CUDA", "VALUE_TYPES", "number_type"]
 
 # The C++ type of a value, inside a function and at its boundary.
 VALUE_TYPES: Final = {
@@ -28,9 +27,6 @@ VALUE_TYPES: Final = {
     ScalarType.COMPLEX128: "Complex<double>",
 }
 
-# How elements lie in memory, where that is not as they are computed.
-_STORED_TYPES: Final = {"bool": "StoredBool", "float16": "Half", "bfloat16": "BFloat16"}
-
 # Python numbers come as these, whatever they are computed in, as they do on the CPU.
 _NUMBER_TYPES: Final = {
     ScalarType.UINT64: "unsigned long long",
@@ -40,14 +36,32 @@ _NUMBER_TYPES: Final = {
 }
 
 
-def stored_type(dtype: DType) -> str:
-    """The type of an array's elements."""
-    return _STORED_TYPES.get(dtype.name) or VALUE_TYPES[ScalarType(dtype.name)]
+class _CudaCpp(Dialect):
+    """C++ with references and templates."""
+
+    types = VALUE_TYPES
+    stored = MappingProxyType({"bool": "StoredBool", "float16": "Half", "bfloat16": "BFloat16"})
+    unsigned = ("unsigned", "unsigned long long")
+    suffixes = ("LL", "ULL")
+    single = "f"
+    reference = "&"
+    target = ""
+    passed = ""
+
+    def head(self, *, inlined: bool) -> str:
+        """See ``Dialect``."""
+        return f"__device__ {'inline' if inlined else '__noinline__'}"
+
+    def same_bits(self, kind: ScalarType, text: str) -> str:
+        """See ``Dialect``."""
+        return f"same_bits<{self.types[kind]}>({text})"
+
+    def complex_value(self, kind: ScalarType, real: str, imag: str) -> str:
+        """See ``Dialect``."""
+        return f"{{{real}, {imag}}}"
 
 
-def loaded_type(dtype: DType) -> str:
-    """The type that loading an element gives; 16-bit floating point exists in memory only."""
-    return "float" if dtype.name in ("float16", "bfloat16") else VALUE_TYPES[ScalarType(dtype.name)]
+CUDA: Final = _CudaCpp()
 
 
 def number_type(kind: ScalarType) -> str:

@@ -1,0 +1,25 @@
+"""The loops of each kind of kernel, which backends take as they are, or schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from opdsl.kernels.loops import elementwise, folding, indexed, rows
+from opdsl.kernels.loops.forms import by_form
+from opdsl.kernels.loops.making import Loops
+
+__all__ = ["LOOPS"]
+
+_MAKERS: tuple[Callable[..., Loops], ...] = (
+    elementwise.pointwise,
+    elementwise.indirect,
+    folding.reduction,
+    folding.scan,
+    folding.recurrence,
+    rows.row,
+    indexed.indexed,
+)
+
+LOOPS: Mapping[str, Callable[..., Loops]] = MappingProxyType({each.__name__: by_form(each) for each in _MAKERS})
+"""What makes loops of what is computed and a call, by the name that ``kernels.compiler.Compiler`` has for the kind."""
