@@ -160,9 +160,9 @@ class LoopKernel(LoopPrinter):
                 pack = self.fresh("pack")
                 self.say(f"{CUDA.stored_type(self.arrays[each.array].dtype)} {pack}[{self.program.vector}];")
                 if isinstance(each, Load):
-                    self.say(self.moved("load", each.array, pack, place))
+                    self.say(self.moved("LOAD", each.array, pack, place))
                 else:
-                    stores.append(self.moved("store", each.array, pack, place))
+                    stores.append(self.moved("STORE", each.array, pack, place))
                 packs[each.array] = f"{pack}[at_]"
         self.packs = packs
         self.say("#pragma unroll")
@@ -185,12 +185,12 @@ class LoopKernel(LoopPrinter):
             depending |= names_of(each) if depends else set()
         return parts
 
-    def moved(self, verb: str, array: str, pack: str, place: str) -> str:
+    def moved(self, direction: str, array: str, pack: str, place: str) -> str:
         """The statement that loads or stores neighbours."""
         if self.points is None:
-            return f"{verb}_pack({pack}, &{self.begun(array, place)});"
+            return f"move_pack<{direction}, {self.program.vector}>({pack}, &{self.begun(array, place)});"
         vector, step = self.program.vector, f"sizeof({CUDA.stored_type(self.arrays[array].dtype)})"
-        return f"{verb}_neighbours<{vector}>({pack}, &{self.begun(array, place)}, {step}, 0, {vector});"
+        return f"move_neighbours<{direction}, {vector}>({pack}, &{self.begun(array, place)}, {step}, 0, {vector});"
 
     # ------------------------------------------------------------------------------------------------------- elements
 

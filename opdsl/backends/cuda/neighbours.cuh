@@ -1,11 +1,10 @@
 // Elements that a thread takes together: they follow each other, and are loaded and stored up to 128 bits at once where
 // their addresses are even.
 
-// Places in memory.
-template <typename T>
-__device__ inline const T& element(const void* first, long long offset) {
-    return *reinterpret_cast<const T*>(static_cast<const char*>(first) + offset);
-}
+// Whether memory is read into registers, or written.
+enum Direction { LOAD, STORE };
+
+// A place in memory.
 template <typename T>
 __device__ inline T& element(void* first, long long offset) {
     return *reinterpret_cast<T*>(static_cast<char*>(first) + offset);
@@ -17,23 +16,30 @@ __device__ inline T& behind(T* first, long long offset, long long index) {
     return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + offset)[index];
 }
 
-// Elements that begin at an even address.
-template <int count, typename Stored>
-__device__ inline void load_pack(Stored (&found)[count], const Stored* first) {
-    const auto loaded = *reinterpret_cast<const Pack<Stored, count>*>(first);
-#pragma unroll
-    for (int at = 0; at < count; ++at) {
-        found[at] = loaded.element[at];
+template <Direction direction, typename Stored>
+__device__ inline void move(Stored& own, Stored& there) {
+    if constexpr (direction == LOAD) {
+        own = there;
+    } else {
+        there = own;
     }
 }
-template <int count, typename Stored>
-__device__ inline void store_pack(const Stored (&made)[count], Stored* first) {
-    Pack<Stored, count> stored;
+
+// Elements that begin at an even address.
+template <Direction direction, int count, typename Stored>
+__device__ inline void move_pack(Stored* own, Stored* first) {
+    Pack<Stored, count>& there = *reinterpret_cast<Pack<Stored, count>*>(first);
+    Pack<Stored, count> moved;
+    if constexpr (direction == LOAD) {
+        moved = there;
+    }
 #pragma unroll
     for (int at = 0; at < count; ++at) {
-        stored.element[at] = made[at];
+        move<direction>(own[at], moved.element[at]);
     }
-    *reinterpret_cast<Pack<Stored, count>*>(first) = stored;
+    if constexpr (direction == STORE) {
+        there = moved;
+    }
 }
 
 // How many elements are moved at once, of so many.
@@ -48,48 +54,20 @@ __device__ inline bool in_neighbours(const void* first, long long step, long lon
     return step == sizeof(Stored) && index + items <= end && reinterpret_cast<unsigned long long>(place) % size == 0;
 }
 
-template <int items, typename Stored>
-__device__ inline void load_neighbours(
-    Stored (&found)[items], const void* first, long long step, long long index, long long end) {
+template <Direction direction, int items, typename Stored>
+__device__ inline void move_neighbours(
+    Stored (&own)[items], void* first, long long step, long long index, long long end) {
     constexpr int vector = neighbours<Stored, items>;
     if (vector > 1 && in_neighbours<Stored, items>(first, step, index, end)) {
 #pragma unroll
         for (int pack = 0; pack < items; pack += vector) {
-            const auto loaded = element<Pack<Stored, vector>>(first, (index + pack) * step);
-#pragma unroll
-            for (int at = 0; at < vector; ++at) {
-                found[pack + at] = loaded.element[at];
-            }
+            move_pack<direction, vector>(own + pack, &element<Stored>(first, (index + pack) * step));
         }
     } else {
 #pragma unroll
         for (int item = 0; item < items; ++item) {
             if (index + item < end) {
-                found[item] = element<Stored>(first, (index + item) * step);
-            }
-        }
-    }
-}
-
-template <int items, typename Stored>
-__device__ inline void store_neighbours(
-    const Stored (&made)[items], void* first, long long step, long long index, long long end) {
-    constexpr int vector = neighbours<Stored, items>;
-    if (vector > 1 && in_neighbours<Stored, items>(first, step, index, end)) {
-#pragma unroll
-        for (int pack = 0; pack < items; pack += vector) {
-            Pack<Stored, vector> stored;
-#pragma unroll
-            for (int at = 0; at < vector; ++at) {
-                stored.element[at] = made[pack + at];
-            }
-            element<Pack<Stored, vector>>(first, (index + pack) * step) = stored;
-        }
-    } else {
-#pragma unroll
-        for (int item = 0; item < items; ++item) {
-            if (index + item < end) {
-                element<Stored>(first, (index + item) * step) = made[item];
+                move<direction>(own[item], element<Stored>(first, (index + item) * step));
             }
         }
     }

@@ -13,53 +13,22 @@ __device__ inline bool in_packs(const void* first, long long step, long long cou
            reinterpret_cast<unsigned long long>(first) % (vector * sizeof(Stored)) == 0;
 }
 
-template <int items, int vector, bool along, typename Stored>
-__device__ inline void load_row(
-    const Team<along>& team, Stored (&found)[items], const void* first, long long step, long long count) {
+template <Direction direction, int items, int vector, bool along, typename Stored>
+__device__ inline void move_row(
+    const Team<along>& team, Stored (&own)[items], void* first, long long step, long long count) {
     const bool packs = vector > 1 && in_packs<Stored, vector>(first, step, count);
 #pragma unroll
     for (int pack = 0; pack < items; pack += vector) {
         const long long index = place<vector>(team, pack);
         if (packs) {
             if (index < count) {
-                const auto loaded = element<Pack<Stored, vector>>(first, index * step);
-#pragma unroll
-                for (int at = 0; at < vector; ++at) {
-                    found[pack + at] = loaded.element[at];
-                }
+                move_pack<direction, vector>(own + pack, &element<Stored>(first, index * step));
             }
         } else {
 #pragma unroll
             for (int at = 0; at < vector; ++at) {
                 if (index + at < count) {
-                    found[pack + at] = element<Stored>(first, (index + at) * step);
-                }
-            }
-        }
-    }
-}
-
-template <int items, int vector, bool along, typename Stored>
-__device__ inline void store_row(
-    const Team<along>& team, const Stored (&made)[items], void* first, long long step, long long count) {
-    const bool packs = vector > 1 && in_packs<Stored, vector>(first, step, count);
-#pragma unroll
-    for (int pack = 0; pack < items; pack += vector) {
-        const long long index = place<vector>(team, pack);
-        if (packs) {
-            if (index < count) {
-                Pack<Stored, vector> stored;
-#pragma unroll
-                for (int at = 0; at < vector; ++at) {
-                    stored.element[at] = made[pack + at];
-                }
-                element<Pack<Stored, vector>>(first, index * step) = stored;
-            }
-        } else {
-#pragma unroll
-            for (int at = 0; at < vector; ++at) {
-                if (index + at < count) {
-                    element<Stored>(first, (index + at) * step) = made[pack + at];
+                    move<direction>(own[pack + at], element<Stored>(first, (index + at) * step));
                 }
             }
         }

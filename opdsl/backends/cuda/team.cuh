@@ -12,47 +12,33 @@ constexpr int WARP_SIZE = 32;
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
 // Values of any size move between the lanes of a warp in words.
-template <typename T>
-struct Words {
-    static constexpr int count = (sizeof(T) + 3) / 4;
-    unsigned word[count];
-
-    __device__ explicit Words(const T& value) : word() { memcpy(word, &value, sizeof(T)); }
-    __device__ T value() const {
-        T result;
-        memcpy(&result, word, sizeof(T));
-        return result;
+template <typename T, typename Shuffle>
+__device__ inline T shuffled(const T& value, const Shuffle& shuffle) {
+    constexpr int count = (sizeof(T) + 3) / 4;
+    unsigned words[count] = {};
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (int at = 0; at < count; ++at) {
+        words[at] = shuffle(words[at]);
     }
-};
+    T result;
+    memcpy(&result, words, sizeof(T));
+    return result;
+}
 
 template <typename T>
 __device__ inline T shuffle_down(const T& value, int delta) {
-    Words<T> words(value);
-#pragma unroll
-    for (int at = 0; at < Words<T>::count; ++at) {
-        words.word[at] = __shfl_down_sync(ALL_LANES, words.word[at], delta);
-    }
-    return words.value();
+    return shuffled(value, [=](unsigned word) { return __shfl_down_sync(ALL_LANES, word, delta); });
 }
 
 template <typename T>
 __device__ inline T shuffle_up(const T& value, int delta) {
-    Words<T> words(value);
-#pragma unroll
-    for (int at = 0; at < Words<T>::count; ++at) {
-        words.word[at] = __shfl_up_sync(ALL_LANES, words.word[at], delta);
-    }
-    return words.value();
+    return shuffled(value, [=](unsigned word) { return __shfl_up_sync(ALL_LANES, word, delta); });
 }
 
 template <typename T>
 __device__ inline T shuffle_from(const T& value, int lane) {
-    Words<T> words(value);
-#pragma unroll
-    for (int at = 0; at < Words<T>::count; ++at) {
-        words.word[at] = __shfl_sync(ALL_LANES, words.word[at], lane);
-    }
-    return words.value();
+    return shuffled(value, [=](unsigned word) { return __shfl_sync(ALL_LANES, word, lane); });
 }
 
 // lanes: of a team, 2 to the power of log. teams: of a block. lane, team: of this thread.
@@ -175,9 +161,3 @@ __device__ inline T from_first_lane(const Team<along>& team, const T& value) {
     __syncthreads();
     return first[team.team];
 }
-
-// How far apart the elements of a row lie in each array, in bytes.
-template <int arrays>
-struct Steps {
-    long long step[arrays];
-};

@@ -197,7 +197,7 @@ class TeamKernel(LoopKernel):
         left, tile = (f"{row} - tile_", " + tile_") if is_tiled else (row, "")
         with self.braces(head) if is_tiled else nullcontext():
             begin = "tile_" if is_tiled else 0
-            stores = self.taken(index, body, begin, f"_row<{items}, {vector}>(team_, ", left)
+            stores = self.taken(index, body, begin, f"move_row<%s, {items}, {vector}>(team_, ", left)
             self.say("#pragma unroll")
             item, inside = f"for (int item_ = 0; item_ < {items}; ++item_)", f"place<{vector}>(team_, item_) < {left}"
             with self.braces(item), self.braces(f"if ({inside})"):
@@ -225,7 +225,7 @@ class TeamKernel(LoopKernel):
         # All threads of a block go through the same tiles, since they wait for each other.
         with self.braces(f"for (long long tile_ = from_; tile_ < until_; tile_ += {items}LL * team_.lanes)"):
             self.say(f"const long long begin_ = tile_ + team_.lane * {items}, stop_ = is_point_ ? until_ : begin_;")
-            moved = f"_neighbours<{items}>("
+            moved = f"move_neighbours<%s, {items}>("
             self.taken(index, each.body, 0, moved, "begin_, stop_")
             self.say(f"{monoid}::Accumulators found_[{items}], all_ = {monoid}::none();")
             with self.items(index):
@@ -260,7 +260,7 @@ class TeamKernel(LoopKernel):
             index: along the row.
             body: the statements.
             begin: where in the row.
-            call: the functions that load and store, without that verb, and their first arguments.
+            call: the function that moves elements, with ``%s`` for the direction, and its first arguments.
             left: their last arguments.
         """
         stores = []
@@ -271,9 +271,8 @@ class TeamKernel(LoopKernel):
             stored = CUDA.stored_type(array.dtype)
             first = self.begun(array.name, self.place(array.name, [begin if at == index else at for at in each.index]))
             self.say(f"{stored} {pack}[{self.team.items}] = {{}};")
-            verb = "load" if isinstance(each, Load) else "store"
             step = f"{array.strides[-1]} * sizeof({stored})"
-            line = f"{verb}{call}{pack}, &{first}, {step}, {left});"
+            line = f"{call % type(each).__name__.upper()}{pack}, &{first}, {step}, {left});"
             if isinstance(each, Load):
                 self.say(line)
             else:
