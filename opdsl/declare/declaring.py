@@ -21,6 +21,7 @@ from opdsl.dispatch import Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError, SchemaError
 from opdsl.schema import BaseType, FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
 from opdsl.schema.invariants import check_relations
+from opdsl.schema.model import python_name
 from opdsl.schema.vocabulary import Scalar
 
 # What a derived variant takes over from the functional entry.
@@ -102,6 +103,7 @@ def declared_alias(declaration: Declaration, name: str, module: str, options: Ma
     main, base, rest = declaration.main, name.rpartition("::")[2], dict(options)
     names: Mapping[str, str] = rest.pop("names", {})
     function = renamed(declaration.function, base, module, names)
+    function.__doc__ = f"Another name of ``{main.schema.name.base}``: {declaration.function.__doc__ or ''}"
     positional, keyword_only = (
         tuple(attrs.evolve(each, name=names.get(each.name, each.name)) for each in part)
         for part in (main.schema.positional, main.schema.keyword_only)
@@ -157,7 +159,7 @@ def declared_number_overload(
         tuple(number if each is given[argument] else each for each in part)
         for part in (schema.positional, schema.keyword_only)
     )
-    own = renamed(function, f"{function.__name__}_{name}", function.__module__)
+    own = renamed(function, f"{python_name(schema.name.base)}_{name}", function.__module__)
     own.__annotations__ = {**function.__annotations__, argument: Scalar}
     own.__doc__ = function.__doc__
     own_name = _name(declaration.library, own, f"{base}.{name}" if name else base)

@@ -69,7 +69,7 @@ def forward(
             name.
 
     Returns:
-        A decorator of a function without a body, and a formula for ``f.derivative``.
+        A decorator of a function without a body, a formula for ``f.derivative``, and the answer of a row in a table.
 
     Raises:
         DeclarationError: the target is no declared operator; ``@op`` raises what ``f.forward`` raises.
@@ -192,5 +192,4 @@ def renamed(function: FunctionType, name: str, module: str, names: Mapping[str, 
     made.__kwdefaults__ = {other.get(each, each): value for each, value in (function.__kwdefaults__ or {}).items()}
     made.__annotations__ = {other.get(each, each): value for each, value in function.__annotations__.items()}
     made.__module__, made.__qualname__ = module, name
-    made.__doc__ = f"Another name of ``{function.__name__}``: {function.__doc__ or ''}"
     return made

@@ -292,21 +292,53 @@ def declare_rows(
 ) -> dict[str, FunctionType]:
     """What ``Library.table`` does; see ``define``."""
     made: dict[str, FunctionType] = {}
+    make = partial(function_of, module=module, place=place)
     with scope.all_or_nothing():
         for schema, row in rows.items():
             own = in_namespace(scope, schema)
-            answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
-            given = {**options, **row.options}
-            fills = bool(given.get("out")) and isinstance(answer, FunctionType) and takes_out(answer)
-            needed = None if fills else needed_of(own, row.answer)
-            function = function_of(own, answer, module=module, place=place, takes_out=fills, needed=needed)
-            function.__doc__ = row.doc
-            if isinstance(row.answer, FunctionType) and is_traceable(row.answer):
-                traceable(function)
-            declaration = declared_with_body(scope, function, own, given)
-            declaration.is_tabled = True
-            made[f"{schema.name.base}.{schema.name.overload}".rstrip(".")] = with_attributes(declaration)
+            name = f"{schema.name.base}.{schema.name.overload}".rstrip(".")
+            made[name] = _declare_row(scope, own, row, {**options, **row.options}, make)
     return made
+
+
+def _declare_row(
+    scope: Scope, schema: FunctionSchema, row: Row, options: dict[str, Any], make: Callable[..., FunctionType]
+) -> FunctionType:
+    scalar, formulas = options.pop("pointwise", False), options.pop("derivative", {})
+    constant = options.pop("non_differentiable", ())
+    answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
+    body = None if scalar or isinstance(row.answer, Forward) else answer
+    fills = bool(options.get("out")) and isinstance(body, FunctionType) and takes_out(body)
+    function = make(schema, body, takes_out=fills, needed=None if fills else needed_of(schema, body))
+    function.__doc__ = row.doc
+    if isinstance(row.answer, FunctionType) and is_traceable(row.answer):
+        traceable(function)
+    if isinstance(row.answer, Forward):
+        row.answer(function)
+    declaration = declared_with_body(scope, function, schema, options)
+    declaration.is_tabled = body is not None
+    made = with_attributes(declaration)
+    if constant:
+        exclude_from_derivative(declaration, (constant,) if isinstance(constant, str) else constant)
+    if formulas:
+        Decorator(declaration, KINDS["derivative"])(**formulas)
+    if scalar:
+        if getattr(row.answer, "__name__", "") == "<lambda>":
+            row.answer.__name__ = function.__name__  # type: ignore[attr-defined]
+        Decorator(declaration, KINDS["pointwise"])(row.answer, **_scalar_options(schema, scalar))
+    return made
+
+
+def _scalar_options(schema: FunctionSchema, given: object) -> Mapping[str, Any]:
+    """What the option ``pointwise`` of a table says of its functions."""
+    if given is True:
+        return {}
+    if isinstance(given, Mapping):
+        return given
+    raise DeclarationError(
+        f"table: pointwise={given!r} of {str(schema)!r} is neither True nor the options of @f.pointwise. Write "
+        'pointwise={"promote": "int_to_float"}.'
+    )
 
 
 def _as_it_is(value: object, /, *_given: object, **_named: object) -> object:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import FunctionType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast, overload
 
 from opdsl.declare.options import Inplace, Out, Overload, Row
 from opdsl.declare.scope import Scope
@@ -18,6 +18,7 @@ from opdsl.schema import FunctionSchema, parse_schema
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator as OperatorFunction
+    from opdsl.runtime import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,14 +148,25 @@ class Library(Scope):
         made = define(self, parsed, body, key, module, (code.co_filename, line), options)
         return cast("OperatorFunction[..., Any]", made)
 
-    def table(self, rows: Mapping[str, Row], **options: object) -> dict[str, OperatorFunction[..., Any]]:
+    @overload
+    def table(
+        self, rows: Mapping[str, Row], *, pointwise: Literal[True] | Mapping[str, object], **options: object
+    ) -> dict[str, OperatorFunction[..., Tensor]]: ...
+    @overload
+    def table(
+        self, rows: Mapping[str, Row], *, pointwise: Literal[False] = False, **options: object
+    ) -> dict[str, OperatorFunction[..., Any]]: ...
+    def table(self, rows: Mapping[str, Row], **options: object) -> Any:
         """Declare operators that are functions which are there, or known answers, a line for each.
 
         Args:
             rows: by their schemas, ``"rank(Tensor self) -> int"``: ``Row(doc, answer)``. A function whose parameters
-                all bear names of arguments gets these; any other one gets all, keyword-only ones by name. What is no
-                function is returned as it is.
-            options: of all rows, as of ``op``; ``kernel=`` says what the answers are the kernels of.
+                all bear names of arguments gets these; any other one gets all, keyword-only ones by name.
+                ``forward(f, ...)`` is a call of another operator; what is no function is returned as it is.
+            options: of all rows: as of ``op``, where ``kernel=`` says what the answers are the kernels of; and
+                ``pointwise=``, by which they are scalar functions: True, or what ``@f.pointwise`` takes,
+                ``{"promote": "int_to_float"}``; ``derivative=`` and ``non_differentiable=``, what ``f.derivative`` and
+                ``f.non_differentiable`` take: formulas by the names of arguments, and names.
 
         Returns:
             The functions to call, by their names.
@@ -173,6 +185,13 @@ class Library(Scope):
         ...     x = opdsl.ones(2, 3)
         ...     made["rank"](x), opdsl.ops.example.is_sparse(x)
         (2, False)
+        >>> with opdsl.Library("example") as lib:
+        ...     made = lib.table(
+        ...         {"halved(Tensor self) -> Tensor": opdsl.Row("Half of each element.", lambda x: x / 2)},
+        ...         pointwise={"promote": "int_to_float"}, inplace=True, out=True,
+        ...     )
+        ...     made["halved"](x).tolist()
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
         """
         from opdsl.declare.defining import as_printed
         from opdsl.declare.handle import declare_rows
@@ -186,8 +205,7 @@ class Library(Scope):
         frame = sys._getframe(1)
         place = frame.f_code.co_filename, frame.f_lineno
         parsed = {parse_schema(as_printed(schema)): row for schema, row in rows.items()}
-        made = declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
-        return cast("dict[str, OperatorFunction[..., Any]]", made)
+        return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
 
     # ------------------------------------------------------------------------------------------- registering kernels
 

@@ -169,7 +169,8 @@ class Row:
     """An operator in a table: its schema is the key of the row; see ``Library.table``.
 
     doc: its documentation.
-    answer: what it returns: what a function makes of the arguments, or anything else as it is.
+    answer: what it returns: what a function makes of the arguments, a call of another operator (``forward``), or
+        anything else as it is. Where the option ``pointwise`` says so, it is a scalar function.
     options: as ``op`` takes them; those not given are the table's.
 
     >>> Row("How many dimensions there are.", len, variants="method").answer

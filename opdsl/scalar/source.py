@@ -40,8 +40,9 @@ class FunctionSource:
 
     @property
     def name(self) -> str:
-        """The function's name; ``function`` for a lambda."""
-        return self.tree.name if isinstance(self.tree, ast.FunctionDef) else "function"
+        """The function's name; ``function`` for a lambda that was given none."""
+        given = self.function.__name__ if isinstance(self.tree, ast.Lambda) else self.tree.name
+        return given if given.isidentifier() else "function"
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -147,10 +148,6 @@ def _parse_block(lines: list[str], first: int, indent: int) -> ast.FunctionDef |
 
 def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
     """The lambda that a code object was made from, told by where its body's instructions stand."""
-    try:
-        module = ast.parse("".join(lines))
-    except SyntaxError:
-        module = ast.Module([], [])
     places = [
         ((index[0], index[2]), (index[1], index[3]))
         for index in code.co_positions()
@@ -158,14 +155,23 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
     ]
     found = [
         node
-        for node in ast.walk(module)
-        if isinstance(node, ast.Lambda)
-        and node.lineno == code.co_firstlineno
+        for node in _lambdas("".join(lines))
+        if node.lineno == code.co_firstlineno
         and all(_begin(node.body) <= start and end <= _end(node.body) for start, end in places)
     ]
     if found:
         return max(found, key=_begin)  # of nested ones the innermost
     raise ScalarFunctionError(f"{code.co_filename}:{code.co_firstlineno}: this lambda's source text cannot be found")
+
+
+@lru_cache(maxsize=1)
+def _lambdas(text: str) -> list[ast.Lambda]:
+    """The lambdas of a module, which is parsed once for all that are declared one after another."""
+    try:
+        module = ast.parse(text)
+    except SyntaxError:
+        return []
+    return [node for node in ast.walk(module) if isinstance(node, ast.Lambda)]
 
 
 def _begin(node: ast.expr) -> tuple[int, int]:

@@ -331,8 +331,7 @@ class _packet___and__(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -340,15 +339,14 @@ class _packet___and__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
 
 class _packet___iand__(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -356,7 +354,7 @@ class _packet___iand__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
 
 class _packet___ilshift__(Operator[..., Tensor], Protocol):
     @overload
@@ -378,8 +376,7 @@ class _packet___ior__(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -387,7 +384,7 @@ class _packet___ior__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
 
 class _packet___irshift__(Operator[..., Tensor], Protocol):
     @overload
@@ -409,8 +406,7 @@ class _packet___ixor__(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -418,7 +414,7 @@ class _packet___ixor__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
 
 class _packet___lshift__(Operator[..., Tensor], Protocol):
     @overload
@@ -446,8 +442,7 @@ class _packet___or__(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -455,7 +450,7 @@ class _packet___or__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
 
 class _packet___rshift__(Operator[..., Tensor], Protocol):
     @overload
@@ -483,8 +478,7 @@ class _packet___xor__(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -492,7 +486,7 @@ class _packet___xor__(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
 
 class _packet__adaptive_avg_pool2d(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> Tensor:
@@ -7436,23 +7430,23 @@ class _packet_abs_(Operator[..., Tensor], Protocol):
 
 class _packet_absolute(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
 
 class _packet_absolute_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
 
 class _packet_acos(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10099,7 +10093,7 @@ class _packet_clip(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
     ) -> _Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
     @overload
     def __call__(
         cls, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
@@ -10116,16 +10110,16 @@ class _packet_clip(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
     @_operator
     @staticmethod
     def Tensor_out(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor) -> _Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
 
 class _packet_clip_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
     @overload
     def __call__(cls, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
         """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
@@ -10136,7 +10130,7 @@ class _packet_clip_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
 
 class _packet_clone(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -11536,7 +11530,7 @@ class _packet_divide(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
     ) -> _Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
@@ -11548,21 +11542,21 @@ class _packet_divide(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+        """Another name of ``div``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
     @_operator
     @staticmethod
     def Tensor_mode(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
     def out_mode(
         self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | _Scalar
     ) -> _Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
     def Scalar_mode(self: _Tensor, other: _Scalar, *, rounding_mode: str | None) -> _Tensor:
-        """Another name of ``div_number_mode``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+        """Another name of ``div``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
 
 class _packet_divide_(Operator[..., Tensor], Protocol):
     @overload
@@ -11570,7 +11564,7 @@ class _packet_divide_(Operator[..., Tensor], Protocol):
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
     def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
@@ -11578,15 +11572,15 @@ class _packet_divide_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+        """Another name of ``div``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
     @_operator
     @staticmethod
     def Tensor_mode(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
     def Scalar_mode(self: _Tensor, other: _Scalar, *, rounding_mode: str | None) -> _Tensor:
-        """Another name of ``div_number_mode``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+        """Another name of ``div``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
 
 class _packet_dot(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -13847,8 +13841,7 @@ class _packet_greater(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -13860,19 +13853,18 @@ class _packet_greater(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
 
 class _packet_greater_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -13880,15 +13872,14 @@ class _packet_greater_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
 
 class _packet_greater_equal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -13900,19 +13891,18 @@ class _packet_greater_equal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
 
 class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -13920,7 +13910,7 @@ class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
 
 class _packet_grid_sampler(Operator[..., Tensor], Protocol):
     def __call__(
@@ -15912,8 +15902,7 @@ class _packet_less(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -15925,19 +15914,18 @@ class _packet_less(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
 
 class _packet_less_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -15945,15 +15933,14 @@ class _packet_less_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
 
 class _packet_less_equal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -15965,19 +15952,18 @@ class _packet_less_equal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
 
 class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -15985,7 +15971,7 @@ class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
 
 class _packet_lgamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -19175,7 +19161,7 @@ class _packet_multiply(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+        """Another name of ``mul``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
 
 class _packet_multiply_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
@@ -19187,7 +19173,7 @@ class _packet_multiply_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+        """Another name of ``mul``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
 
 class _packet_mv(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -20533,8 +20519,7 @@ class _packet_not_equal(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -20546,19 +20531,18 @@ class _packet_not_equal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @_operator
     @staticmethod
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
 
 class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
-    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
@@ -20566,7 +20550,7 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
 
 class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
     @overload
@@ -24206,107 +24190,135 @@ class _packet_special_bessel_y1(Operator[..., Tensor], Protocol):
 
 class _packet_special_chebyshev_polynomial_t(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at ``x``."""
 
 class _packet_special_chebyshev_polynomial_u(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at ``x``."""
 
 class _packet_special_chebyshev_polynomial_v(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at ``x``."""
 
 class _packet_special_chebyshev_polynomial_w(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at ``x``."""
 
 class _packet_special_digamma(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -24454,55 +24466,69 @@ class _packet_special_gammaln(Operator[..., Tensor], Protocol):
 
 class _packet_special_hermite_polynomial_h(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Hermite's polynomial as physicists have it, of degree ``n``, at ``x``."""
 
 class _packet_special_hermite_polynomial_he(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``."""
 
 class _packet_special_i0(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -24554,55 +24580,69 @@ class _packet_special_i1e(Operator[..., Tensor], Protocol):
 
 class _packet_special_laguerre_polynomial_l(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Laguerre's polynomial of degree ``n``, at ``x``."""
 
 class _packet_special_legendre_polynomial_p(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Legendre's polynomial of degree ``n``, at ``x``."""
 
 class _packet_special_log1p(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -24808,107 +24848,135 @@ class _packet_special_scaled_modified_bessel_k1(Operator[..., Tensor], Protocol)
 
 class _packet_special_shifted_chebyshev_polynomial_t(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the first kind, of degree ``n``, at twice ``x``, less 1."""
 
 class _packet_special_shifted_chebyshev_polynomial_u(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the second kind, of degree ``n``, at twice ``x``, less 1."""
 
 class _packet_special_shifted_chebyshev_polynomial_v(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the third kind, of degree ``n``, at twice ``x``, less 1."""
 
 class _packet_special_shifted_chebyshev_polynomial_w(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
     @overload
     def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    def default(x: Tensor, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
     @_operator
     @staticmethod
-    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor:
+        """Chebyshev's polynomial of the fourth kind, of degree ``n``, at twice ``x``, less 1."""
 
 class _packet_special_sinc(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -25502,7 +25570,7 @@ class _packet_subtract(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
-        """Another name of ``sub_number``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+        """Another name of ``sub``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
 
 class _packet_subtract_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
@@ -25514,7 +25582,7 @@ class _packet_subtract_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
-        """Another name of ``sub_number``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+        """Another name of ``sub``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
 
 class _packet_sum(Operator[..., Tensor], Protocol):
     @overload
@@ -26289,7 +26357,7 @@ class _packet_true_divide(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+        """Another name of ``div``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
 
 class _packet_true_divide_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
@@ -26301,7 +26369,7 @@ class _packet_true_divide_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
-        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+        """Another name of ``div``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
 
 class _packet_trunc(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import linecache
 import os
 import re
 import shlex
@@ -64,8 +65,10 @@ def faults_of(page: Path) -> Iterator[str]:
 
 def _run(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
     try:
-        # Errors name the page's own lines.
-        code = compile("\n" * (block.line - 1) + block.text, place.rpartition(":")[0], "exec")
+        # Errors name the page's own lines; lambdas are found in what is Python of it.
+        page, text = place.rpartition(":")[0], "\n" * (block.line - 1) + block.text
+        linecache.cache[page] = len(text), None, text.splitlines(keepends=True), page
+        code = compile(text, page, "exec")
         if block.is_run:
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(code, names)

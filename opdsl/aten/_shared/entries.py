@@ -60,6 +60,23 @@ def number_entry(
     }
 
 
+def unbound_number_entry(name: str, *, overload: str = "Scalar", **options: object) -> dict[str, Any]:
+    """What the entry says of an overload that calls the one of tensors, and that no Python call reaches.
+
+    Args:
+        name: of the packet.
+        overload: of the functional.
+        options: what it says besides.
+    """
+    return {
+        "kernel": "CompositeExplicitAutograd",
+        "variants": "function, method",
+        "is_bound": False,
+        "inplace": Inplace(variants="method", autogen=f"{name}.{overload}_out"),
+        **options,
+    }
+
+
 def number_first_entry(name: str) -> dict[str, Any]:
     """What the entry says of an overload whose first operand is a number."""
     return {

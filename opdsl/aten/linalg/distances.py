@@ -92,14 +92,9 @@ def require_pairs(name: str, x1: Tensor, x2: Tensor) -> None:
             raise DTypeError(f"{name} only supports floating-point dtypes, {which} got: {each.dtype.scalar_type}")
 
 
-@op("aten::_euclidean_dist", autogen="_euclidean_dist.out")
+@op("aten::_euclidean_dist", kernel="CompositeExplicitAutograd", autogen="_euclidean_dist.out")
 def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
     """The Euclidean distances of all pairs of vectors, from their scalar products."""
-    ...
-
-
-@_euclidean_dist.kernel("CompositeExplicitAutograd")
-def euclidean_dist_kernel(x1, x2):
     squares = [(each * each).sum([-1], True) for each in (x1, x2)]
     ones = [each.new_ones(each.shape) for each in squares]
     first = cat((x1 * -2, squares[0], ones[0]), -1)
@@ -141,7 +136,7 @@ def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -
         return x1.new_zeros(shape)
     first, second = (flattened(each, batch) for each in (x1, x2))
     if takes_products(p, compute_mode, rows, columns):
-        return euclidean_dist_kernel(first, second).view(shape)
+        return _euclidean_dist(first, second).view(shape)
     return in_parts(first, second, lambda difference, _: linalg_vector_norm(difference, p, [-1])).view(shape)
 
 
@@ -158,11 +153,7 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
     shape = (*batch, *x1.shape[-2:])
     if p == 0 or 0 in (*shape, *x2.shape):
         return x1.new_zeros(x1.shape)
-    flat = (math.prod(batch),)
-    first, second = (each.expand((*batch, *each.shape[-2:])).reshape((*flat, *each.shape[-2:])) for each in (x1, x2))
-    grads, distances = (
-        each.expand((*batch, *each.shape[-2:])).reshape((*flat, *each.shape[-2:])) for each in (grad, cdist)
-    )
+    first, second, grads, distances = (flattened(each, batch) for each in (x1, x2, grad, cdist))
 
     def gradients(difference: Tensor, rows: slice) -> Tensor:
         size = rows.stop - rows.start

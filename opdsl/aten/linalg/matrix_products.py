@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
-from opdsl.declare import Out, op, traceable
+from opdsl.declare import Library, Out, Row, op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, multiply
 from opdsl.kernels.iteration.broadcasting import broadcast
-from opdsl.runtime import DType, Tensor, bool_, int8, int32
+from opdsl.runtime import Tensor, bool_, int8, int32
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
@@ -148,24 +150,37 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
 
 
-@mm.overload(
-    "dtype",
-    dispatch={"CUDA": "_mm_dtype_cuda", "XPU": "_mm_dtype_xpu"},
-    out=Out(explicit=True, dispatch={"CUDA": "_mm_dtype_out_cuda", "XPU": "_mm_dtype_out_xpu"}),
-)
-def mm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
-    """``mm``, computed and given in ``out_dtype``."""
-    return mm(self.to(out_dtype), mat2.to(out_dtype))
+# ---------------------------------------------------------------------------------------------------- in another dtype
 
 
-@bmm.overload(
-    "dtype",
-    dispatch={"CUDA": "_bmm_dtype_cuda", "XPU": "_bmm_dtype_xpu"},
-    out=Out(explicit=True, dispatch={"CUDA": "_bmm_out_dtype_cuda", "XPU": "_bmm_out_dtype_xpu"}),
+def in_dtype(name: str, function: Callable[..., Tensor], others: str, out: str) -> dict[str, Row]:
+    """The overload of a product whose tensors become ``out_dtype`` first; PyTorch has kernels on devices alone.
+
+    Args:
+        name: of the packet.
+        function: what computes it.
+        others: its arguments behind ``self``.
+        out: the overload of its ``out=`` variant, as the names of kernels have it.
+    """
+
+    def converted(*given: Any, **numbers: complex) -> Tensor:
+        *tensors, dtype = given
+        return function(*(each.to(dtype) for each in tensors), **numbers)
+
+    kernels, into = (
+        {key: f"_{name}_{overload}_{key.lower()}" for key in ("CUDA", "XPU")} for overload in ("dtype", out)
+    )
+    doc = f"``{name}``, computed and given in ``out_dtype``."
+    row = Row(doc, converted, dispatch=kernels, out=Out(explicit=True, dispatch=into))
+    return {f"{name}.dtype(Tensor self, {others}) -> Tensor": row}
+
+
+Library("aten").table(
+    {
+        **in_dtype("mm", mm, "Tensor mat2, ScalarType out_dtype", "dtype_out"),
+        **in_dtype("bmm", bmm, "Tensor mat2, ScalarType out_dtype", "out_dtype"),
+    }
 )
-def bmm_dtype(self: Tensor, mat2: Tensor, out_dtype: DType) -> Tensor:
-    """``bmm``, computed and given in ``out_dtype``."""
-    return bmm(self.to(out_dtype), mat2.to(out_dtype))
 
 
 @op(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from opdsl.aten.linalg.matrix_products import is_turned
-from opdsl.declare import Inplace, Out, op, traceable
+from opdsl.aten.linalg.matrix_products import in_dtype, is_turned
+from opdsl.declare import Inplace, Library, Out, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.runtime import Category, DType, Tensor, bool_, view_of, views
+from opdsl.runtime import Category, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
+
+NUMBERS = "*, Scalar beta=1, Scalar alpha=1"
 
 
 def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, message: str) -> None:
@@ -214,17 +218,7 @@ def addbmm_(
     return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
-addbmm_.derivative("self")(addmm_derivative)
-
-
-@addbmm_.derivative("batch1")
-def addbmm_batch1_inplace_derivative(grad, batch1, batch2, alpha):
-    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
-
-
-addbmm_.derivative(
-    batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha),
-)
+addbmm_.derivative(addbmm)
 
 
 @addbmm.out_variant(kernel=True)
@@ -311,25 +305,9 @@ def check_vector_product(self: Tensor, vec: Tensor) -> None:
 mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))
 
 
-@addmm.overload(
-    "dtype",
-    dispatch={"CUDA": "_addmm_dtype_cuda", "XPU": "_addmm_dtype_xpu"},
-    out=Out(explicit=True, dispatch={"CUDA": "_addmm_dtype_out_cuda", "XPU": "_addmm_dtype_out_xpu"}),
+lib.table(
+    {
+        **in_dtype("addmm", addmm, f"Tensor mat1, Tensor mat2, ScalarType out_dtype, {NUMBERS}", "dtype_out"),
+        **in_dtype("baddbmm", baddbmm, f"Tensor batch1, Tensor batch2, ScalarType out_dtype, {NUMBERS}", "out_dtype"),
+    }
 )
-def addmm_dtype(
-    self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
-) -> Tensor:
-    """``addmm``, computed and given in ``out_dtype``."""
-    return addmm(self.to(out_dtype), mat1.to(out_dtype), mat2.to(out_dtype), beta=beta, alpha=alpha)
-
-
-@baddbmm.overload(
-    "dtype",
-    dispatch={"CUDA": "_baddbmm_dtype_cuda", "XPU": "_baddbmm_dtype_xpu"},
-    out=Out(explicit=True, dispatch={"CUDA": "_baddbmm_out_dtype_cuda", "XPU": "_baddbmm_out_dtype_xpu"}),
-)
-def baddbmm_dtype(
-    self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: DType, *, beta: Scalar = 1, alpha: Scalar = 1
-) -> Tensor:
-    """``baddbmm``, computed and given in ``out_dtype``."""
-    return baddbmm(self.to(out_dtype), batch1.to(out_dtype), batch2.to(out_dtype), beta=beta, alpha=alpha)

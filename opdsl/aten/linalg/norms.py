@@ -55,9 +55,7 @@ def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
 attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
 
 
-norm_dim_dtype.derivative(
-    self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim),
-)
+norm_dim_dtype.derivative(norm_dim)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
@@ -88,7 +86,7 @@ def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
     """The norm of all elements, which become ``dtype`` first."""
 
 
-norm_all_dtype.derivative(self=lambda grad, self, result, p: norm_gradient(grad, self, result, p, None, False))
+norm_all_dtype.derivative(norm_all)
 
 
 @op("aten::native_norm", dispatch={"SparseCPU, SparseCUDA, SparseMPS": "norm_sparse"}, autogen="native_norm.out")

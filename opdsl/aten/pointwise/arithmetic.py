@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opdsl.aten._shared.checks import check_alpha, is_boolean
-from opdsl.aten._shared.entries import CORE_UNARY
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.aten._shared.entries import CORE_UNARY, unbound_number_entry
+from opdsl.declare import Inplace, Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 # ---------------------------------------------------------------------------------------------------------------- add
 
@@ -38,23 +42,6 @@ def add_meta(ctx, self, other, alpha):
 @add.pointwise(rounded=("self", "other", "alpha"))
 def add_scalar_function(self, other, alpha):
     return fma(alpha, other, self)
-
-
-@add.overload(
-    "Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    is_bound=False,
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", autogen="add.Scalar_out"),
-)
-@forward(add)
-def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
-
-
-add_number.derivative(self=lambda grad: grad)
 
 
 # ---------------------------------------------------------------------------------------------------------------- sub
@@ -91,23 +78,6 @@ def sub_meta(ctx, self, other, alpha):
 @sub.pointwise(rounded=("self", "other", "alpha"))
 def sub_scalar_function(self, other, alpha):
     return fma(-alpha, other, self)
-
-
-@sub.overload(
-    "Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    is_bound=False,
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", autogen="sub.Scalar_out"),
-)
-@forward(sub)
-def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-    """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
-
-
-sub_number.derivative(self=lambda grad: grad)
 
 
 @op(
@@ -174,20 +144,32 @@ def mul_scalar_function(self, other):
     return self * other
 
 
-@mul.overload(
-    "Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    is_bound=False,
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", autogen="mul.Scalar_out"),
+# ------------------------------------------------------------------------------------------------------------- numbers
+
+ENTRY: dict[str, Any] = {"tags": ("core", "pointwise"), "device_check": "NoCheck"}
+
+numbers = lib.table(
+    {
+        "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor": Row(
+            "``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead.",
+            forward(add),
+            **unbound_number_entry("add", **ENTRY),
+        ),
+        "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor": Row(
+            "``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead.",
+            forward(sub),
+            **unbound_number_entry("sub", **ENTRY),
+        ),
+        "mul.Scalar(Tensor self, Scalar other) -> Tensor": Row(
+            "``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead.",
+            forward(mul),
+            **unbound_number_entry("mul", **ENTRY),
+        ),
+    }
 )
-@forward(mul)
-def mul_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
-
-
+add_number, sub_number, mul_number = numbers.values()
+add_number.derivative(self=lambda grad: grad)
+sub_number.derivative(self=lambda grad: grad)
 mul_number.derivative(self=lambda grad, other: grad * other.conjugate())
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from opdsl.aten._shared.entries import BINARY, UNARY
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import exp, exp2
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 # ---------------------------------------------------------------------------------------------------------------- lerp
 
@@ -60,17 +62,6 @@ lerp_tensor.pointwise(dtypes=("floating", "complex"), cast="same")(lerp_scalar_f
 # ---------------------------------------------------------------------------------------------------- sums of products
 
 
-@op("aten::addcmul", **BINARY)
-def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
-    """``self + value * tensor1 * tensor2``"""
-    ...
-
-
-@addcmul.pointwise(dtypes=("integer", "floating", "complex"))
-def addcmul_scalar_function(self, tensor1, tensor2, value):
-    return fma(value * tensor1, tensor2, self)
-
-
 @op("aten::addcdiv", **BINARY)
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``self + value * tensor1 / tensor2``"""
@@ -93,56 +84,52 @@ def addcdiv_scalar_function(self, tensor1, tensor2, value):
 
 # ---------------------------------------------------------------------------------------------------------- logarithms
 
-LOGARITHM: dict[str, Any] = {
-    "variants": "method, function",
-    "tags": "pointwise",
-    "device_check": "ExactSame",
-    "out": True,
-}
+
+def sum_of_exponentials(x: Any, y: Any) -> Any:
+    same = math.isinf(x) and x == y
+    return x if same else max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
-@op("aten::logaddexp", **LOGARITHM)
-def logaddexp(self: Tensor, other: Tensor) -> Tensor:
-    """``log(exp(self) + exp(other))``, without overflow."""
-    ...
+def sum_of_powers(x: Any, y: Any) -> Any:
+    same = math.isinf(x) and x == y
+    return x if same else max(x, y) + math.log1p(math.exp2(-abs(x - y))) * (1.0 / math.log(2.0))
 
 
-@logaddexp.pointwise(dtypes=("floating",))
-def logaddexp_scalar_function(self, other):
-    same = math.isinf(self) and self == other
-    return self if same else max(self, other) + math.log1p(math.exp(-abs(self - other)))
-
-
-# PyTorch's: NaN beside NaN, and where both are the same infinity.
-@logaddexp.derivative("self", "other")
-def logaddexp_derivative(grad, self, other):
-    return grad / (1 + exp(other - self)).conj(), grad / (1 + exp(self - other)).conj()
-
-
-@logaddexp.pointwise(dtypes="complex")
-def logaddexp_complex_scalar_function(self, other):
-    first = self.real >= other.real
-    larger, smaller = (self if first else other), (other if first else self)
+def sum_of_complex_exponentials(x: Any, y: Any) -> Any:
+    first = x.real >= y.real
+    larger, smaller = (x if first else y), (y if first else x)
     found = larger + cmath.log(1 + cmath.exp(smaller - larger))
-    same = math.isinf(self.real) and self.real == other.real
-    return (self if self.real < 0 else cmath.log(cmath.exp(self) + cmath.exp(other))) if same else found
+    same = math.isinf(x.real) and x.real == y.real
+    return (x if x.real < 0 else cmath.log(cmath.exp(x) + cmath.exp(y))) if same else found
 
 
-@op("aten::logaddexp2", **LOGARITHM)
-def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
-    """``log2(2**self + 2**other)``, without overflow."""
-    ...
-
-
-@logaddexp2.pointwise(dtypes=("floating",))
-def logaddexp2_scalar_function(self, other):
-    same = math.isinf(self) and self == other
-    return self if same else max(self, other) + math.log1p(math.exp2(-abs(self - other))) * (1.0 / math.log(2.0))
-
-
-@logaddexp2.derivative("self", "other")
-def logaddexp2_derivative(grad, self, other):
-    return grad / (1 + exp2(other - self)), grad / (1 + exp2(self - other))
+# Gradients are PyTorch's: NaN beside NaN, and where both are the same infinity.
+logaddexp, _ = lib.table(
+    {
+        "logaddexp(Tensor self, Tensor other) -> Tensor": Row(
+            "``log(exp(self) + exp(other))``, without overflow.",
+            sum_of_exponentials,
+            derivative={
+                "self": lambda grad, self, other: grad / (1 + exp(other - self)).conj(),
+                "other": lambda grad, self, other: grad / (1 + exp(self - other)).conj(),
+            },
+        ),
+        "logaddexp2(Tensor self, Tensor other) -> Tensor": Row(
+            "``log2(2**self + 2**other)``, without overflow.",
+            sum_of_powers,
+            derivative={
+                "self": lambda grad, self, other: grad / (1 + exp2(other - self)),
+                "other": lambda grad, self, other: grad / (1 + exp2(self - other)),
+            },
+        ),
+    },
+    pointwise={"dtypes": "floating"},
+    variants="method, function",
+    tags="pointwise",
+    device_check="ExactSame",
+    out=True,
+).values()
+logaddexp.pointwise(dtypes="complex")(sum_of_complex_exponentials)
 
 
 def xlogy_number_entry(out: str) -> dict[str, Any]:
@@ -155,24 +142,22 @@ def xlogy_number_entry(out: str) -> dict[str, Any]:
     }
 
 
-@op("aten::xlogy.Tensor", **{**UNARY, "out": Out("xlogy.OutTensor", variants="function")})
-def xlogy(self: Tensor, other: Tensor) -> Tensor:
-    """``self * log(other)``; 0 where ``self`` is 0."""
-    ...
-
-
-@xlogy.pointwise(promote="int_to_float", dtypes=("floating",))
-def xlogy_scalar_function(self, other):
-    return other if math.isnan(other) else 0.0 if self == 0 else self * math.log(other)
-
-
-@xlogy.derivative("self")
-def xlogy_derivative(grad, self, other):
+def xlogy_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
     """As PyTorch's: beside 0 the slope is the logarithm, where there is one."""
     return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
 
 
-xlogy.derivative(other=lambda grad, self, other: grad * self / other)
+(xlogy,) = lib.table(
+    {
+        "xlogy.Tensor(Tensor self, Tensor other) -> Tensor": Row(
+            "``self * log(other)``; 0 where ``self`` is 0.",
+            lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log(y),
+            derivative={"self": xlogy_gradient, "other": lambda grad, self, other: grad * self / other},
+        )
+    },
+    pointwise={"promote": "int_to_float", "dtypes": "floating"},
+    **{**UNARY, "out": Out("xlogy.OutTensor", variants="function")},
+).values()
 number_xlogy = xlogy.number_overload("self", "Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
 xlogy_number = xlogy.number_overload(
     "other",
@@ -182,15 +167,20 @@ xlogy_number = xlogy.number_overload(
     **xlogy_number_entry("OutScalar_Other"),
 )
 
-# --------------------------------------------------------------------------------------------------------------- hypot
+# --------------------------------------------------------------------------------------------------------------- others
 
-
-@op("aten::hypot", **BINARY)
-def hypot(self: Tensor, other: Tensor) -> Tensor:
-    """``sqrt(self**2 + other**2)``, without overflow."""
-    ...
-
-
-@hypot.pointwise(dtypes=("floating",))
-def hypot_scalar_function(self, other):
-    return math.hypot(self, other)
+lib.table(
+    {
+        "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor": Row(
+            "``self + value * tensor1 * tensor2``",
+            lambda x, one, other, value: fma(value * one, other, x),
+            pointwise={"dtypes": ("integer", "floating", "complex")},
+        ),
+        "hypot(Tensor self, Tensor other) -> Tensor": Row(
+            "``sqrt(self**2 + other**2)``, without overflow.",
+            lambda a, b: math.hypot(a, b),
+            pointwise={"dtypes": "floating"},
+        ),
+    },
+    **BINARY,
+)

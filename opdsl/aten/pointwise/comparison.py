@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.create.factories import full
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Library, Out, Row, forward, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bool_, result_type, uint8
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 # What the entries of all comparisons say alike.
 COMPARISON: dict[str, Any] = {
@@ -19,107 +21,26 @@ COMPARISON: dict[str, Any] = {
     "inplace": Inplace(variants="method", tags=()),
 }
 
-# ----------------------------------------------------------------------------------------------------------------- eq
-
-
-@op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
-def eq(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is equal to ``other``."""
-    ...
-
-
-@eq.pointwise(promote="bool")
-def eq_scalar_function(self, other):
-    return self == other
-
-
-eq_number = eq.number_overload("other", out=Out("eq.Scalar_out"), **COMPARISON)
-
-
-# ----------------------------------------------------------------------------------------------------------------- ne
-
-
-@op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
-def ne(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is different from ``other``."""
-    ...
-
-
-@ne.pointwise(promote="bool")
-def ne_scalar_function(self, other):
-    return self != other
-
-
-ne_number = ne.number_overload("other", out=Out("ne.Scalar_out"), **COMPARISON)
-
-
-# ----------------------------------------------------------------------------------------------------------------- lt
-
-
-@op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
-def lt(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is less than ``other``."""
-    ...
-
-
-@lt.pointwise(promote="bool")
-def lt_scalar_function(self, other):
-    return self < other
-
-
-lt_number = lt.number_overload("other", out=Out("lt.Scalar_out"), **COMPARISON)
-
-
-# ----------------------------------------------------------------------------------------------------------------- le
-
-
-@op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
-def le(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is at most ``other``."""
-    ...
-
-
-@le.pointwise(promote="bool")
-def le_scalar_function(self, other):
-    return self <= other
-
-
-le_number = le.number_overload("other", out=Out("le.Scalar_out"), **COMPARISON)
-
-
-# ----------------------------------------------------------------------------------------------------------------- gt
-
-
-@op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
-def gt(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is greater than ``other``."""
-    ...
-
-
-@gt.pointwise(promote="bool")
-def gt_scalar_function(self, other):
-    return self > other
-
-
-gt_number = gt.number_overload("other", out=Out("gt.Scalar_out"), **COMPARISON)
-
-
-# ----------------------------------------------------------------------------------------------------------------- ge
-
-
-@op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
-def ge(self: Tensor, other: Tensor) -> Tensor:
-    """Where ``self`` is at least ``other``."""
-    ...
-
-
-@ge.pointwise(promote="bool")
-def ge_scalar_function(self, other):
-    return self >= other
-
-
-ge_number = ge.number_overload("other", out=Out("ge.Scalar_out"), **COMPARISON)
-
+comparisons = lib.table(
+    {
+        f"{name}.Tensor(Tensor self, Tensor other) -> Tensor": Row(doc, function, out=Out(f"{name}.Tensor_out"))
+        for name, doc, function in (
+            ("eq", "Where ``self`` is equal to ``other``.", lambda a, b: a == b),
+            ("ne", "Where ``self`` is different from ``other``.", lambda a, b: a != b),
+            ("lt", "Where ``self`` is less than ``other``.", lambda a, b: a < b),
+            ("le", "Where ``self`` is at most ``other``.", lambda a, b: a <= b),
+            ("gt", "Where ``self`` is greater than ``other``.", lambda a, b: a > b),
+            ("ge", "Where ``self`` is at least ``other``.", lambda a, b: a >= b),
+        )
+    },
+    pointwise={"promote": "bool"},
+    **COMPARISON,
+)
+eq, ne, lt, le, gt, ge = comparisons.values()
+eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
+    each.number_overload("other", out=Out(f"{each.schema.name.base}.Scalar_out"), **COMPARISON)
+    for each in comparisons.values()
+)
 
 # -------------------------------------------------------------------------------------------------------------- where
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry, unbound_number_entry
+from opdsl.declare import Inplace, Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import rounded, trunc_divide
-from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 # ---------------------------------------------------------------------------------------------------------------- div
 
@@ -82,41 +83,6 @@ def div_trunc_scalar_function(self, other):
     return trunc_divide(self, other)
 
 
-@div.overload(
-    "Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    is_bound=False,
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", autogen="div.Scalar_out"),
-)
-@forward(div)
-def div_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
-
-
-div_number.derivative(self=lambda grad, other: grad / other.conjugate())
-
-
-@div.overload(
-    "Scalar_mode",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    is_bound=False,
-    inplace=Inplace(variants="method", autogen="div.Scalar_mode_out"),
-)
-@forward(div_mode)
-def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
-    """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
-
-
-@div_number_mode.derivative("self")
-def div_number_mode_derivative(grad, other, rounding_mode):
-    return grad / other.conjugate() if rounding_mode is None else grad.new_zeros(grad.shape)
-
-
 # -------------------------------------------------------------------------------------------------------- floor_divide
 
 REAL = ("integer", "floating")
@@ -141,64 +107,63 @@ floor_divide.pointwise(dtypes=NARROW)(div_floor_narrow_scalar_function)
 floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
 
 
-@floor_divide.overload(
-    "Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    is_bound=False,
-    device_check="NoCheck",
-    inplace=Inplace(variants="method", autogen="floor_divide.Scalar_out"),
+# ------------------------------------------------------------------------------------------------------------- numbers
+
+POINTWISE: dict[str, Any] = {"tags": ("core", "pointwise")}
+NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
+
+numbers = lib.table(
+    {
+        "div.Scalar(Tensor self, Scalar other) -> Tensor": Row(
+            "``self / other`` for a number; a Python call reaches ``div.Tensor`` instead.",
+            forward(div),
+            **unbound_number_entry("div", **POINTWISE, **NO_CHECK),
+        ),
+        "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor": Row(
+            "``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead.",
+            forward(div_mode),
+            **unbound_number_entry("div", overload="Scalar_mode", **POINTWISE),
+        ),
+        "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor": Row(
+            "``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead.",
+            forward(floor_divide),
+            **unbound_number_entry("floor_divide", **NO_CHECK),
+        ),
+    }
 )
-@forward(floor_divide)
-def floor_divide_number(self: Tensor, other: Scalar) -> Tensor:
-    """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
+div_number, div_number_mode, _ = numbers.values()
+div_number.derivative(self=lambda grad, other: grad / other.conjugate())
+
+
+@div_number_mode.derivative("self")
+def div_number_mode_derivative(grad, other, rounding_mode):
+    return grad / other.conjugate() if rounding_mode is None else grad.new_zeros(grad.shape)
 
 
 # ----------------------------------------------------------------------------------------------------- fmod, remainder
 
-
-@op("aten::fmod.Tensor", **{**CORE_BINARY, "out": Out("fmod.Tensor_out")})
-def fmod(self: Tensor, other: Tensor) -> Tensor:
-    """What dividing towards zero leaves; it has the sign of ``self``."""
-    ...
-
-
-@fmod.pointwise(nonzero="other", dtypes=REAL)
-def fmod_scalar_function(self, other):
-    return math.fmod(self, other)
-
-
-fmod_number = fmod.number_overload("other", **number_entry("fmod"))
-
-
-@op("aten::remainder.Tensor", **{**CORE_BINARY, "out": Out("remainder.Tensor_out")})
-def remainder(self: Tensor, other: Tensor) -> Tensor:
-    """What dividing down leaves; it has the sign of ``other``."""
-    ...
-
-
-@remainder.pointwise(nonzero="other", dtypes=REAL)
-def remainder_scalar_function(self, other):
-    return self % other
-
-
-remainder_number = remainder.number_overload("other", **number_entry("remainder", device_check="ExactSame"))
-
-
-number_remainder = remainder.number_overload(
-    "self", "Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True
+remainders = lib.table(
+    {
+        "fmod.Tensor(Tensor self, Tensor other) -> Tensor": Row(
+            "What dividing towards zero leaves; it has the sign of ``self``.",
+            lambda x, divisor: math.fmod(x, divisor),
+            **{**CORE_BINARY, "out": Out("fmod.Tensor_out")},
+        ),
+        "remainder.Tensor(Tensor self, Tensor other) -> Tensor": Row(
+            "What dividing down leaves; it has the sign of ``other``.",
+            lambda x, divisor: x % divisor,
+            **{**CORE_BINARY, "out": Out("remainder.Tensor_out")},
+        ),
+    },
+    pointwise={"nonzero": "other", "dtypes": REAL},
 )
+fmod, remainder = remainders.values()
+fmod.number_overload("other", **number_entry("fmod"))
+remainder.number_overload("other", **number_entry("remainder", device_check="ExactSame"))
+remainder.number_overload("self", "Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True)
 
-
-# --------------------------------------------------------------------------------------------------------- reciprocal
-
-
-@op("aten::reciprocal", **CORE_UNARY)
-def reciprocal(self: Tensor) -> Tensor:
-    """``1 / self``"""
-    ...
-
-
-@reciprocal.pointwise(promote="int_to_float")
-def reciprocal_scalar_function(self):
-    return 1.0 / self
+lib.table(
+    {"reciprocal(Tensor self) -> Tensor": Row("``1 / self``", lambda x: 1.0 / x)},
+    pointwise={"promote": "int_to_float"},
+    **CORE_UNARY,
+)

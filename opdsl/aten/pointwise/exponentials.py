@@ -3,140 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, op
+from opdsl.aten.special.series import is_double
+from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import largest
 
+lib = Library("aten")
 
-@op("aten::exp", **CORE_UNARY)
-def exp(self: Tensor) -> Tensor:
-    """The exponential of every element."""
-    ...
+INT_TO_FLOAT = {"promote": "int_to_float"}
 
-
-@exp.pointwise(promote="int_to_float")
-def exp_scalar_function(self):
-    return math.exp(self)
-
-
-@op("aten::exp2", device_check="ExactSame", **UNARY)
-def exp2(self: Tensor) -> Tensor:
-    """2 to the power of every element."""
-    ...
-
-
-@exp2.pointwise(promote="int_to_float")
-def exp2_scalar_function(self):
-    return math.exp2(self)
-
-
-@op("aten::expm1", **CORE_UNARY)
-def expm1(self: Tensor) -> Tensor:
-    """``exp(self) - 1``, exact near 0."""
-    ...
-
-
-@expm1.pointwise(promote="int_to_float")
-def expm1_scalar_function(self):
-    return math.expm1(self)
-
+elementary = lib.table(
+    {
+        "exp(Tensor self) -> Tensor": Row("The exponential of every element.", lambda x: math.exp(x)),
+        "exp2(Tensor self) -> Tensor": Row(
+            "2 to the power of every element.", lambda x: math.exp2(x), device_check="ExactSame", **UNARY
+        ),
+        "expm1(Tensor self) -> Tensor": Row("``exp(self) - 1``, exact near 0.", lambda x: math.expm1(x)),
+        "log(Tensor self) -> Tensor": Row(
+            "The natural logarithm of every element; NaN below 0.", lambda x: math.log(x)
+        ),
+        "log2(Tensor self) -> Tensor": Row(
+            "The logarithm to base 2 of every element; NaN below 0.", lambda x: math.log2(x)
+        ),
+        "log10(Tensor self) -> Tensor": Row(
+            "The logarithm to base 10 of every element; NaN below 0.", lambda x: math.log10(x)
+        ),
+        "log1p(Tensor self) -> Tensor": Row("``log(1 + self)``, exact near 0.", lambda x: math.log1p(x)),
+        "sqrt(Tensor self) -> Tensor": Row("The square root of every element; NaN below 0.", lambda x: math.sqrt(x)),
+        "rsqrt(Tensor self) -> Tensor": Row("``1 / sqrt(self)``", lambda x: 1.0 / math.sqrt(x)),
+        "erf(Tensor self) -> Tensor": Row("The error function of every element.", lambda x: math.erf(x)),
+        "erfc(Tensor self) -> Tensor": Row(
+            "``1 - erf(self)``, exact where that is small.", lambda x: math.erfc(x), **UNARY
+        ),
+    },
+    pointwise=INT_TO_FLOAT,
+    **CORE_UNARY,
+)
+exp, exp2, expm1, log1p = elementary["exp"], elementary["exp2"], elementary["expm1"], elementary["log1p"]
+erf, erfc = elementary["erf"], elementary["erfc"]
 
 # Of the result, as in PyTorch; exp(self) would be exact for large negative ones, too.
 expm1.derivative(self=lambda grad, result: grad * (result + 1).conj())
-
-
-@op("aten::log", **CORE_UNARY)
-def log(self: Tensor) -> Tensor:
-    """The natural logarithm of every element; NaN below 0."""
-    ...
-
-
-@log.pointwise(promote="int_to_float")
-def log_scalar_function(self):
-    return math.log(self)
-
-
-@op("aten::log2", **CORE_UNARY)
-def log2(self: Tensor) -> Tensor:
-    """The logarithm to base 2 of every element; NaN below 0."""
-    ...
-
-
-@log2.pointwise(promote="int_to_float")
-def log2_scalar_function(self):
-    return math.log2(self)
-
-
-@op("aten::log10", **CORE_UNARY)
-def log10(self: Tensor) -> Tensor:
-    """The logarithm to base 10 of every element; NaN below 0."""
-    ...
-
-
-@log10.pointwise(promote="int_to_float")
-def log10_scalar_function(self):
-    return math.log10(self)
-
-
-@op("aten::log1p", **CORE_UNARY)
-def log1p(self: Tensor) -> Tensor:
-    """``log(1 + self)``, exact near 0."""
-    ...
-
-
-@log1p.pointwise(promote="int_to_float")
-def log1p_scalar_function(self):
-    return math.log1p(self)
-
-
-@op("aten::sqrt", **CORE_UNARY)
-def sqrt(self: Tensor) -> Tensor:
-    """The square root of every element; NaN below 0."""
-    ...
-
-
-@sqrt.pointwise(promote="int_to_float")
-def sqrt_scalar_function(self):
-    return math.sqrt(self)
-
-
-@op("aten::rsqrt", **CORE_UNARY)
-def rsqrt(self: Tensor) -> Tensor:
-    """``1 / sqrt(self)``"""
-    ...
-
-
-@rsqrt.pointwise(promote="int_to_float")
-def rsqrt_scalar_function(self):
-    return 1.0 / math.sqrt(self)
-
-
-@op("aten::erf", **CORE_UNARY)
-def erf(self: Tensor) -> Tensor:
-    """The error function of every element."""
-    ...
-
-
-@erf.pointwise(promote="int_to_float")
-def erf_scalar_function(self):
-    return math.erf(self)
-
-
-@op("aten::erfc", **UNARY)
-def erfc(self: Tensor) -> Tensor:
-    """``1 - erf(self)``, exact where that is small."""
-    ...
-
-
-@erfc.pointwise(promote="int_to_float")
-def erfc_scalar_function(self):
-    return math.erfc(self)
 
 
 # Giles, "Approximating the erfinv function" (2012): polynomials of -log(1 - y*y), less 2.5, and of its root, less 3.
@@ -172,31 +84,33 @@ def polynomial(variable: float, coefficients: tuple[float, ...]) -> float:
     return value
 
 
-@op("aten::erfinv", **{**UNARY, "inplace": Inplace(variants="method")})
-def erfinv(self: Tensor) -> Tensor:
-    """The inverse of the error function; NaN outside of [-1, 1]."""
-    ...
+def with_more_digits(x: Any, magnitude: Any) -> Any:
+    """A turn of Newton's method: twice as many digits. By the complement where the function is flat."""
+    error = math.erf(x) - magnitude if magnitude < 0.5 else (1.0 - magnitude) - math.erfc(x)
+    return x - error * math.exp(x * x) * (math.sqrt(math.pi) / 2)
 
 
-def inverse_error_function(turns: int) -> Callable[[Any], Any]:
-    """Giles' polynomials, which are good to 22 bits, and turns of Newton's method, each of which doubles that."""
-
-    def erfinv_scalar_function(self: Any) -> Any:
-        magnitude = abs(self)
-        rest = -math.log1p(-magnitude * magnitude)
-        center, tail = polynomial(rest - 2.5, ERFINV_CENTER), polynomial(math.sqrt(rest) - 3.0, ERFINV_TAIL)
-        x = (center if rest < 5.0 else tail) * magnitude
-        for _ in range(turns):
-            # By the complement where the function is flat.
-            error = math.erf(x) - magnitude if magnitude < 0.5 else (1.0 - magnitude) - math.erfc(x)
-            x = x - error * math.exp(x * x) * (math.sqrt(math.pi) / 2)
-        return math.copysign(math.inf if magnitude == 1 else x, self)
-
-    return erfinv_scalar_function
+def erfinv_scalar(y: Any) -> Any:
+    """Giles' polynomials, which are good to 22 bits, and turns of Newton's method."""
+    magnitude = abs(y)
+    rest = -math.log1p(-magnitude * magnitude)
+    center, tail = polynomial(rest - 2.5, ERFINV_CENTER), polynomial(math.sqrt(rest) - 3.0, ERFINV_TAIL)
+    x = with_more_digits((center if rest < 5.0 else tail) * magnitude, magnitude)
+    x = with_more_digits(x, magnitude) if is_double(y) else x
+    return math.copysign(math.inf if magnitude == 1 else x, y)
 
 
-erfinv.pointwise(promote="int_to_float", dtypes="float64")(inverse_error_function(2))
-erfinv.pointwise(promote="int_to_float", dtypes="floating")(inverse_error_function(1))
+(erfinv,) = lib.table(
+    {
+        "erfinv(Tensor self) -> Tensor": Row(
+            "The inverse of the error function; NaN outside of [-1, 1].",
+            erfinv_scalar,
+            inplace=Inplace(variants="method"),
+        )
+    },
+    pointwise={"promote": "int_to_float", "dtypes": "floating"},
+    **UNARY,
+).values()
 
 
 @erfinv.derivative("self")
@@ -230,16 +144,17 @@ def logit_derivative(grad, self, eps):
     return where((self >= low) * (self <= 1.0 - low), grad / (self * (1 - self)), beyond)
 
 
-@op("aten::sinc", device_check="ExactSame", **UNARY)
-def sinc(self: Tensor) -> Tensor:
-    """``sin(pi * self) / (pi * self)``; 1 for 0."""
-    ...
-
-
-@sinc.pointwise(promote="int_to_float")
-def sinc_scalar_function(self):
-    angle = math.pi * self
+def sinc_scalar(x: Any) -> Any:
+    angle = math.pi * x
     return 1.0 if angle * angle == 0 else math.sin(angle) / angle
+
+
+(sinc,) = lib.table(
+    {"sinc(Tensor self) -> Tensor": Row("``sin(pi * self) / (pi * self)``; 1 for 0.", sinc_scalar)},
+    pointwise=INT_TO_FLOAT,
+    device_check="ExactSame",
+    **UNARY,
+).values()
 
 
 # --------------------------------------------------------------------------------------------------------- nan_to_num

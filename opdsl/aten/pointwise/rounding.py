@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from opdsl.aten._shared.checks import is_boolean
 from opdsl.aten._shared.entries import BINARY, CORE_UNARY, UNARY, number_entry
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 
+lib = Library("aten")
 
-@op("aten::ceil", **CORE_UNARY)
-def ceil(self: Tensor) -> Tensor:
-    """The least integer that is not below each element."""
-    ...
-
-
-@ceil.pointwise(dtypes=("integer", "floating"))
-def ceil_scalar_function(self):
-    return math.ceil(self)
-
-
-@op("aten::floor", **CORE_UNARY)
-def floor(self: Tensor) -> Tensor:
-    """The largest integer that is not above each element."""
-    ...
-
-
-@floor.pointwise(dtypes=("integer", "floating"))
-def floor_scalar_function(self):
-    return math.floor(self)
-
-
-@op("aten::trunc", **CORE_UNARY)
-def trunc(self: Tensor) -> Tensor:
-    """Every element without its fraction."""
-    ...
-
-
-@trunc.pointwise(dtypes=("integer", "floating"))
-def trunc_scalar_function(self):
-    return math.trunc(self)
+REAL = ("bool", "integer", "floating")
 
 
 def power_of_ten(exponent: int) -> float:
@@ -53,40 +25,40 @@ def power_of_ten(exponent: int) -> float:
     return power
 
 
-@op("aten::round", **CORE_UNARY)
-def round_tensor(self: Tensor) -> Tensor:
-    """The integer nearest to every element; of two the even one."""
-    ...
-
-
-@round_tensor.pointwise(dtypes=("integer", "floating"))
-def round_scalar_function(self):
-    return round(self)
-
-
-@round_tensor.overload("decimals", **UNARY)
-def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
-    """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
-    ...
-
-
-@round_decimals.pointwise(dtypes=("floating",))
-def round_decimals_scalar_function(self, decimals):
+def to_decimals(x: Any, decimals: Any) -> Any:
     power = power_of_ten(int(abs(decimals)))
     if decimals < 0:
-        return round(self / power) * power
-    return round(self * power) / power
+        return round(x / power) * power
+    return round(x * power) / power
 
 
-@op("aten::frac", **UNARY)
-def frac(self: Tensor) -> Tensor:
-    """The fraction of every element, with its sign."""
-    ...
-
-
-@frac.pointwise(dtypes=("floating",))
-def frac_scalar_function(self):
-    return self - math.trunc(self)
+rounding = lib.table(
+    {
+        "ceil(Tensor self) -> Tensor": Row("The least integer that is not below each element.", lambda x: math.ceil(x)),
+        "floor(Tensor self) -> Tensor": Row(
+            "The largest integer that is not above each element.", lambda x: math.floor(x)
+        ),
+        "trunc(Tensor self) -> Tensor": Row("Every element without its fraction.", lambda x: math.trunc(x)),
+        "round(Tensor self) -> Tensor": Row(
+            "The integer nearest to every element; of two the even one.", lambda x: round(x)
+        ),
+        "round.decimals(Tensor self, *, int decimals) -> Tensor": Row(
+            "Every element rounded to a number of decimals; of a negative number to tens, hundreds, ...",
+            to_decimals,
+            pointwise={"dtypes": "floating"},
+            **UNARY,
+        ),
+        "frac(Tensor self) -> Tensor": Row(
+            "The fraction of every element, with its sign.",
+            lambda x: x - math.trunc(x),
+            pointwise={"dtypes": "floating"},
+            **UNARY,
+        ),
+    },
+    pointwise={"dtypes": ("integer", "floating")},
+    **CORE_UNARY,
+)
+trunc, round_decimals = rounding["trunc"], rounding["round.decimals"]
 
 
 # --------------------------------------------------------------------------------------------------- signs, magnitudes
@@ -121,55 +93,47 @@ def abs_scalar_function(self):
     return abs(self)
 
 
-@op("aten::sign", **{**CORE_UNARY, "inplace": Inplace(variants="method")})
-def sign(self: Tensor) -> Tensor:
-    """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
-    ...
+def sign_scalar(x: Any) -> Any:
+    return 1 if x > 0 else -1 if x < 0 else 0
 
 
-@sign.pointwise(dtypes=("bool", "integer", "floating"))
-def sign_scalar_function(self):
-    return 1 if self > 0 else -1 if self < 0 else 0
+def complex_sign(z: Any) -> Any:
+    magnitude = abs(z)
+    return complex(z.real / magnitude, z.imag / magnitude) if magnitude != 0 else 0
 
 
-@op("aten::sgn", device_check="ExactSame", **{**UNARY, "inplace": Inplace(variants="method")})
-def sgn(self: Tensor) -> Tensor:
-    """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
-    ...
-
-
-sgn.pointwise(dtypes=("bool", "integer", "floating"))(sign_scalar_function)
-
-
-@sgn.pointwise(dtypes="complex")
-def sgn_complex_scalar_function(self):
-    magnitude = abs(self)
-    return complex(self.real / magnitude, self.imag / magnitude) if magnitude != 0 else 0
-
-
-@op("aten::signbit", device_check="ExactSame", variants="function, method", tags="pointwise", out=True)
-def signbit(self: Tensor) -> Tensor:
-    """Whether the sign of every element is set; -0.0 has one."""
-    ...
-
-
-@signbit.pointwise(promote="bool", cast="same", dtypes=("bool", "integer", "floating"))
-def signbit_scalar_function(self):
-    return math.copysign(1.0, self) < 0
-
-
-@op("aten::copysign.Tensor", **{**BINARY, "inplace": Inplace(variants="method", tags=()), "out": Out("copysign.out")})
-def copysign(self: Tensor, other: Tensor) -> Tensor:
-    """The magnitude of ``self`` with the sign of ``other``."""
-    ...
-
-
-@copysign.pointwise(promote="int_to_float")
-def copysign_scalar_function(self, other):
-    return math.copysign(self, other)
-
-
-copysign_number = copysign.number_overload(
+signs = lib.table(
+    {
+        "sign(Tensor self) -> Tensor": Row(
+            "-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN.",
+            sign_scalar,
+            pointwise={"dtypes": REAL},
+            **{**CORE_UNARY, "inplace": Inplace(variants="method")},
+        ),
+        "sgn(Tensor self) -> Tensor": Row(
+            "``sign`` for real elements; complex ones are divided by their magnitude, 0 stays.",
+            sign_scalar,
+            pointwise={"dtypes": REAL},
+            device_check="ExactSame",
+        ),
+        "copysign.Tensor(Tensor self, Tensor other) -> Tensor": Row(
+            "The magnitude of ``self`` with the sign of ``other``.",
+            lambda x, other: math.copysign(x, other),
+            pointwise={"promote": "int_to_float"},
+            inplace=Inplace(variants="method", tags=()),
+            out=Out("copysign.out"),
+        ),
+        "nextafter(Tensor self, Tensor other) -> Tensor": Row(
+            "The number after every element of ``self`` in the direction of ``other``.",
+            lambda x, other: math.nextafter(x, other),
+            pointwise={"dtypes": "floating"},
+            device_check="ExactSame",
+        ),
+    },
+    **BINARY,
+)
+signs["sgn"].pointwise(dtypes="complex")(complex_sign)
+signs["copysign.Tensor"].number_overload(
     "other", **number_entry("copysign", core=False, device_check="ExactSame", inplace_tags=())
 )
 
@@ -179,17 +143,6 @@ def positive(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``self`` itself."""
     check(not is_boolean(self), "The `+` operator, on a bool tensor is not supported.")
     return self
-
-
-@op("aten::nextafter", device_check="ExactSame", **BINARY)
-def nextafter(self: Tensor, other: Tensor) -> Tensor:
-    """The number after every element of ``self`` in the direction of ``other``."""
-    ...
-
-
-@nextafter.pointwise(dtypes=("floating",))
-def nextafter_scalar_function(self, other):
-    return math.nextafter(self, other)
 
 
 @op("aten::heaviside", **{**BINARY, "inplace": Inplace(variants="method", tags=())})

@@ -9,12 +9,14 @@ from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.exponentials import erf
 from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import resize_output
 from opdsl.runtime import Category, DType, Tensor, can_cast, complex128, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function"}
 UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
@@ -23,18 +25,20 @@ UNCHECKED: dict[str, Any] = {**SPECIAL, "device_check": "NoCheck"}
 # ------------------------------------------------------------------------------------------------------------- entropy
 
 
-@op("aten::special_entr", **SPECIAL, tags="pointwise", device_check="ExactSame", out=True)
-def special_entr(self: Tensor) -> Tensor:
-    """``-self * log(self)``; 0 at 0, minus infinity below."""
-    ...
-
-
-@special_entr.pointwise(promote="int_to_float", dtypes=("floating",))
-def special_entr_scalar(self):
-    return self if math.isnan(self) else -self * math.log(self) if self > 0 else 0.0 if self == 0 else -math.inf
-
-
-special_entr.derivative(self=lambda grad, self: grad * (-self.log() - 1))
+lib.table(
+    {
+        "special_entr(Tensor self) -> Tensor": Row(
+            "``-self * log(self)``; 0 at 0, minus infinity below.",
+            lambda x: x if math.isnan(x) else -x * math.log(x) if x > 0 else 0.0 if x == 0 else -math.inf,
+            derivative={"self": lambda grad, self: grad * (-self.log() - 1)},
+        )
+    },
+    pointwise={"promote": "int_to_float", "dtypes": "floating"},
+    tags="pointwise",
+    device_check="ExactSame",
+    out=True,
+    **SPECIAL,
+)
 
 
 # ------------------------------------------------------------------------------------------------- xlogy, xlog1py, ndtr
@@ -52,57 +56,42 @@ def number_overload(name: str, overload: str) -> dict[str, Any]:
     }
 
 
-@op("aten::special_xlog1py", **UNCHECKED, tags="pointwise", out=True)
-def special_xlog1py(self: Tensor, other: Tensor) -> Tensor:
-    """``self * log(1 + other)``; 0 where ``self`` is 0."""
-    ...
-
-
-@special_xlog1py.pointwise(promote="int_to_float", dtypes=("floating",))
-def xlog1py_scalar(self, other):
-    return other if math.isnan(other) else 0.0 if self == 0 else self * math.log1p(other)
-
-
-@special_xlog1py.derivative("self")
-def xlog1py_derivative(grad, self, other):
+def xlog1py_gradient(grad: Tensor, self: Tensor, other: Any) -> Tensor:
     """Beside 0 the slope is the logarithm, where there is one."""
     return where((self == 0) * (other <= -1), 0.0, special_xlog1py(grad, other))
 
 
-special_xlog1py.derivative(other=lambda grad, self, other: grad * self / (other + 1))
-number_xlog1py = special_xlog1py.number_overload(
-    "self", "self_scalar", **number_overload("special_xlog1py", "self_scalar")
+(special_xlog1py,) = lib.table(
+    {
+        "special_xlog1py(Tensor self, Tensor other) -> Tensor": Row(
+            "``self * log(1 + other)``; 0 where ``self`` is 0.",
+            lambda x, y: y if math.isnan(y) else 0.0 if x == 0 else x * math.log1p(y),
+            derivative={"self": xlog1py_gradient, "other": lambda grad, self, other: grad * self / (other + 1)},
+        )
+    },
+    pointwise={"promote": "int_to_float", "dtypes": "floating"},
+    tags="pointwise",
+    out=True,
+    **UNCHECKED,
+).values()
+for number in ("self", "other"):
+    special_xlog1py.number_overload(
+        number, f"{number}_scalar", **number_overload("special_xlog1py", f"{number}_scalar")
+    )
+
+lib.table(
+    {
+        "special_xlogy(Tensor self, Tensor other) -> Tensor": Row("``xlogy``.", forward(xlogy)),
+        "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor": Row(
+            "``xlogy`` for a number as factor.", forward(number_xlogy)
+        ),
+        "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor": Row(
+            "``xlogy`` for a number.", forward(xlogy_number)
+        ),
+    },
+    out=True,
+    **UNCHECKED,
 )
-xlog1py_number = special_xlog1py.number_overload(
-    "other", "other_scalar", **number_overload("special_xlog1py", "other_scalar")
-)
-
-
-@op("aten::special_xlogy", **UNCHECKED, out=True)
-def special_xlogy(self: Tensor, other: Tensor) -> Tensor:
-    """``xlogy``."""
-    ...
-
-
-special_xlogy.forward(xlogy)
-
-
-@special_xlogy.overload("self_scalar", **UNCHECKED, out=True)
-def special_number_xlogy(self: Scalar, other: Tensor) -> Tensor:
-    """``xlogy`` for a number as factor."""
-    ...
-
-
-special_number_xlogy.forward(number_xlogy)
-
-
-@special_xlogy.overload("other_scalar", **UNCHECKED, out=True)
-def special_xlogy_number(self: Tensor, other: Scalar) -> Tensor:
-    """``xlogy`` for a number."""
-    ...
-
-
-special_xlogy_number.forward(xlogy_number)
 
 
 @op("aten::special_ndtr", **SPECIAL, out=Out(explicit=True, cast="safe"))

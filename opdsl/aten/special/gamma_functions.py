@@ -9,11 +9,13 @@ from typing import Any
 from opdsl.aten._shared.entries import UNARY
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
+
+lib = Library("aten")
 
 
 def bernoulli_numbers(count: int) -> list[Fraction]:
@@ -38,31 +40,6 @@ def series_of_square(variable: float, coefficients: tuple[float, ...]) -> float:
 
 # -------------------------------------------------------------------------------------------------------- lgamma, psi
 
-METHOD_IN_PLACE: dict[str, Any] = {**UNARY, "inplace": Inplace(variants="method")}
-
-
-@op("aten::lgamma", **METHOD_IN_PLACE)
-def lgamma(self: Tensor) -> Tensor:
-    """The logarithm of the gamma function's magnitude."""
-    ...
-
-
-@lgamma.derivative("self")
-def lgamma_derivative(grad, self):
-    return grad * digamma(self)
-
-
-@lgamma.pointwise(promote="int_to_float", dtypes="floating")
-def lgamma_scalar_function(self):
-    return math.lgamma(self)
-
-
-@op("aten::digamma", **METHOD_IN_PLACE)
-def digamma(self: Tensor) -> Tensor:
-    """The derivative of ``lgamma``; NaN at negative integers."""
-    ...
-
-
 # psi(x) = log(x) - 1/(2x) - sum of B(2k) / (2k x**(2k)), DLMF 5.11.2; enough from 10 on.
 DIGAMMA = tuple(float(each / (2 * (k + 1))) for k, each in enumerate(BERNOULLI[:8]))
 ASYMPTOTIC_FROM = 10
@@ -79,23 +56,34 @@ def digamma_positive(x: Any) -> Any:
     return math.log(x) - 0.5 / x - square * series_of_square(square, DIGAMMA) - total
 
 
-@digamma.pointwise(promote="int_to_float", dtypes="floating")
-def digamma_scalar_function(self):
+def digamma_scalar_function(x: Any) -> Any:
     # Below 0 by reflection, DLMF 5.5.4; the fraction keeps the angle small.
-    fraction = self - math.trunc(self)
-    found = digamma_positive(1.0 - self if self < 0 else self)
+    fraction = x - math.trunc(x)
+    found = digamma_positive(1.0 - x if x < 0 else x)
     reflected = found - math.pi / math.tan(math.pi * fraction)
     below = math.nan if fraction == 0 else reflected
-    return math.copysign(math.inf, -self) if self == 0 else below if self < 0 else found
+    return math.copysign(math.inf, -x) if x == 0 else below if x < 0 else found
+
+
+lgamma, digamma = lib.table(
+    {
+        "lgamma(Tensor self) -> Tensor": Row(
+            "The logarithm of the gamma function's magnitude.",
+            lambda x: math.lgamma(x),
+            derivative={"self": lambda grad, self: grad * self.digamma()},
+        ),
+        "digamma(Tensor self) -> Tensor": Row(
+            "The derivative of ``lgamma``; NaN at negative integers.",
+            digamma_scalar_function,
+            derivative={"self": lambda grad, self: grad * self.polygamma(1)},
+        ),
+    },
+    pointwise={"promote": "int_to_float", "dtypes": "floating"},
+    **{**UNARY, "inplace": Inplace(variants="method")},
+).values()
 
 
 # ----------------------------------------------------------------------------------------------------------------- zeta
-
-
-@op("aten::special_zeta", **UNCHECKED, tags="pointwise", out=True)
-def special_zeta(self: Tensor, other: Tensor) -> Tensor:
-    """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
-    ...
 
 
 # Euler and Maclaurin's formula, DLMF 25.11.5, after so many terms of the sum itself.
@@ -133,11 +121,24 @@ def zeta_function(s: Any, q: Any) -> Any:
     return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
 
 
-special_zeta.derivative(other=lambda grad, self, other: grad * -self * special_zeta(self + 1.0, other))
-special_zeta.pointwise(promote="int_to_float", dtypes=("float32", "float64"))(zeta_function)
+def zeta_slope(grad: Any, self: Any, other: Tensor) -> Any:
+    return grad * -self * special_zeta(self + 1.0, other)
 
 
-number_zeta = special_zeta.number_overload("self", "self_scalar", **number_overload("special_zeta", "self_scalar"))
+(special_zeta,) = lib.table(
+    {
+        "special_zeta(Tensor self, Tensor other) -> Tensor": Row(
+            "Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ...",
+            zeta_function,
+            derivative={"other": zeta_slope},
+        )
+    },
+    pointwise={"promote": "int_to_float", "dtypes": ("float32", "float64")},
+    tags="pointwise",
+    out=True,
+    **UNCHECKED,
+).values()
+special_zeta.number_overload("self", "self_scalar", **number_overload("special_zeta", "self_scalar"))
 zeta_number = special_zeta.number_overload("other", "other_scalar", **number_overload("special_zeta", "other_scalar"))
 zeta_number.non_differentiable("self")
 
@@ -202,7 +203,6 @@ def polygamma_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a"
     return cast_into(self, polygamma(n, self))
 
 
-digamma.derivative(self=lambda grad, self: grad * polygamma(1, self))
 polygamma_.derivative(self=lambda grad, self, n: grad * polygamma(n + 1, self))
 
 

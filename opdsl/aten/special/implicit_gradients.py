@@ -11,11 +11,7 @@ import math
 from typing import Any
 
 from opdsl.aten.special.gamma_functions import digamma_positive
-from opdsl.declare import op
-from opdsl.runtime import Tensor
-
-REAL = ("float32", "float64")
-"""The dtypes that PyTorch has kernels for."""
+from opdsl.declare import Library, Row
 
 # -------------------------------------------------------------------------------------------------------------- gamma
 
@@ -72,19 +68,6 @@ def between(alpha: Any, x: Any) -> Any:
 def coefficient(c: Any, u: Any) -> Any:
     return c[0] + u * (c[1] + u * c[2])
 
-
-@op("aten::_standard_gamma_grad", autogen="_standard_gamma_grad.out", device_check="ExactSame", tags=())
-def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
-    """The derivatives of gamma distributed numbers, ``output``, by their parameters."""
-    ...
-
-
-@_standard_gamma_grad.pointwise(dtypes=REAL)
-def standard_gamma_grad_scalar_function(self, output):
-    return of_small(self, output) if output < 0.8 else of_large(self, output) if self > 8.0 else between(self, output)
-
-
-_standard_gamma_grad.non_differentiable("self", "output")
 
 # ---------------------------------------------------------------------------------------------------------- dirichlet
 
@@ -202,14 +185,8 @@ def corrected(x: Any, alpha: Any, beta: Any, total: Any) -> Any:
     return above / below * (x * (digamma_positive(total) - digamma_positive(alpha)) / beta)
 
 
-@op("aten::_dirichlet_grad", autogen="_dirichlet_grad.out", device_check="ExactSame", tags=())
-def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``."""
-    ...
-
-
-@_dirichlet_grad.pointwise(dtypes=REAL)
-def dirichlet_grad_scalar_function(x, alpha, total):
+def by_parameter(x: Any, alpha: Any, total: Any) -> Any:
+    """A Dirichlet distributed number, by its parameter."""
     beta = total - alpha
     boundary = total * x * (1.0 - x)
     rest = by_alpha_of_both_large(x, alpha, beta) if alpha > 6.0 and beta > 6.0 else corrected(x, alpha, beta, total)
@@ -217,4 +194,28 @@ def dirichlet_grad_scalar_function(x, alpha, total):
     return by_alpha_of_small(x, alpha, beta) if x <= 0.5 and boundary < 2.5 else high
 
 
-_dirichlet_grad.non_differentiable("x", "alpha", "total")
+_standard_gamma_grad, _dirichlet_grad = (
+    Library("aten")
+    .table(
+        {
+            "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor": Row(
+                "The derivatives of gamma distributed numbers, ``output``, by their parameters.",
+                lambda alpha, x: (
+                    of_small(alpha, x) if x < 0.8 else of_large(alpha, x) if alpha > 8.0 else between(alpha, x)
+                ),
+                non_differentiable=("self", "output"),
+                autogen="_standard_gamma_grad.out",
+            ),
+            "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor": Row(
+                "The derivatives of Dirichlet distributed numbers by their parameters, whose sums are ``total``.",
+                by_parameter,
+                non_differentiable=("x", "alpha", "total"),
+                autogen="_dirichlet_grad.out",
+            ),
+        },
+        pointwise={"dtypes": ("float32", "float64")},  # those that PyTorch has kernels for
+        device_check="ExactSame",
+        tags=(),
+    )
+    .values()
+)

@@ -7,27 +7,25 @@ precision. How many terms an element needs is its own matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten._shared.entries import UNARY
-from opdsl.aten.special.series import SERIES
-from opdsl.aten.special.series_values import evaluate
-from opdsl.declare import Inplace, op
+from opdsl.aten.special.series import evaluate, is_double
+from opdsl.declare import Inplace, Library, Row
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import double
 
+lib = Library("aten")
+
 INCOMPLETE: dict[str, Any] = {
     **UNARY,
+    "variants": "method, function",
     "device_check": "ExactSame",
     "inplace": Inplace(variants="method"),
     "structured_inherits": "TensorIteratorBase",
 }
 
-# What a term may be of its sum when no more are added, for results of 53 bits, and for those that are rounded to 24.
-PRECISION = {("float64",): 2.0**-53, ("float16", "bfloat16", "float32"): 2.0**-32}
 TINY = 2.0**-1000
-_GAMMA_ABOVE_ONE = SERIES["GAMMA_ABOVE_ONE"]["float64"]
 
 # From here on the series have thousands of terms, and two of the expansion are enough.
 HUGE = 1e6
@@ -104,7 +102,7 @@ def above_series(a: Any, x: Any) -> Any:
         n += 1
         power *= -x / n
         total += power / (a + n)
-    logarithm, gamma = a * math.log(x), a * evaluate(_GAMMA_ABOVE_ONE, a)
+    logarithm, gamma = a * math.log(x), a * evaluate("GAMMA_ABOVE_ONE", a)
     return -math.expm1(logarithm - gamma) - math.exp(logarithm - gamma) * a * total
 
 
@@ -133,19 +131,17 @@ def regular(a: Any, x: Any, upper: bool, precision: float) -> Any:
     return found if (is_small or is_above) == upper else 1 - found
 
 
-def incomplete(upper: bool, precision: float) -> Callable[[Any, Any], Any]:
-    """The scalar function of the lower or the upper function; at the edges what PyTorch gives."""
+def incomplete(self: Any, other: Any, upper: bool) -> Any:
+    """The lower or the upper function; at the edges what PyTorch gives."""
     none, every = (0.0, 1.0) if upper else (1.0, 0.0)
-
-    def incomplete_scalar_function(self: Any, other: Any) -> Any:
-        a, x = double(self), double(other)
-        inside = uniform(a, x, upper) if a > HUGE else regular(a, x, upper, precision)
-        is_defined = a >= 0 and x >= 0 and not (a == 0 and x == 0) and not (math.isinf(a) and math.isinf(x))
-        is_edge = a == 0 or x == 0 or math.isinf(a) or math.isinf(x)
-        edge = none if a == 0 or math.isinf(x) else every
-        return (edge if is_edge else inside) if is_defined else math.nan
-
-    return incomplete_scalar_function
+    a, x = double(self), double(other)
+    # What a term may be of its sum when no more are added: results of fewer bits are rounded to 24.
+    precision = 2.0**-53 if is_double(self) else 2.0**-32
+    inside = uniform(a, x, upper) if a > HUGE else regular(a, x, upper, precision)
+    is_defined = a >= 0 and x >= 0 and not (a == 0 and x == 0) and not (math.isinf(a) and math.isinf(x))
+    is_edge = a == 0 or x == 0 or math.isinf(a) or math.isinf(x)
+    edge = none if a == 0 or math.isinf(x) else every
+    return (edge if is_edge else inside) if is_defined else math.nan
 
 
 def density(self: Tensor, other: Tensor) -> Tensor:
@@ -153,27 +149,19 @@ def density(self: Tensor, other: Tensor) -> Tensor:
     return ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
-@op("aten::igamma", **{**INCOMPLETE, "variants": "method, function"})
-def igamma(self: Tensor, other: Tensor) -> Tensor:
-    """The lower incomplete gamma function of order ``self``, over the gamma function."""
-    ...
-
-
-igamma.derivative(other=lambda grad, self, other: grad * density(self, other))
-
-
-for dtypes, precision in PRECISION.items():
-    igamma.pointwise(dtypes=dtypes)(incomplete(upper=False, precision=precision))
-
-
-@op("aten::igammac", **{**INCOMPLETE, "variants": "method, function"})
-def igammac(self: Tensor, other: Tensor) -> Tensor:
-    """The upper incomplete gamma function of order ``self``, over the gamma function."""
-    ...
-
-
-igammac.derivative(other=lambda grad, self, other: -grad * density(self, other))
-
-
-for dtypes, precision in PRECISION.items():
-    igammac.pointwise(dtypes=dtypes)(incomplete(upper=True, precision=precision))
+igamma, igammac = lib.table(
+    {
+        "igamma(Tensor self, Tensor other) -> Tensor": Row(
+            "The lower incomplete gamma function of order ``self``, over the gamma function.",
+            lambda self, other: incomplete(self, other, upper=False),
+            derivative={"other": lambda grad, self, other: grad * density(self, other)},
+        ),
+        "igammac(Tensor self, Tensor other) -> Tensor": Row(
+            "The upper incomplete gamma function of order ``self``, over the gamma function.",
+            lambda self, other: incomplete(self, other, upper=True),
+            derivative={"other": lambda grad, self, other: -grad * density(self, other)},
+        ),
+    },
+    pointwise={"dtypes": "floating"},
+    **INCOMPLETE,
+).values()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
-# The factor and the summand that bring the interval to [-1, 1], and coefficients, the highest power first.
-Series: TypeAlias = tuple[float, float, tuple[float, ...]]
+from opdsl.scalar.intrinsics import fma, largest
 
 # Where the series of large arguments begin.
 HANKEL_FROM: Final = 5.0
@@ -17,12 +16,41 @@ AIRY_LEFT_FROM: Final = 4.5
 PATH: Final = Path(__file__).with_name("series.json")
 _TABLES = json.loads(PATH.read_text(encoding="utf-8"))
 
-# For each function and precision.
-SERIES: Final[dict[str, dict[str, Series]]] = {
-    name: {kind: (one["factor"], one["summand"], tuple(one["coefficients"])) for kind, one in kinds.items()}
-    for name, kinds in _TABLES["series"].items()
+
+class Series(NamedTuple):
+    """The factor and the summand that bring the interval to [-1, 1], and coefficients, the highest power first."""
+
+    factor: float
+    summand: float
+    coefficients: tuple[float, ...]
+
+
+# For each function, in float64 and in float32.
+SERIES: Final[dict[str, tuple[Series, Series]]] = {
+    name: (Series(**kinds["float64"]), Series(**kinds["float32"])) for name, kinds in _TABLES["series"].items()
 }
 # A number, and what rounding left of it.
-ROOTS: Final[dict[str, dict[str, tuple[float, float]]]] = {
-    name: {kind: (number, rest) for kind, (number, rest) in kinds.items()} for name, kinds in _TABLES["roots"].items()
+ROOTS: Final[dict[str, tuple[tuple[float, float], tuple[float, float]]]] = {
+    name: (tuple(kinds["float64"]), tuple(kinds["float32"])) for name, kinds in _TABLES["roots"].items()
 }
+
+
+def is_double(x: float) -> bool:
+    """Whether a number has 53 bits; scalar functions know it of each dtype beforehand."""
+    return largest(x) > 1e300
+
+
+def evaluate(name: str, x: float) -> float:
+    """A series, in the precision of its variable."""
+    wide, narrow = SERIES[name]
+    return horner(wide, x) if is_double(x) else horner(narrow, x)
+
+
+def horner(series: Series, x: float) -> float:
+    """A series, by Horner's rule in fused steps."""
+    factor, summand, coefficients = series
+    t = fma(x, factor, summand)
+    value = coefficients[0]
+    for coefficient in coefficients[1:]:
+        value = fma(value, t, coefficient)
+    return value

@@ -264,8 +264,7 @@ class Tensor(Differentiable):
     def __and__(self, other: Tensor) -> Tensor:
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
-    def __and__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
+    def __and__(self, other: Scalar) -> Tensor: ...
     def __contains__(self, element: Tensor | complex) -> _bool:
         """``element in self``: whether any element is equal to it.
 
@@ -294,8 +293,7 @@ class Tensor(Differentiable):
     def __iand__(self, other: Tensor) -> Tensor:
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
-    def __iand__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_and_Scalar``: ``self & other``; of bools whether both hold."""
+    def __iand__(self, other: Scalar) -> Tensor: ...
     def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``, rounded down."""
     @overload
@@ -320,8 +318,7 @@ class Tensor(Differentiable):
     def __ior__(self, other: Tensor) -> Tensor:
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
-    def __ior__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
+    def __ior__(self, other: Scalar) -> Tensor: ...
     @overload
     def __ipow__(self, exponent: Tensor) -> Tensor:
         """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
@@ -347,8 +344,7 @@ class Tensor(Differentiable):
     def __ixor__(self, other: Tensor) -> Tensor:
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __ixor__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+    def __ixor__(self, other: Scalar) -> Tensor: ...
     @overload
     def __le__(self, other: Tensor) -> Tensor:
         """Where ``self`` is at most ``other``."""
@@ -381,8 +377,7 @@ class Tensor(Differentiable):
     def __or__(self, other: Tensor) -> Tensor:
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
-    def __or__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_or_Scalar``: ``self | other``; of bools whether one holds."""
+    def __or__(self, other: Scalar) -> Tensor: ...
     def __pos__(self) -> Tensor:
         """``self`` itself."""
     @overload
@@ -443,8 +438,7 @@ class Tensor(Differentiable):
     def __xor__(self, other: Tensor) -> Tensor:
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __xor__(self, other: Scalar) -> Tensor:
-        """Another name of ``bitwise_xor_Scalar``: ``self ^ other``; of bools whether one of them holds."""
+    def __xor__(self, other: Scalar) -> Tensor: ...
     def _addmm_activation(
         self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: _bool = False
     ) -> Tensor:
@@ -474,9 +468,9 @@ class Tensor(Differentiable):
     def abs_(self) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
     def absolute(self) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
     def absolute_(self) -> Tensor:
-        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+        """Another name of ``abs``: The magnitude of every element; of complex numbers a real one."""
     def acos(self) -> Tensor:
         """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     def acos_(self) -> Tensor:
@@ -806,13 +800,13 @@ class Tensor(Differentiable):
         """Every element, or the bound where that is larger."""
     @overload
     def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
     @overload
     def clip(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
         """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
     @overload
     def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond, each its own."""
     @overload
     def clip_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
         """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
@@ -951,13 +945,13 @@ class Tensor(Differentiable):
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @overload
     def divide(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @overload
     def divide_(self, other: Tensor | Scalar) -> Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @overload
     def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
-        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+        """Another name of ``div``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
     def double(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
@@ -1118,26 +1112,22 @@ class Tensor(Differentiable):
     def greater(self, other: Tensor) -> Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
-    def greater(self, other: Scalar) -> Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+    def greater(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_(self, other: Tensor) -> Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
-    def greater_(self, other: Scalar) -> Tensor:
-        """Another name of ``gt_Scalar``: Where ``self`` is greater than ``other``."""
+    def greater_(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_equal(self, other: Tensor) -> Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
-    def greater_equal(self, other: Scalar) -> Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+    def greater_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def greater_equal_(self, other: Tensor) -> Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
-    def greater_equal_(self, other: Scalar) -> Tensor:
-        """Another name of ``ge_Scalar``: Where ``self`` is at least ``other``."""
+    def greater_equal_(self, other: Scalar) -> Tensor: ...
     @overload
     def gt(self, other: Tensor) -> Tensor:
         """Where ``self`` is greater than ``other``."""
@@ -1386,26 +1376,22 @@ class Tensor(Differentiable):
     def less(self, other: Tensor) -> Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
-    def less(self, other: Scalar) -> Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+    def less(self, other: Scalar) -> Tensor: ...
     @overload
     def less_(self, other: Tensor) -> Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
-    def less_(self, other: Scalar) -> Tensor:
-        """Another name of ``lt_Scalar``: Where ``self`` is less than ``other``."""
+    def less_(self, other: Scalar) -> Tensor: ...
     @overload
     def less_equal(self, other: Tensor) -> Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
-    def less_equal(self, other: Scalar) -> Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+    def less_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def less_equal_(self, other: Tensor) -> Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
-    def less_equal_(self, other: Scalar) -> Tensor:
-        """Another name of ``le_Scalar``: Where ``self`` is at most ``other``."""
+    def less_equal_(self, other: Scalar) -> Tensor: ...
     def lgamma(self) -> Tensor:
         """The logarithm of the gamma function's magnitude."""
     def lgamma_(self) -> Tensor:
@@ -1804,14 +1790,12 @@ class Tensor(Differentiable):
     def not_equal(self, other: Tensor) -> Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
-    def not_equal(self, other: Scalar) -> Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+    def not_equal(self, other: Scalar) -> Tensor: ...
     @overload
     def not_equal_(self, other: Tensor) -> Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
-    def not_equal_(self, other: Scalar) -> Tensor:
-        """Another name of ``ne_Scalar``: Where ``self`` is different from ``other``."""
+    def not_equal_(self, other: Scalar) -> Tensor: ...
     def orgqr(self, input2: Tensor) -> Tensor:
         """Another name of ``linalg_householder_product``: The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
 

@@ -1,4 +1,4 @@
-"""``Library.table``: operators that are functions which are there, or known answers."""
+"""``Library.table``: operators that are functions which are there, scalar functions, calls, or known answers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Row, Tensor
-from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
+from opdsl import Library, Row, Tensor, forward
+from opdsl.errors import DeclarationError, DuplicateOperatorError, ScalarFunctionError, SchemaError
 
 X = opdsl.tensor([[1.0, 2.0, 3.0]])
 
@@ -84,6 +84,49 @@ def test_kernel_says_what_the_functions_are_kernels_of(library: Library) -> None
 def test_overloads_are_named_in_full(library: Library) -> None:
     rows = {"f(Tensor self) -> int": Row("", 1), "f.other(Tensor self, int n) -> int": Row("", 2)}
     assert [*library.table(rows)] == ["f", "f.other"] and opdsl.ops.rows.f(X, 0) == 2
+
+
+def test_pointwise_says_that_answers_are_scalar_functions(library: Library) -> None:
+    rows = {"halved(Tensor self) -> Tensor": Row("Half of it.", lambda x: x / 2)}
+    made = library.table(rows, pointwise={"promote": "int_to_float"}, out=True)
+    assert made["halved"](opdsl.tensor([1, 3])).tolist() == [0.5, 1.5]
+    assert "out" in made["halved"].variants
+
+
+def test_a_lambda_of_a_table_has_the_name_of_its_operator(library: Library) -> None:
+    with pytest.raises(ScalarFunctionError, match="scalar function printed: it cannot call print"):
+        library.table({"printed(Tensor self) -> Tensor": Row("", lambda x: print(x))}, pointwise=True)
+
+
+def test_lambdas_of_one_line_are_told_apart(library: Library) -> None:
+    rows = {
+        "up(Tensor self) -> Tensor": Row("", lambda x: x + 1),
+        "down(Tensor self) -> Tensor": Row("", lambda x: x - 1),
+    }
+    made = library.table(rows, pointwise=True)
+    assert made["up"](X).tolist() == [[2, 3, 4]] and made["down"](X).tolist() == [[0, 1, 2]]
+
+
+def test_a_row_of_scalar_functions_has_a_derivative(library: Library) -> None:
+    rows = {
+        "doubled(Tensor self) -> Tensor": Row("", lambda x: x * 2, derivative={"self": lambda grad: grad * 7}),
+        "constant(Tensor self) -> Tensor": Row("", lambda x: x * 2, non_differentiable="self"),
+    }
+    made, x = library.table(rows, pointwise=True), opdsl.tensor([1.0], requires_grad=True)
+    made["doubled"](x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [7] and not made["constant"](x).requires_grad
+
+
+def test_a_row_may_be_a_call_of_another_operator(library: Library) -> None:
+    rows = {"least(Tensor self, int dim) -> Tensor": Row("", forward(opdsl.aminmax, result=0))}
+    assert library.table(rows)["least"](X, 1).tolist() == [1]
+
+
+def test_refuses_pointwise_that_says_nothing(library: Library) -> None:
+    with pytest.raises(
+        DeclarationError, match=r"pointwise='yes' of 'rows::f\(Tensor self\) -> Tensor' is neither True nor"
+    ):
+        library.table({"f(Tensor self) -> Tensor": Row("", lambda x: x)}, pointwise="yes")  # type: ignore[call-overload]
 
 
 def test_all_or_nothing_is_declared(library: Library) -> None:
