@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +12,8 @@ from opdsl.backends.cpu import builtin, engine
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
 from opdsl.backends.cpu.machine import convolution as whole
 from opdsl.backends.cpu.machine import depthwise
-from opdsl.backends.cpu.machine.language import exports, words
-from opdsl.backends.cpu.machine.planes import ConvolutionPlan, Dimension
+from opdsl.backends.cpu.machine.language import Struct, exports, words
+from opdsl.backends.cpu.machine.planes import Axis, ConvolutionPlan, Dimension
 from opdsl.backends.cpu.machine.tiles import Shape
 from opdsl.backends.cpu.storage import MEMORY
 from opdsl.kernels.calls import WindowSpec
@@ -85,20 +86,22 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     channels, outputs = (call.outputs, call.channels) if spreads else (call.channels, call.outputs)
     # Bands are cut across images and volumes, along signals.
     places = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[len(call.windows)]
-    strides = zip(read[2:], call.weight[2:], written[2:], strict=True)
-    given = {
-        index: _dimension(window, spreads, *each)
-        for index, window, each in zip(places, call.windows, strides, strict=True)
-    }
-    dimensions = [given.get(dim, _NO_DIMENSION) for dim in range(3)]
+    windows, strides = [_NO_WINDOW] * 3, [(1, 1, 1)] * 3
+    for index, window, *each in zip(places, call.windows, read[2:], call.weight[2:], written[2:], strict=True):
+        windows[index], strides[index] = window, (each[0], each[1], each[2])
+    dimensions = [_dimension(window, spreads, w) for window, (_, w, _) in zip(windows, strides, strict=True)]
+    axes = [_axes(window, spreads, x, out) for window, (x, _, out) in zip(windows, strides, strict=True)]
     chunk = smallest(channels, _CHUNK) if weighs else channels
     band = dimensions[places[0]]
-    row = math.prod(each["phases"] * (1 if each is band else each["extent"]) for each in dimensions)
+    phases = math.prod(each["phases"] for each, _ in axes)
+    row = phases * math.prod(each["extent"] for each in dimensions if each is not band)
     band_size = largest(1, smallest(band["steps"], _NEAR // call.dtype.itemsize // (row * chunk)))
-    dimensions[places[0]] = band = {**band, "extent": band_size + band["shift"]}
+    band["extent"] = band_size + band["shift"]
     plan: list[int | Table] = words(
         ConvolutionPlan,
-        dimensions=Table([word for each in dimensions for word in words(Dimension, **each)]),
+        dimensions=_records(Dimension, dimensions),
+        read=_records(Axis, [each for each, _ in axes]),
+        written=_records(Axis, [each for _, each in axes]),
         samples=call.samples,
         groups=call.groups,
         channels=channels,
@@ -108,7 +111,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         out_slot=2 * (4 if call.is_biased else 3),
         band=places[0],
         band_size=band_size,
-        plane=math.prod(each["phases"] * each["extent"] for each in dimensions),
+        plane=phases * math.prod(each["extent"] for each in dimensions),
         chunk=chunk,
         x_sample=read[0],
         x_channel=read[1],
@@ -121,7 +124,7 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     # What threads share out: channels of the weight, or rows of what is written, of all channels where these are lanes.
     rows = call.groups * band["steps"]
     if is_depthwise:
-        rows = math.prod(each["out_size"] for each in dimensions[:-1])
+        rows = math.prod(each["size"] for _, each in axes[:-1])
     units = call.groups * channels if weighs else call.samples * rows
     steps = math.prod(each["steps"] * each["length"] for each in dimensions)
     total = steps * call.samples * call.groups * channels * outputs
@@ -135,32 +138,41 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     return builtin.builtin(f"{call.kind}_cpu", work, inputs, [builtin.Given()], [code])
 
 
-def _dimension(window: WindowSpec, spreads: bool, x_stride: int, w_stride: int, out_stride: int) -> dict[str, int]:
+# The window of a dimension that a call has not.
+_NO_WINDOW = WindowSpec(1, 1, 1, 0, 1, 1)
+
+
+def _records(kind: type[Struct], values: Sequence[Mapping[str, int]]) -> Table:
+    return Table([word for each in values for word in words(kind, **each)])
+
+
+def _dimension(window: WindowSpec, spreads: bool, w_stride: int) -> dict[str, int]:
     """A ``machine.planes.Dimension``; where windows spread, results are stepped through by their stride."""
-    first, stride = window.first, window.stride
-    reach = (window.length - 1) * window.dilation
-    shift, skipped = reach // stride, -first // stride
-    steps = (window.size - first - 1) // stride - skipped + 1 if spreads else window.windows
+    shift = (window.length - 1) * window.dilation // window.stride
+    last = (window.size - window.first - 1) // window.stride
+    steps = last - -window.first // window.stride + 1 if spreads else window.windows
     return {
-        "size": window.windows if spreads else window.size,
-        "out_size": window.size if spreads else window.windows,
         "steps": steps,
-        "extent": steps + shift,
         "length": window.length,
-        "first": first,
-        "stride": stride,
+        "first": window.first,
+        "stride": window.stride,
         "dilation": window.dilation,
-        "x_stride": x_stride,
         "w_stride": w_stride,
-        "out_stride": out_stride,
-        "step": 1 if spreads else stride,
-        "phases": 1 if spreads else smallest(stride, reach + 1),
-        "base": skipped - shift if spreads else first,
         "shift": shift,
-        "out_step": stride if spreads else 1,
-        "out_phases": stride if spreads else 1,
-        "out_base": skipped * stride + first if spreads else 0,
+        "extent": steps + shift,
     }
 
 
-_NO_DIMENSION = _dimension(WindowSpec(1, 1, 1, 0, 1, 1), False, 1, 1, 1)
+def _axes(window: WindowSpec, spreads: bool, x_stride: int, out_stride: int) -> tuple[dict[str, int], dict[str, int]]:
+    """The ``machine.planes.Axis`` of what is read, and of what is written."""
+    first, stride = window.first, window.stride
+    reach = (window.length - 1) * window.dilation
+    if spreads:
+        skipped = -first // stride
+        read = (window.windows, x_stride, 1, 1, skipped - reach // stride)
+        written = (window.size, out_stride, stride, stride, skipped * stride + first)
+    else:
+        read = (window.size, x_stride, stride, smallest(stride, reach + 1), first)
+        written = (window.windows, out_stride, 1, 1, 0)
+    names = ("size", "stride", "step", "phases", "base")
+    return dict(zip(names, read, strict=True)), dict(zip(names, written, strict=True))

@@ -1,75 +1,106 @@
-"""Products of 16-bit matrices against sums in float64: all edges of tiles, all ways to lie, batches, numbers."""
+"""Products of bfloat16 matrices whose instructions few processors have: here LLVM computes what they do."""
 
 from __future__ import annotations
 
-import itertools
+import ctypes
+import functools
+import re
 
-import ml_dtypes
-import numpy as np
+import numpy
 import pytest
 
-import opdsl
-from opdsl import Tensor
-from opdsl.backends.cpu.engine import has_feature
+from opdsl.backends.cpu import builtin, engine, narrow_product
+from opdsl.backends.cpu.machine.language import words
+from opdsl.backends.cpu.machine.narrow import NarrowPlan
 
-SIZES = [*itertools.product((1, 7, 8, 9, 65), (1, 2, 33), (1, 15, 17, 64, 129)), (8, 5, 8), (8, 8, 8)]
-LYING = ("rows", "columns")
-
-
-def matrix(random: np.random.Generator, dtype: str, lies: str, *shape: int) -> tuple[Tensor, np.ndarray]:
-    """A matrix, and what it holds."""
-    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.float16
-    values = random.standard_normal(shape).astype(kind)
-    given = opdsl.from_numpy(values)
-    if lies == "columns":
-        given = given.transpose(-1, -2).contiguous().transpose(-1, -2)
-    return given, values.astype(np.float64)
-
-
-def check(found: Tensor, wanted: np.ndarray, inner: int) -> None:
-    """Within a unit of bfloat16's last place, or of what is summed where terms cancel."""
-    values = found.to(opdsl.float64).numpy()
-    assert (np.abs(values - wanted) <= 2.0**-8 * np.abs(wanted) + 2.0**-9 * np.sqrt(inner)).all()
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize(("first", "second"), list(itertools.product(LYING, LYING)))
-def test_products_are_the_rounded_sums(dtype: str, first: str, second: str) -> None:
-    random = np.random.default_rng(7)
-    for rows, inner, columns in SIZES:
-        x, left = matrix(random, dtype, first, rows, inner)
-        y, right = matrix(random, dtype, second, inner, columns)
-        z, added = matrix(random, dtype, first, rows, columns)
-        for _ in range(3):  # the later ones by a plan
-            check(x @ y, left @ right, inner)
-        check(opdsl.addmm(z, x, y, alpha=0.5, beta=2), 0.5 * (left @ right) + 2 * added, inner)
-        out = opdsl.empty_strided((rows, columns), (1, rows), dtype=x.dtype).fill_(float("nan"))
-        check(opdsl.mm(x, y, out=out), left @ right, inner)  # what it held is not read
+_INSTRUCTION = "@llvm.x86.avx512bf16.dpbf16ps.512"
+_PRODUCTS = """
+define internal <16 x float> @products(<16 x float> %sums, <32 x bfloat> %first, <32 x bfloat> %second) {
+  %a = bitcast <32 x bfloat> %first to <16 x i32>
+  %b = bitcast <32 x bfloat> %second to <16 x i32>
+  %a_low = shl <16 x i32> %a, splat (i32 16)
+  %b_low = shl <16 x i32> %b, splat (i32 16)
+  %a_high = and <16 x i32> %a, splat (i32 -65536)
+  %b_high = and <16 x i32> %b, splat (i32 -65536)
+  %a0 = bitcast <16 x i32> %a_low to <16 x float>
+  %b0 = bitcast <16 x i32> %b_low to <16 x float>
+  %a1 = bitcast <16 x i32> %a_high to <16 x float>
+  %b1 = bitcast <16 x i32> %b_high to <16 x float>
+  %p0 = fmul <16 x float> %a0, %b0
+  %p1 = fmul <16 x float> %a1, %b1
+  %s0 = fadd <16 x float> %sums, %p0
+  %s1 = fadd <16 x float> %s0, %p1
+  ret <16 x float> %s1
+}
+define internal <16 x bfloat> @rounded(<16 x float> %value) {
+  %bits = bitcast <16 x float> %value to <16 x i32>
+  %high = lshr <16 x i32> %bits, splat (i32 16)
+  %narrow = trunc <16 x i32> %high to <16 x i16>
+  %result = bitcast <16 x i16> %narrow to <16 x bfloat>
+  ret <16 x bfloat> %result
+}
+"""
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_batches_and_threads(dtype: str) -> None:
-    random = np.random.default_rng(8)
-    x, left = matrix(random, dtype, "rows", 5, 90, 130)
-    y, right = matrix(random, dtype, "columns", 5, 130, 70)
-    before = opdsl.get_num_threads()
-    try:
-        found = []
-        for threads in (1, 2):
-            opdsl.set_num_threads(threads)
-            found.append(opdsl.bmm(x, y))
-            check(found[-1], left @ right, 130)
-        # Sums of rows are those of the processor's instruction, wherever a share of the rows begins.
-        is_own = dtype == "bfloat16" and has_feature("avx512bf16")
-        assert not is_own or bool((found[0] == found[1]).all())
-    finally:
-        opdsl.set_num_threads(before)
+@functools.cache
+def _code() -> engine.Code:
+    lines = narrow_product.text().splitlines()
+    text = "\n".join(each for each in lines if not (each.startswith("declare") and _INSTRUCTION in each))
+    text = text.replace(_INSTRUCTION, "@products") + _PRODUCTS
+    # Numbers that bfloat16 holds; a processor that lacks the instruction may lack this one, too.
+    rounding = r"fptrunc <16 x float> (%\w+) to <16 x bfloat>"
+    text = re.sub(rounding, r"call <16 x bfloat> @rounded(<16 x float> \1)", text)
+    return engine.compile_ir(f"emulated {text}", lambda: text, ["narrow_product"])
 
 
-def test_numbers_that_are_not_finite() -> None:
-    x = opdsl.ones(9, 4, dtype=opdsl.bfloat16)
-    x[0, 1], x[1, 2] = float("inf"), float("nan")
-    found = (x @ opdsl.ones(4, 20, dtype=opdsl.bfloat16)).to(opdsl.float32).numpy()
-    assert np.isposinf(found[0]).all()
-    assert np.isnan(found[1]).all()
-    assert (found[2:] == 4).all()
+def _bits(values):
+    """Whole numbers as bfloat16, which holds them up to 256."""
+    return (values.astype("f4").view("u4") >> 16).astype("u2")
+
+
+@pytest.mark.parametrize("columns_lie", [False, True])
+@pytest.mark.parametrize("beta", [0.0, 2.0])
+@pytest.mark.parametrize(
+    ("batch", "rows", "inner", "columns"), [(1, 9, 1, 1), (2, 10, 7, 30), (1, 8, 4, 150), (3, 13, 9, 65)]
+)
+def test_tiles_of_all_sizes(batch, rows, inner, columns, beta, columns_lie):
+    random = numpy.random.default_rng(0)
+    first = random.integers(-2, 3, (batch, rows, inner))
+    second = random.integers(-2, 3, (batch, inner, columns))
+    before = random.integers(-9, 10, (batch, rows, columns))
+    expected = 3 * (first @ second) + beta * before
+    out = _bits(before)
+    if columns_lie:
+        out = out.transpose(0, 2, 1).copy().transpose(0, 2, 1)
+        second = second.transpose(0, 2, 1).copy().transpose(0, 2, 1)
+    operands = [_bits(first), _bits(second), out]
+    (_, first_row, _), (_, second_row, second_column), (_, out_row, out_column) = (
+        [stride // 2 for stride in each.strides] for each in operands
+    )
+    plan = words(
+        NarrowPlan,
+        first_slot=2,
+        second_slot=4,
+        rows=rows,
+        inner=inner,
+        columns=columns,
+        first_row=first_row,
+        second_row=second_row,
+        second_column=second_column,
+        out_row=out_row,
+        out_column=out_column,
+        first_matrix=rows * inner,
+        second_matrix=inner * columns,
+        out_matrix=rows * columns,
+    )
+    plan_ = (ctypes.c_int64 * (builtin.HEADER + len(plan)))(*[0] * builtin.HEADER, *plan)
+    frame = (ctypes.c_int64 * 12)()
+    frame[0] = ctypes.addressof(plan_)
+    for slot, each in zip((2, 4, 10), operands, strict=True):
+        frame[slot] = each.ctypes.data
+    for slot, number in ((6, 3.0), (8, beta)):
+        ctypes.c_double.from_buffer(frame, 8 * slot).value = number
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(_code().address("narrow_product"))
+    for begin, end in ((0, 5), (5, batch * rows)):
+        run(ctypes.addressof(frame), begin, end)
+    assert ((out.astype("u4") << 16).view("f4") == expected).all()

@@ -24,16 +24,12 @@ from opdsl.backends.cpu.machine.vectors import (
     Vector,
     below,
     fma,
-    gather,
     given,
     lanes_from,
     load,
     load_some,
-    places_of,
-    scatter,
     shuffle,
     spread,
-    spread_number,
     store,
     store_some,
     sum_of_lanes,
@@ -71,14 +67,6 @@ def some(x: Reals, out: Reals, count: int) -> None:
     out[0] = sum_of_lanes(sums[0] + sums[1])
 
 
-@exported
-def apart(x: Reals, out: Reals, stride: int, count: int) -> None:
-    for j in range(0, count, LANES):
-        numbers = lanes_from(j, 1)
-        values = gather(places_of(x, numbers * spread_number(stride)), below(numbers, count))
-        scatter(places_of(out, numbers), values, below(numbers, count))
-
-
 @functools.cache
 def _code(element: str, lanes: int) -> engine.Code:
     here = [sys.modules[__name__]]
@@ -107,13 +95,6 @@ def test_lanes_in_a_mask_are_read_and_written(element, dtype, lanes, count):
     _run("some", element, lanes, x, out, count)
     assert out[0] == x[:count].sum()
     assert out[1:].tolist() == [*x[1:count], *[-1] * (64 - count)]
-
-
-@ELEMENTS
-def test_lanes_are_gathered_and_scattered(element, dtype, lanes):
-    x, out = numpy.arange(64, dtype=dtype), numpy.full(32, -1, dtype)
-    _run("apart", element, lanes, x, out, 3, 19)
-    assert out.tolist() == [*x[: 3 * 19 : 3], *[-1] * 13]
 
 
 @pytest.mark.parametrize(("element", "dtype", "lanes"), [("half", "float16", 8), ("float", "float32", 16)])

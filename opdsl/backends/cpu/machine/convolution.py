@@ -10,7 +10,8 @@ from opdsl.backends.cpu.machine.planes import (
     ConvolutionPlan,
     ceiling,
     cut,
-    finish,
+    exchange,
+    phases_of,
     prepare,
     tables,
     weight_place,
@@ -40,7 +41,7 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     firsts = local(int, 3)
     cut(plan, 0, plan.band_size, counts, firsts)
     terms = plan.channels * window_elements(plan)
-    phases = plan.dimensions[0].out_phases * plan.dimensions[1].out_phases * plan.dimensions[2].out_phases
+    phases = phases_of(plan.written)
     e1 = plan.dimensions[1].extent
     e2 = plan.dimensions[2].extent
     height = TILES[0].rows
@@ -78,7 +79,8 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
                 channel = group * plan.filters + o
                 target = operands[plan.out_slot] + (sample * plan.out_sample + channel * plan.out_channel)
                 added = None if bias is None else bias + channel
-                finish(plan, sums, pitch, high, target, added, counts, firsts, phase)
+                step = plan.out_channel
+                exchange(plan, plan.written, sums, pitch, target, step, high, added, counts, firsts, phase, False)
         at += size
     memory.free(block)
 
@@ -119,7 +121,7 @@ def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     strides = local(int, 3)
     for dim in unrolled(range(3)):
         extents[dim] = plan.dimensions[dim].extent
-        strides[dim] = plan.dimensions[dim].out_stride
+        strides[dim] = plan.written[dim].stride
     for each in range(windows):
         row_of = each // counts[2]
         place = row_of // counts[1] * extents[1] + row_of % counts[1]
@@ -192,12 +194,11 @@ def write_weight(plan: ConvolutionPlan, sums: Reals, pitch: int, target: Reals, 
         rows = channels * window
         turn(sums, pitch, 1, rows, plan.filters, target, plan.w_output, rows)
         return
+    some = channels if plan.w_channel == 1 else 1
     for t in range(window):
         place = weight_place(plan, t)
         source = sums + t * pitch
-        if plan.w_channel == 1:
-            turn(source, window * pitch, 1, channels, plan.filters, target + place, plan.w_output, channels)
-        else:
-            for c in range(channels):
-                for o in range(plan.filters):
-                    target[place + c * plan.w_channel + o * plan.w_output] = source[c * window * pitch + o]
+        for c in range(0, channels, some):
+            first = source + c * window * pitch
+            to = target + (place + c * plan.w_channel)
+            turn(first, window * pitch, 1, some, plan.filters, to, plan.w_output, some)

@@ -22,7 +22,7 @@ from opdsl.backends.cpu.machine.language import (
     unrolled,
 )
 from opdsl.backends.cpu.machine.objects import memory
-from opdsl.backends.cpu.machine.planes import ConvolutionPlan, Dimension, ceiling, weight_place, window_elements
+from opdsl.backends.cpu.machine.planes import Axis, ConvolutionPlan, Dimension, ceiling, weight_place, window_elements
 from opdsl.backends.cpu.machine.room import LINE, behind, room
 from opdsl.backends.cpu.machine.vectors import (
     LANES,
@@ -45,15 +45,15 @@ _TERMS = (9, 3, 1)
 
 
 class Lines(Struct):
-    """What is the same for all lines, and what the results of one meet.
+    """What lines of results meet.
 
     weights: of elements of the window, then the bias; rows of channels, ``pitch`` apart.
     last: elements before the bias.
-    apart: from one result of a line to the next that meets elements of the same phase.
     step, out_step: elements from what one result of a line meets to what the next one does, and to that one.
     ahead: from what one line meets to what the next one does.
-    kx, kw: where elements that the first result meets lie in what is read, and in the weights, column by column of the
+    kx, kw: of what the first result meets, where it lies in what is read, and in the weights, column by column of the
         window.
+    met: of the first two dimensions, what the elements of the window meet.
     starts, begins, ends: of a column, its first one, and between which results it is inside of what is read.
     first, count, change: what a result meets, and the next one that meets others.
     """
@@ -61,12 +61,12 @@ class Lines(Struct):
     weights: Address
     pitch: int
     last: int
-    apart: int
     step: int
     out_step: int
     ahead: int
     kx: Words
     kw: Words
+    met: Words
     starts: Words
     begins: Words
     ends: Words
@@ -96,27 +96,40 @@ def quotient(first: int, second: int) -> int:
 
 
 @internal("noinline")
-def sums(
-    lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, begin: int, end: int, results: Constant
-) -> None:
-    """Results of all channels, each the sum of ``count`` terms, and of what lies behind the last weight."""
+def span(
+    lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, begin: int, end: int, size: Constant,
+    is_sum: Constant,
+) -> None:  # fmt: skip
+    """``sums`` or ``terms`` of channels [begin, end)."""
     left = (end - begin) & (LANES - 1)
     for c in range(begin, end - left, LANES):
-        sums_of_lanes(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), LANES), results)
+        compute(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), LANES), size, is_sum)
     if left != 0:
         c = end - left
-        sums_of_lanes(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), left), results)
+        compute(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), left), size, is_sum)
 
 
 @internal("alwaysinline")
-def sums_of_lanes(
-    lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, c: int, mask: Mask, results: Constant
-) -> None:
-    """As ``sums``, of as many channels as a vector has lanes."""
+def compute(
+    lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, c: int, mask: Mask, size: Constant,
+    is_sum: Constant,
+) -> None:  # fmt: skip
+    """``sums`` or ``terms`` of as many channels as a vector has lanes."""
     weights = cast(Reals, lines.weights) + c
+    if is_sum:
+        sums(kx, kw, count, x, weights, out, lines, mask, size)
+    else:
+        terms(kx, kw, count, x, weights, out, lines, mask, size)
+
+
+@internal("alwaysinline")
+def sums(
+    kx: Words, kw: Words, count: int, x: Reals, weights: Reals, out: Reals, lines: Lines, mask: Mask,
+    results: Constant,
+) -> None:  # fmt: skip
+    """Results, each the sum of ``count`` terms, and of a bias."""
     step = lines.step
     out_step = lines.out_step
-    ahead = lines.ahead
     totals = local(Vector, results)
     for k in unrolled(range(results)):
         totals[k] = load(weights + lines.last)
@@ -126,100 +139,96 @@ def sums_of_lanes(
         for k in unrolled(range(results)):
             totals[k] = fma(factor, load_some(base + k * step, mask), totals[k])
     # What the next line meets first: channels of neighbours are too far apart for the processor to foresee.
-    following = x + kx[max(count - 1, 0)] + ahead
+    following = x + kx[max(count - 1, 0)] + lines.ahead
     for k in unrolled(range(results)):
         prefetch(following + k * step)
     for k in unrolled(range(results)):
         store_some(out + k * out_step, totals[k], mask)
 
 
-@internal("noinline")
-def terms(
-    lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, begin: int, end: int, elements: Constant
-) -> None:
-    """Add to weights, each the sum of ``count`` products of results and what they meet."""
-    left = (end - begin) & (LANES - 1)
-    for c in range(begin, end - left, LANES):
-        terms_of_lanes(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), LANES), elements)
-    if left != 0:
-        c = end - left
-        terms_of_lanes(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), left), elements)
-
-
 @internal("alwaysinline")
-def terms_of_lanes(
-    lines: Lines, kx: Words, kw: Words, count: int, x: Reals, out: Reals, c: int, mask: Mask, elements: Constant
-) -> None:
-    """As ``terms``, of as many channels as a vector has lanes."""
+def terms(
+    kx: Words, kw: Words, count: int, x: Reals, weights: Reals, out: Reals, lines: Lines, mask: Mask,
+    elements: Constant,
+) -> None:  # fmt: skip
+    """Add to weights, each the sum of ``count`` products of results and what they meet."""
     step = lines.step
     out_step = lines.out_step
-    weights = local(Reals, elements)
     bases = local(Reals, elements)
     totals = local(Vector, elements)
     for k in unrolled(range(elements)):
-        weights[k] = cast(Reals, lines.weights) + c + kw[k]
         bases[k] = x + kx[k]
-        totals[k] = load_some(weights[k], mask)
+        totals[k] = load_some(weights + kw[k], mask)
     for result in range(count):
         factor = load_some(out + result * out_step, mask)
         for k in unrolled(range(elements)):
             totals[k] = fma(factor, load_some(bases[k] + result * step, mask), totals[k])
     for k in unrolled(range(elements)):
-        store_some(weights[k], totals[k], mask)
+        store_some(weights + kw[k], totals[k], mask)
 
 
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
 @internal("alwaysinline")
-def distance(plan: ConvolutionPlan, dimension: Dimension, result: int, t: int) -> int:
-    """How far a result reaches with an element of the window, in steps of ``divisor``."""
-    reach = dimension.first + t * dimension.dilation
-    return result - reach if plan.spreads != 0 else reach + result * dimension.stride
+def reach(dimension: Dimension, axis: Axis, spreads: bool, result: int, t: int) -> int:
+    """How far a result reaches with an element of the window; it meets what lies at multiples of the results' step."""
+    offset = dimension.first + t * dimension.dilation
+    return result * axis.step + (0 - offset if spreads else offset)
 
 
-@internal("alwaysinline")
-def divisor(plan: ConvolutionPlan, dimension: Dimension) -> int:
-    """The steps of ``distance``; what lies between them does not meet."""
-    return dimension.stride if plan.spreads != 0 else 1
-
-
-@internal("alwaysinline")
-def meets(plan: ConvolutionPlan, dimension: Dimension, result: int, t: int) -> int:
-    """Where a result meets what is read with an element of the window; -1 for nowhere."""
-    reached = distance(plan, dimension, result, t)
-    position = quotient(reached, divisor(plan, dimension))
-    is_inside = position * divisor(plan, dimension) == reached and position >= 0 and position < dimension.size
-    return position if is_inside else -1
+@internal("noinline")
+def places_met(plan: ConvolutionPlan, dim: int, result: int, places: Words) -> None:
+    """Where a result meets what is read with each element of the window; -1 for nowhere."""
+    dimension = plan.dimensions[dim]
+    axis = plan.read[dim]
+    spreads = plan.spreads != 0
+    step = plan.written[dim].step
+    size = axis.size
+    for t in range(dimension.length):
+        reached = reach(dimension, axis, spreads, result, t)
+        place = quotient(reached, step)
+        is_inside = place * step == reached and place >= 0 and place < size
+        places[t] = place * axis.stride if is_inside else -1
 
 
 @internal("noinline")
 def meet(plan: ConvolutionPlan, lines: Lines, o0: int, o1: int, o2: int) -> None:
     """Enter into the tables what the results of a line meet, of which the first is given."""
-    d0 = plan.dimensions[0]
-    d1 = plan.dimensions[1]
-    d2 = plan.dimensions[2]
-    step = 1 if plan.spreads != 0 else d2.stride
+    dimension = plan.dimensions[2]
+    axis = plan.read[2]
+    spreads = plan.spreads != 0
+    met0 = lines.met
+    met1 = met0 + plan.dimensions[0].length
+    places_met(plan, 0, o0, met0)
+    places_met(plan, 1, o1, met1)
+    length0 = plan.dimensions[0].length
+    length1 = plan.dimensions[1].length
+    columns = dimension.length
+    size = axis.size
+    stride = axis.stride
+    pitch = lines.pitch
+    step = axis.step
+    apart = plan.written[2].step
+    kx = lines.kx
+    kw = lines.kw
     at = 0
-    for t2 in range(d2.length):
-        reached = distance(plan, d2, o2, t2)
-        p2 = quotient(reached, divisor(plan, d2))
+    for t2 in range(columns):
+        reached = reach(dimension, axis, spreads, o2, t2)
+        p2 = quotient(reached, apart)
         lines.begins[t2] = quotient(max(0 - p2, 0) + step - 1, step)
-        lines.ends[t2] = quotient(max(d2.size - p2, 0) + step - 1, step)
+        lines.ends[t2] = quotient(max(size - p2, 0) + step - 1, step)
         lines.starts[t2] = at
-        if p2 * divisor(plan, d2) != reached:
+        if p2 * apart != reached:
             continue
-        for t1 in range(d1.length):
-            p1 = meets(plan, d1, o1, t1)
-            if p1 < 0:
-                continue
-            for t0 in range(d0.length):
-                p0 = meets(plan, d0, o0, t0)
-                if p0 >= 0:
-                    lines.kx[at] = p0 * d0.x_stride + p1 * d1.x_stride + p2 * d2.x_stride
-                    lines.kw[at] = ((t0 * d1.length + t1) * d2.length + t2) * lines.pitch
-                    at += 1
-    lines.starts[d2.length] = at
+        for t0 in range(length0):
+            if met0[t0] >= 0:
+                for t1 in range(length1):
+                    if met1[t1] >= 0:
+                        kx[at] = met0[t0] + met1[t1] + p2 * stride
+                        kw[at] = ((t0 * length1 + t1) * columns + t2) * pitch
+                        at += 1
+    lines.starts[columns] = at
 
 
 @internal("noinline")
@@ -249,23 +258,20 @@ def find(lines: Lines, result: int, results: int, columns: int) -> None:
 @internal()
 def begin_lines(plan: ConvolutionPlan, lines: Lines) -> Address:
     """What is the same for all lines, and memory for what is not."""
-    d0 = plan.dimensions[0]
-    d1 = plan.dimensions[1]
-    d2 = plan.dimensions[2]
-    spreads = plan.spreads != 0
     window = window_elements(plan)
-    columns = 8 * (d2.length + 1)
+    columns = 8 * (plan.dimensions[2].length + 1)
+    met = 8 * (plan.dimensions[0].length + plan.dimensions[1].length)
+    around = 1 if plan.written[1].size > 1 else 0
     lines.pitch = (plan.groups + LANES - 1) & -LANES
     lines.last = window * lines.pitch
-    lines.apart = d2.stride if spreads else 1
-    lines.step = d2.x_stride if spreads else d2.stride * d2.x_stride
-    around = d1 if d1.out_size > 1 else d0
-    lines.ahead = around.x_stride if spreads else around.stride * around.x_stride
-    lines.out_step = lines.apart * d2.out_stride
-    block = room(16 * (window + 1) + 3 * columns + SIZE * (lines.last + lines.pitch) + 6 * LINE)
+    lines.step = plan.read[2].step * plan.read[2].stride
+    lines.out_step = plan.written[2].step * plan.written[2].stride
+    lines.ahead = plan.read[around].step * plan.read[around].stride
+    block = room(16 * (window + 1) + met + 3 * columns + SIZE * (lines.last + lines.pitch) + 7 * LINE)
     lines.kx = cast(Words, behind(block, 0))
     lines.kw = cast(Words, behind(lines.kx, 8 * (window + 1)))
-    lines.starts = cast(Words, behind(lines.kw, 8 * (window + 1)))
+    lines.met = cast(Words, behind(lines.kw, 8 * (window + 1)))
+    lines.starts = cast(Words, behind(lines.met, met))
     lines.begins = cast(Words, behind(lines.starts, columns))
     lines.ends = cast(Words, behind(lines.begins, columns))
     lines.weights = behind(lines.ends, columns)
@@ -279,9 +285,12 @@ def go_along(
 ) -> None:  # fmt: skip
     """Compute a line: the sums that its results are, or the gradients of weights.
 
-    o0, o1, o2: its first result. x, out: the addresses of a sample, and of that result.
+    o0, o1, o2: its first result. x, out: the addresses of a sample of what is read, and of what is written.
     """
-    results = ceiling(plan.dimensions[2].out_size - o2, lines.apart)
+    step = lines.step
+    out_step = lines.out_step
+    out = out + o0 * plan.written[0].stride + o1 * plan.written[1].stride + o2 * plan.written[2].stride
+    results = ceiling(plan.written[2].size - o2, plan.written[2].step)
     meet(plan, lines, o0, o1, o2)
     result = 0
     while result < results:
@@ -290,19 +299,18 @@ def go_along(
         kw = lines.kw + lines.first
         count = lines.count
         many = lines.change - result
-        place = x + result * lines.step
-        target = out + result * lines.out_step
+        place = x + result * step
+        target = out + result * out_step
         done = 0
         if is_sum:
             for size in unrolled(_RESULTS):
                 for k in range(done, many - (size - 1), size):
-                    results_at = target + k * lines.out_step
-                    sums(lines, kx, kw, count, place + k * lines.step, results_at, begin, end, size)
+                    span(lines, kx, kw, count, place + k * step, target + k * out_step, begin, end, size, True)
                     done = k + size
         else:
             for size in unrolled(_TERMS):
                 for k in range(done, count - (size - 1), size):
-                    terms(lines, kx + k, kw + k, many, place, target, begin, end, size)
+                    span(lines, kx + k, kw + k, many, place, target, begin, end, size, False)
                     done = k + size
         result = lines.change
 
@@ -315,7 +323,8 @@ def correlate_lanes(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> No
     lines = local_record(Lines)
     block = begin_lines(plan, lines)
     weights = cast(Reals, lines.weights)
-    for t in range(window_elements(plan)):
+    window = window_elements(plan)
+    for t in range(window):
         place = operands[4] + weight_place(plan, t)
         row = weights + t * lines.pitch
         step = plan.w_group
@@ -323,18 +332,15 @@ def correlate_lanes(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> No
             row[c] = place[c * step]
     for c in range(plan.groups):
         weights[lines.last + c] = operands[6][c] if plan.is_biased != 0 else cast(Real, 0.0)
-    d0 = plan.dimensions[0]
-    d1 = plan.dimensions[1]
-    d2 = plan.dimensions[2]
+    rows = plan.written[1].size
+    apart = plan.written[2].step
     for line in range(begin, end):
-        o1 = line % d1.out_size
-        o0 = line // d1.out_size % d0.out_size
-        sample = line // d1.out_size // d0.out_size
+        sample = line // rows // plan.written[0].size
         x = operands[2] + sample * plan.x_sample
-        for phase in range(min(lines.apart, d2.out_size)):
-            place = operands[plan.out_slot] + sample * plan.out_sample
-            place = place + o0 * d0.out_stride + o1 * d1.out_stride + phase * d2.out_stride
-            go_along(plan, lines, o0, o1, phase, x, place, 0, plan.groups, 1)
+        out = operands[plan.out_slot] + sample * plan.out_sample
+        for phase in range(min(apart, plan.written[2].size)):
+            o0 = line // rows % plan.written[0].size
+            go_along(plan, lines, o0, line % rows, phase, x, out, 0, plan.groups, True)
     memory.free(block)
 
 
@@ -346,17 +352,16 @@ def weigh_lanes(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     lines = local_record(Lines)
     block = begin_lines(plan, lines)
     weights = cast(Reals, lines.weights)
+    window = window_elements(plan)
     for at in range(lines.last):
         weights[at] = cast(Real, 0.0)
-    d0 = plan.dimensions[0]
-    d1 = plan.dimensions[1]
     for sample in range(plan.samples):
         x = operands[4] + sample * plan.x_sample
-        for o0 in range(d0.out_size):
-            for o1 in range(d1.out_size):
-                place = operands[2] + sample * plan.out_sample + o0 * d0.out_stride + o1 * d1.out_stride
-                go_along(plan, lines, o0, o1, 0, x, place, begin, end, 0)
-    for t in range(window_elements(plan)):
+        gradients = operands[2] + sample * plan.out_sample
+        for o0 in range(plan.written[0].size):
+            for o1 in range(plan.written[1].size):
+                go_along(plan, lines, o0, o1, 0, x, gradients, begin, end, False)
+    for t in range(window):
         place = operands[plan.out_slot] + weight_place(plan, t)
         row = weights + t * lines.pitch
         step = plan.w_group

@@ -4,7 +4,7 @@ are, and how many a vector has (``given``).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 from opdsl.backends.cpu.machine.language import Pointer, instruction, internal
 
@@ -18,45 +18,33 @@ SIZE = 4
 """Bytes of an element."""
 
 
-class Real:
+class _Lanes:
+    """What arithmetic is done with."""
+
+    def __add__(self, other: Self) -> Self:
+        raise NotImplementedError
+
+    def __mul__(self, other: Self) -> Self:
+        raise NotImplementedError
+
+    def __and__(self, other: Self) -> Self:
+        raise NotImplementedError
+
+
+class Real(_Lanes):
     """An element."""
 
-    def __add__(self, other: Real) -> Real:
-        raise NotImplementedError
 
-
-class Vector:
+class Vector(_Lanes):
     """As many elements as a vector has lanes."""
 
-    def __add__(self, other: Vector) -> Vector:
-        raise NotImplementedError
 
-    def __mul__(self, other: Vector) -> Vector:
-        raise NotImplementedError
-
-
-class Numbers:
+class Numbers(_Lanes):
     """An integer for each lane."""
 
-    def __add__(self, other: Numbers) -> Numbers:
-        raise NotImplementedError
 
-    def __mul__(self, other: Numbers) -> Numbers:
-        raise NotImplementedError
-
-    def __and__(self, other: Numbers) -> Numbers:
-        raise NotImplementedError
-
-
-class Mask:
+class Mask(_Lanes):
     """Some of the lanes."""
-
-    def __and__(self, other: Mask) -> Mask:
-        raise NotImplementedError
-
-
-class Places:
-    """An address for each lane."""
 
 
 Reals: TypeAlias = Pointer[Real]
@@ -81,7 +69,6 @@ def given(element: str, lanes: int, **others: Any) -> dict[str, Any]:
         "Vector": Annotated[Vector, f"<{lanes} x {element}>"],
         "Numbers": Annotated[Numbers, f"<{lanes} x i64>"],
         "Mask": Annotated[Mask, f"<{lanes} x i1>"],
-        "Places": Annotated[Places, f"<{lanes} x ptr>"],
         "SUFFIX": f"v{lanes}f{8 * size}",
         "COUNTED": ", ".join(f"i64 {lane}" for lane in range(lanes)),
         **others,
@@ -108,26 +95,6 @@ def load_some(place: Reals, mask: Mask) -> Vector:
 @instruction("call void @llvm.masked.store.{SUFFIX}.p0({Vector} {1}, ptr {0}, i32 {SIZE}, {Mask} {2})")
 def store_some(place: Reals, values: Vector, mask: Mask) -> None:
     """Write the lanes in a mask."""
-
-
-@instruction(
-    "call {Vector} @llvm.masked.gather.{SUFFIX}.v{LANES}p0({Places} {0}, i32 {SIZE}, {Mask} {1}, "
-    "{Vector} zeroinitializer)"
-)
-def gather(places: Places, mask: Mask) -> Vector:
-    """The elements at places, of lanes in a mask, and zeros."""
-    raise NotImplementedError
-
-
-@instruction("call void @llvm.masked.scatter.{SUFFIX}.v{LANES}p0({Vector} {1}, {Places} {0}, i32 {SIZE}, {Mask} {2})")
-def scatter(places: Places, values: Vector, mask: Mask) -> None:
-    """Write the lanes in a mask to places."""
-
-
-@instruction("getelementptr {Real}, ptr {0}, {Numbers} {1}")
-def places_of(base: Reals, numbers: Numbers) -> Places:
-    """The addresses of elements."""
-    raise NotImplementedError
 
 
 @instruction("fadd {Vector} zeroinitializer, zeroinitializer")
