@@ -176,7 +176,8 @@ def _attribute(evaluation: Evaluation, node: ast.Attribute) -> Any:
     if isinstance(value, Indexable) and node.attr == "shape":
         return value.shape
     found = getattr(value, node.attr, evaluation)
-    if found is evaluation or not isinstance(value, (ModuleType, type, bool, int, float, complex)):
+    is_plain = isinstance(value, (ModuleType, type, bool, int, float, complex))
+    if found is evaluation or not (is_plain or node.attr in getattr(value, "_fields", ())):
         raise evaluation.source.error(
             node, f"{describe(value)} has no {node.attr!r} that is known when this is declared"
         )

@@ -72,8 +72,7 @@ def j0(x: Any) -> Any:
 def j1(x: Any) -> Any:
     size = abs(x)
     sine, cosine = math.sin(size), math.cos(size)
-    far = hankel(size, "P1", "Q1", sine - cosine, -sine - cosine)
-    found = j1_near(size) if size <= HANKEL_FROM else far
+    found = j1_near(size) if size <= HANKEL_FROM else hankel(size, "P1", "Q1", sine - cosine, -sine - cosine)
     return -found if x < 0 else found
 
 
@@ -104,8 +103,10 @@ def i0e(x: Any) -> Any:
 
 def i1e(x: Any) -> Any:
     size = abs(x)
-    near, far = size * evaluate("I1_NEAR", size), evaluate("I1_FAR", I_FAR / size) / math.sqrt(size)
-    return math.copysign(near if size <= I_FAR else far, x)
+    far = I_FAR / size
+    return math.copysign(
+        size * evaluate("I1_NEAR", size) if size <= I_FAR else evaluate("I1_FAR", far) / math.sqrt(size), x
+    )
 
 
 def i0_scalar(x: Any) -> Any:

@@ -74,7 +74,7 @@ MIRRORED = {"t": "t", "u": "u", "v": "w", "w": "v"}
 
 
 def low_degree(kind: str, x: Any, degree: Any) -> Any:
-    _, (factor, summand), _, _, _ = KINDS[kind]
+    factor, summand = KINDS[kind].first
     before, now, k = 1.0, factor * x + summand, 1.0
     for _ in range(DIRECT):
         if not k < degree:
@@ -115,8 +115,7 @@ def chebyshev(kind: str, shifted: bool) -> Callable[[Any, Any], Any]:
         sign = 1.0 if degree % 2.0 == 0.0 else -1.0
         edge = at_one(kind, degree) if at > 0 else sign * at_one(MIRRORED[kind], degree)
         far = beyond(kind, at, degree) if at > 0 else sign * beyond(MIRRORED[kind], -at, degree)
-        near = waves(kind, math.acos(at), degree, is_circular=True)
-        high = edge if abs(at) == 1.0 else near if abs(at) < 1.0 else far
+        high = edge if abs(at) == 1.0 else waves(kind, math.acos(at), degree, True) if abs(at) < 1.0 else far
         found = low_degree(kind, at, degree) if degree <= DIRECT else high
         return 0.0 if degree < 0 else found
 

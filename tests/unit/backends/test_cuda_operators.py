@@ -91,6 +91,17 @@ def test_an_operator_agrees_with_the_cpu(name: str, cuda: EmulatedDriver) -> Non
     np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["hermite_polynomial_h", "laguerre_polynomial_l", "legendre_polynomial_p"])
+def test_polynomials_of_a_degree_for_each_element_are_one_launch(name: str, cuda: EmulatedDriver) -> None:
+    x, degree = opdsl.tensor([0.5, 2.0, -1.0, 0.25]), opdsl.tensor([0.0, 3.0, 7.0, -1.0])
+    function = getattr(opdsl.special, name)
+    on_device = x.cuda(), degree.cuda()
+    cuda.calls.clear()
+    found = function(*on_device)
+    assert [each.name for each in cuda.calls].count("launch") == 1
+    np.testing.assert_allclose(found.cpu().numpy(), function(x, degree).numpy(), rtol=1e-6)
+
+
 def weights(device: str) -> Any:
     """Of two distributions over 100 numbers, a third of which are never drawn."""
     numbers = opdsl.arange(200.0).reshape(2, 100)

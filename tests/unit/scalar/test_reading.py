@@ -1,6 +1,7 @@
 """Reading Python: what the subset holds, checked by running the graph against the function itself."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,6 +11,11 @@ from opdsl.scalar.intrinsics import fma
 
 COEFFICIENTS = (0.5, -1.5, 2.0)
 SCALE = np.float32(0.25)
+
+
+class Bounds(NamedTuple):
+    low: int
+    high: int
 
 
 def horner(x):
@@ -102,6 +108,15 @@ def test_closure_constant():
         return function
 
     assert evaluate(read(scaled(3)).specialise({"x": "int32"}), {"x": 2}) == (6,)
+
+
+def test_fields_of_a_named_tuple():
+    bounds = Bounds(low=1, high=5)
+
+    def clamped(x):
+        return min(max(x, bounds.low), bounds.high)
+
+    assert evaluate(read(clamped).specialise({"x": "int64"}), {"x": 9}) == (5,)
 
 
 def test_several_results():
