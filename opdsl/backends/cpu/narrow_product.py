@@ -12,7 +12,7 @@ from opdsl.backends.cpu.machine.language import words
 from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import MatrixLayout, ProductCall
+    from opdsl.kernels.calls import ProductCall
 
 # Fewer rows do not pay for packing; of up to so many the other factor's columns are taken as rows, where they can be.
 _FEWEST_ROWS = 8
@@ -33,22 +33,19 @@ def _oriented(call: ProductCall) -> tuple[ProductCall, tuple[int, int]] | None:
     """
     if 0 in (call.batch, call.inner, call.rows, call.columns):
         return None
-    turned = call._replace(
-        rows=call.columns,
-        columns=call.rows,
-        first=_turned(call.second),
-        second=_turned(call.first),
-        out=_turned(call.out),
-    )
-    both = [(call, (1, 2)), (turned, (2, 1))]
+    both = [(call, (1, 2)), (turned(call), (2, 1))]
     for each, places in reversed(both) if call.rows < _FEW_ROWS else both:
         if (each.first.column == 1 or each.inner == 1) and each.rows >= _FEWEST_ROWS:
             return each, places
     return None
 
 
-def _turned(matrix: MatrixLayout) -> MatrixLayout:
-    return matrix._replace(row=matrix.column, column=matrix.row)
+def turned(call: ProductCall) -> ProductCall:
+    """The transposed product."""
+    first, second, out = (
+        each._replace(row=each.column, column=each.row) for each in (call.first, call.second, call.out)
+    )
+    return call._replace(rows=call.columns, columns=call.rows, first=second, second=first, out=out)
 
 
 def narrow_product(call: ProductCall) -> Kernel:

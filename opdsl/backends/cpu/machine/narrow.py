@@ -24,7 +24,7 @@ from opdsl.backends.cpu.machine.language import (
 )
 from opdsl.backends.cpu.machine.objects import memory
 from opdsl.backends.cpu.machine.room import room
-from opdsl.backends.cpu.machine.vectors import LANES, Mask, Real, Vector, below, lanes_from, spread, zeros
+from opdsl.backends.cpu.machine.vectors import LANES, Mask, Real, Vector, below, lanes_from, rounded, spread, zeros
 
 # Rows, and vectors of columns, of a tile.
 HEIGHTS = (6, 3, 1)
@@ -58,12 +58,6 @@ class NarrowPlan(Plan):
     first_matrix: int
     second_matrix: int
     out_matrix: int
-
-
-@instruction("fptrunc double {0} to {Real}")
-def real(value: float) -> Real:
-    """The nearest element of a vector."""
-    raise NotImplementedError
 
 
 @instruction("load i32, ptr {0}, align 1")
@@ -224,5 +218,5 @@ def narrow_product(frame: Pointer[NarrowPlan], begin: int, end: int) -> None:
             second = operands[plan.second_slot] + matrix * plan.second_matrix + at * plan.second_column
             pack(second, plan.second_row, plan.second_column, plan.inner, width, panel)
             out = operands[10] + matrix * plan.out_matrix + at * plan.out_column
-            multiply_rows(plan, first, panel, real(numbers[6]), real(numbers[8]), out, low, high, width)
+            multiply_rows(plan, first, panel, rounded(numbers[6]), rounded(numbers[8]), out, low, high, width)
     memory.free(cast(Address, panel))

@@ -75,6 +75,12 @@ def given(element: str, lanes: int, **others: Any) -> dict[str, Any]:
     }
 
 
+@instruction("fptrunc double {0} to {Real}")
+def rounded(value: float) -> Real:
+    """The nearest element of a vector."""
+    raise NotImplementedError
+
+
 @instruction("load {Vector}, ptr {0}, align {SIZE}")
 def load(place: Reals) -> Vector:
     """The elements from a place on."""
