@@ -92,19 +92,43 @@ def kernel_of(
 
 
 def _details(kernel: int, call: RowCall, *more: int) -> list[int | Table]:
-    """The words of a plan that the walk reads, and behind its strides those that the kernel reads, ``more`` last."""
+    """The words of a plan that the walk reads."""
     specs = (*call.inputs, *call.outputs)
-    sizes = call.kept or (1,)
     strides = [spec.strides or (0,) * (len(call.kept) + 1) for spec in specs]
-    steps = [each[d] if call.kept else 0 for d in range(len(sizes)) for each in strides]
-    along = [each[-1] for each in strides]
+    return walk_words(kernel, call.kept, (call.length,), strides, more)
+
+
+def walk_words(
+    kernel: int,
+    sizes: Sequence[int],
+    further: Sequence[int],
+    strides: Sequence[Sequence[int]],
+    more: Sequence[int] = (),
+    later: Sequence[int | Table] = (),
+) -> list[int | Table]:
+    """The words of a plan that the walk reads, and behind its strides those that the kernel reads.
+
+    Args:
+        kernel: its address.
+        sizes: of the dimensions that are walked over.
+        further: of those that the kernel goes along.
+        strides: of each operand, for ``sizes`` then ``further``.
+        more: words that the kernel reads behind these.
+        later: the plan of another walk.
+    """
+    depth = len(sizes)
+    steps = [each[d] for d in range(depth) for each in strides] if sizes else [0] * len(strides)
+    for d, size in enumerate(further):
+        steps += [size, *(each[depth + d] for each in strides)]
     return words(
         WalkPlan,
         row=kernel,
-        operands=len(specs),
-        dimensions=len(sizes),
-        sizes=Table(sizes),
-        strides=Table([*steps, call.length, *along, *more]),
+        operands=len(strides),
+        dimensions=depth or 1,
+        sizes=Table(sizes or (1,)),
+        strides=Table([*steps, *more]),
+        turns=0,
+        later=Table(later) if later else 0,
     )
 
 

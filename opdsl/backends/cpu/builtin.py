@@ -252,6 +252,12 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
     return function
 
 
+def header_of(elements: int) -> list[int | Table]:
+    """The header of a plan that a loop reads beside its own."""
+    found = words(call.Plan, loop=0, elements=elements)
+    return [*found, *[0] * (HEADER - len(found))]
+
+
 def number_words(plan: Plan, place: int, value: Any) -> tuple[int, int]:
     """What the frame of a plan holds for a number that is one of its inputs."""
     inputs = (int(plan[_INPUTS_FIELD]) - plan.address) // 8

@@ -15,7 +15,7 @@ from opdsl.scalar.types import ScalarType
 
 CONTIGUOUS, REVERSED, SINGLE, STRIDED, NUMBER = "c", "r", "s", "x", "n"
 
-_STEPS = {CONTIGUOUS: 1, REVERSED: -1, SINGLE: 0}
+STEPS = {CONTIGUOUS: 1, REVERSED: -1, SINGLE: 0}
 
 ANY = 2
 """A size, or a stride in elements, that comes with a call."""
@@ -49,7 +49,7 @@ class Form(NamedTuple):
         if operand.is_number:
             return OperandSpec(to_dtype(operand.value), None)
         dtype = to_dtype(operand.dtype)
-        step = _STEPS.get(letter, ANY) * dtype.itemsize
+        step = STEPS.get(letter, ANY) * dtype.itemsize
         other = () if self.across is None else (ANY * dtype.itemsize,)
         return OperandSpec(dtype, (step, *other) if self.across else (*other, step))
 
@@ -65,4 +65,4 @@ def letter(spec: OperandSpec, dimension: int = -1) -> str:
     if spec.strides is None:
         return NUMBER
     stride = spec.strides[dimension] if len(spec.strides) >= -dimension else 0
-    return next((each for each, step in _STEPS.items() if stride == step * spec.dtype.itemsize), STRIDED)
+    return next((each for each, step in STEPS.items() if stride == step * spec.dtype.itemsize), STRIDED)

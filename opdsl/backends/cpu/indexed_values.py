@@ -11,7 +11,7 @@ from opdsl.scalar.types import COMPLEX, FLOAT, ScalarType
 
 def constant(value: object, kind: str) -> str:
     """A number as a constant of LLVM."""
-    from opdsl.backends.cpu.folds import constants
+    from opdsl.backends.cpu.operands import constants
     from opdsl.kernels.definitions.monoid import initial
 
     assert isinstance(value, (bool, int, float, complex)), "margins are numbers"

@@ -1,22 +1,36 @@
 """LLVM text of loop programs: kernels ``void (operands, count, strides)``, which ``walk`` calls.
 
-The outermost loop has ``count`` turns. Behind ``strides`` stand the strides of all operands in bytes, then, for kernels
-that go along another dimension, its size and the strides along it, and the length of parts of it.
+The outermost loop has ``count`` turns. Behind ``strides`` stand the strides of all operands in bytes, then, for each
+further dimension, its size and the strides along it, and at last other words of the program.
 Loops whose turns are independent of each other say so, and are vectorised by LLVM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opdsl.backends.cpu.cost import is_costly
-from opdsl.backends.cpu.folds import constant
-from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, MASKED, METADATA, PARALLEL, UNROLLED, WHOLE, Loop, smaller
-from opdsl.backends.cpu.statement_text import COUNT, StatementText
+from opdsl.backends.cpu.loops import (
+    ACCESS,
+    ATTRIBUTES,
+    FILLED,
+    LANES,
+    MASKED,
+    METADATA,
+    PARALLEL,
+    UNROLLED,
+    WHOLE,
+    Loop,
+    smaller,
+)
+from opdsl.backends.cpu.operands import constant
+from opdsl.backends.cpu.printer import declarations, function_ir, vectorises
+from opdsl.backends.cpu.statement_text import COUNT, Place, StatementText
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER
 from opdsl.backends.cpu.stretches import Stretches, variants_of
 from opdsl.kernels.loops.making import Given, Loops
 from opdsl.kernels.loops.model import (
+    Array,
     Bound,
     Compute,
     Fetch,
@@ -24,15 +38,16 @@ from opdsl.kernels.loops.model import (
     For,
     Load,
     Local,
+    Parts,
     Program,
     Scan,
+    Size,
     Statement,
     Store,
     Update,
     blocks_of,
     graphs_of,
 )
-from opdsl.kernels.loops.row_schedules import PART_LENGTH
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
 
@@ -41,9 +56,6 @@ __all__ = ["LoopText", "module_ir"]
 # Turns of a fold that are folded before they are added to the others'.
 _BLOCK = 4096
 
-# Turns that fill vectors, whatever they are computed in. Of cheap functions LLVM takes four side by side.
-_LANES = 16
-
 # Bytes that are fetched ahead at most, and of a line of the cache.
 _FETCHED = 8192
 _LINE = 64
@@ -51,29 +63,40 @@ _LINE = 64
 _COMPARISONS = {"maximum": "max", "minimum": "min"}
 
 
-def module_ir(loops: Loops, symbol: str) -> str:
+def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) -> str:
     """The module of a kernel.
 
     Args:
         loops: its program, and the operands that its parameters and words are for.
         symbol: its name.
+        places: of its arguments among the operands; each is one of its own for none given.
     """
-    from opdsl.backends.cpu.printer import declarations, function_ir
-
-    program, count = loops.program, len(loops.arguments)
+    program = loops.program
+    places = places or [Place(k) for k in range(len(loops.arguments))]
     words = zip(program.words, loops.words, strict=False)
     given = {word.argument: name for name, word in words if isinstance(word, Given)}
-    operands = [given[k] if at is None else program.parameters[at].name for k, at in enumerate(loops.arguments)]
-    table = {"i0_n": COUNT, "j0_n": count, PART_LENGTH: 2 * count + 1}
-    for k, name in enumerate(operands):
-        strides = program.arrays[name].strides if name in program.arrays else ()
-        places = zip(strides, (k, count + 1 + k), strict=False)
-        table |= {stride: place for stride, place in places if isinstance(stride, str)}
-    printer = LoopText(program, symbol, operands, {word: table[word] for word in program.words if word not in operands})
+    names = [given[k] if at is None else program.parameters[at].name for k, at in enumerate(loops.arguments)]
+    operands = dict(zip(names, places, strict=True))
+    printer = LoopText(program, symbol, operands, _table(program, operands))
     printer.print()
     functions = [function_ir(graph, name) for graph, name in printer.functions.items()] + [*printer.variants]
     declared = {line for graph in printer.functions for line in declarations(graph)} | printer.declared
     return "\n".join([*functions, str(printer.text), *sorted({*declared, *DECLARATIONS}), ATTRIBUTES, METADATA])
+
+
+def _table(program: Program, operands: Mapping[str, Place]) -> dict[str, int]:
+    """Where the words stand that are no arguments."""
+    count = 1 + max((each.operand for each in operands.values()), default=-1)
+    arrays = [each for each in program.parameters if isinstance(each, Array)]
+    table: dict[Size, int] = {}
+    for array in arrays:
+        for dim, (size, stride) in enumerate(zip(array.sizes, array.strides, strict=True)):
+            first = dim * (count + 1)
+            table |= {size: first - 1 if dim else COUNT, stride: first + operands[array.name].operand}
+    end = max((len(each.sizes) for each in arrays), default=0) * (count + 1) - 1
+    others = [word for word in program.words if word not in table and word not in operands]
+    table |= {word: end + k for k, word in enumerate(others)}
+    return {word: table[word] for word in program.words if word not in operands}
 
 
 class LoopText(StatementText):
@@ -82,9 +105,10 @@ class LoopText(StatementText):
     variants: text that defines other ways to compute its graphs.
     """
 
-    def __init__(self, program: Program, symbol: str, operands: Sequence[str], table: Mapping[str, int]) -> None:
+    def __init__(self, program: Program, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
         super().__init__(program, symbol, operands, table)
         self.is_costly = any(map(is_costly, self.functions))
+        self.vectorises = all(map(vectorises, self.functions))
         self.variants: dict[str, None] = {}
 
     def print(self) -> None:
@@ -163,7 +187,7 @@ class LoopText(StatementText):
         """
         if kind != PARALLEL or not self.is_costly:
             return [(extent, kind)]
-        kind, filled = (WHOLE, _LANES) if any(map(is_costly, graphs_of(tuple(body)))) else (PARALLEL, 4 * _LANES)
+        kind, filled = (WHOLE, LANES) if any(map(is_costly, graphs_of(tuple(body)))) else (PARALLEL, 4 * LANES)
         begin, end = extent
         turns = end if begin == "0" else self.text.value(f"sub i64 {end}, {begin}")
         whole = self.text.value(f"and i64 {turns}, {-filled}")
@@ -178,7 +202,7 @@ class LoopText(StatementText):
         """What LLVM is told of a loop: nothing of one around others, not to vectorise it where turns are in order, or
         elements are moved that lie apart, and else that turns are independent.
         """
-        if any(blocks_of(inner) for inner in each.body):
+        if any(blocks_of(inner) and not is_unrolled(inner) for inner in each.body):
             return ""
         moves = [inner for inner in each.body if isinstance(inner, (Load, Store))]
         is_apart = len(moves) == len(each.body) and any(
@@ -186,7 +210,18 @@ class LoopText(StatementText):
             for inner in moves
             for index, stride in zip(inner.index, self.arrays[inner.array].strides, strict=True)
         )
-        return UNROLLED if each.in_order or is_apart else PARALLEL
+        if each.in_order or is_apart:
+            return UNROLLED
+        return self.kind_of_lanes(each)
+
+    def kind_of_lanes(self, each: For) -> str:
+        """What LLVM is told of independent turns: that they fill vectors, or may not, where a program says so."""
+        read = [self.arrays[load.array] for load in loads_of(each.body)]
+        if not read or any(isinstance(array.strides[-1], str) for array in read if array.strides):
+            return PARALLEL
+        if each.part is not None and isinstance(each.part.number, Parts):
+            return MASKED
+        return FILLED if each.part is None and each.size == LANES and self.vectorises else PARALLEL
 
     def together(self, each: For) -> None:
         """A loop that takes several neighbours at once, then those that are left, one by one."""
@@ -215,6 +250,9 @@ class LoopText(StatementText):
 
     def fold(self, each: Fold) -> None:
         """A fold: in blocks, where the order of its turns is of no account."""
+        if is_unrolled(each):
+            self.unrolled(each)
+            return
         ((index, size),) = each.ranges
         kinds = each.combine.result_types
         begins = self.begins(each.part)
@@ -266,10 +304,30 @@ class LoopText(StatementText):
                 [self.reordered(*parts) for parts in zip(_operations(each.combine), kinds, *pair, strict=True)]
                 for pair in zip(first, later, strict=True)
             ]
+        return self.called_on(each, first, later)
+
+    def called_on(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The same, as the function has it."""
+        kinds = [kind.value for kind in each.combine.result_types]
         given = [
             list(zip((*kinds, *kinds), (*one, *other), strict=True)) for one, other in zip(first, later, strict=True)
         ]
         return self.compute(each.combine, given, ())
+
+    def unrolled(self, each: Fold) -> None:
+        """A fold of a few turns, neighbours first, like a tournament."""
+        ((index, count),) = each.ranges
+        found = []
+        for turn in range(int(self.size(count))):
+            with self.within(each.body, index):
+                self.give(index, ScalarType.INT64, [str(turn)] * len(self.lanes))
+                self.block(each.body)
+                found.append([[lane[name] for name in each.values] for lane in self.lanes])
+        while len(found) > 1:
+            pairs = [self.called_on(each, *found[at : at + 2]) for at in range(0, len(found) - 1, 2)]
+            found = pairs + found[2 * len(pairs) :]
+        for k, (name, kind) in enumerate(zip(each.names, each.combine.result_types, strict=True)):
+            self.give(name, kind, [values[k] for values in found[0]])
 
     def reordered(self, op: str, kind: str, first: str, second: str) -> str:
         """Two values under an operation which LLVM may take in any order."""
@@ -303,6 +361,26 @@ class LoopText(StatementText):
             found = self.compute(each.step, given, (*each.names, *each.results))
             self.block(each.after)
             loop.hand_on(_flat(values[: len(kinds)] for values in found))
+
+
+def is_unrolled(each: Statement) -> bool:
+    """Whether a fold has a few turns, and all of them."""
+    return (
+        isinstance(each, Fold)
+        and each.part is None
+        and len(each.ranges) == 1
+        and isinstance(each.ranges[0][1], int)
+        and 0 < each.ranges[0][1] <= LANES
+    )
+
+
+def loads_of(body: Sequence[Statement]) -> Iterator[Load]:
+    """The elements that statements read, also those within others."""
+    for each in body:
+        if isinstance(each, Load):
+            yield each
+        for block in blocks_of(each):
+            yield from loads_of(block)
 
 
 def _flat(lanes: Iterable[Sequence[str]]) -> list[str]:

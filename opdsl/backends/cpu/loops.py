@@ -12,6 +12,7 @@ ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
 # !1: elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
 # !3: a loop that calls the C library for every element; more than one at a time would be more code and no faster.
 # !40, !41: as !1, vector after vector; with masks for the lanes of the last one that have no element.
+# !50: as !1, of as many turns as a vector has lanes, which LLVM would unroll first, and see no loop then.
 METADATA = """!0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
@@ -23,9 +24,14 @@ METADATA = """!0 = distinct !{}
 !42 = !{!"llvm.loop.interleave.count", i32 1}
 !43 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}
 !30 = distinct !{!30, !4, !31}
-!31 = !{!"llvm.loop.unroll.count", i32 4}"""
-PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED = (f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30))
+!31 = !{!"llvm.loop.unroll.count", i32 4}
+!50 = distinct !{!50, !2, !5, !42, !51}
+!51 = !{!"llvm.loop.vectorize.width", i32 16}"""
+PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, FILLED = (f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30, 50))
 """What follows a loop's branch back."""
+
+LANES = 16
+"""Turns that fill vectors, whatever they are computed in. Of cheap functions LLVM takes four side by side."""
 
 
 class Loop:

@@ -1,4 +1,4 @@
-"""The machine code that every kernel call shares: call entries, walks, folds, the worker pool (``machine``).
+"""The machine code that every kernel call shares: call entries, walks, the worker pool (``machine``).
 
 It is loaded once in a process and never freed, since a helper of the pool may be anywhere in it at any time.
 """
@@ -15,13 +15,13 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cpu import engine
-from opdsl.backends.cpu.machine import author, call, pool, reduce, tensor, walk
+from opdsl.backends.cpu.machine import author, call, pool, tensor, walk
 from opdsl.backends.cpu.machine.language import exports, library_names
 from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
 
 # What the shared code is written in; see `opdsl.backends.cpu.machine`.
-_MODULES = (pool, call, walk, reduce, tensor, author)
+_MODULES = (pool, call, walk, tensor, author)
 
 # Places in NumPy's table of C functions; they are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2

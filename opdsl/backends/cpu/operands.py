@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS
 from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert, load, load_pair, store, store_pair
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import Number
 
 
 class Operand(NamedTuple):
@@ -22,6 +27,22 @@ class Operand(NamedTuple):
     def is_number(self) -> bool:
         """Whether it is a Python number, the same for all elements."""
         return not self.dtype
+
+
+def constant(value: Number, kind: str) -> str:
+    """A number of a scalar type as LLVM text."""
+    if kind in PART:
+        number, part = complex(value), REGISTER[PART[kind]]
+        return f"{{ {part} {constant(number.real, PART[kind])}, {part} {constant(number.imag, PART[kind])} }}"
+    assert not isinstance(value, complex)
+    if kind in ("float32", "float64"):
+        return f"0x{struct.pack('>d', float(value)).hex()}"
+    return str(int(value))
+
+
+def constants(values: Sequence[Number], kinds: Sequence[str]) -> tuple[str, ...]:
+    """Numbers of scalar types as LLVM text."""
+    return tuple(constant(value, kind) for value, kind in zip(values, kinds, strict=True))
 
 
 def number(text: Text, kind: str, slot: str) -> str:

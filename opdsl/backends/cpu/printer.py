@@ -20,7 +20,7 @@ from opdsl.scalar.lowering import lower, split_loops, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["boundary_type", "declarations", "function_ir", "lanes_for", "lanes_ir", "rare_ir"]
+__all__ = ["boundary_type", "declarations", "function_ir", "lanes_for", "lanes_ir", "rare_ir", "vectorises"]
 
 _TYPES: Final = {
     ScalarType.BOOL: "i1",
@@ -78,6 +78,12 @@ def declarations(graph: TypedGraph) -> set[str]:
         printer.function("unused")
         found |= printer.declared
     return found
+
+
+def vectorises(graph: TypedGraph) -> bool:
+    """Whether LLVM has what a graph's function does for several numbers at once, too; the C library has not."""
+    has_loops = any(isinstance(node.value, Loop) for node in graph.nodes)
+    return not has_loops and all("@llvm." in line for line in declarations(graph))
 
 
 # The width of the widest registers, and what there are no instructions for on several numbers at once.

@@ -1,4 +1,8 @@
-"""Reductions: the graphs of a monoid and a call's geometry become a built-in function.
+"""Reductions: a monoid's graphs and a call's geometry become a built-in function.
+
+Several accumulators are folded side by side. Across: those of kept elements that lie next to each other. Along: those
+of lanes, each of which takes its share of the elements of one fold, and which are combined at last. Few and large folds
+are cut into chunks, for threads, and what these have made is folded then.
 
 How elements are grouped depends on the geometry alone: the same call gives the same bits with any number of threads.
 """
@@ -11,77 +15,77 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu import builtin, engine, native
-from opdsl.backends.cpu.builtin import Kernel, Table, Work
-from opdsl.backends.cpu.cost import graph_cost
-from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, constants, module_ir
-from opdsl.backends.cpu.machine.language import words
-from opdsl.backends.cpu.machine.reduce import ACROSS, ALONG, FULL_SET, ORDERED, ROWS, ReducePlan
-from opdsl.backends.cpu.operands import Operand
+from opdsl.backends.cpu.along import SYMBOL, walk_words
+from opdsl.backends.cpu.builtin import Kernel, Table, Work, header_of
+from opdsl.backends.cpu.cost import graph_cost, is_costly
+from opdsl.backends.cpu.forms import ANY, STEPS, STRIDED, letter, operands
+from opdsl.backends.cpu.loops import LANES
+from opdsl.backends.cpu.operands import Operand, constants
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
+from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
+from opdsl.kernels.loops.distribution import Folds
+from opdsl.kernels.loops.making import identity
+from opdsl.runtime.dtype import to_dtype
 from opdsl.runtime.symbol import is_symbol, largest, smallest
+from opdsl.scalar.builder import GraphBuilder
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import Folding, ReductionCall
     from opdsl.scalar.graph import TypedGraph
 
-# Lanes when they are kept elements, and when they are parts of the folded ones.
-_LANES_ACROSS = 1024
-_LANES_ALONG = 64
-_LANES_ORDERED = 16
+# Turns of a lane that are a block, and blocks that are one again.
+_BLOCK, _BLOCKS = 128, 16
 
-_POWERS = tuple(1 << power for power in range(_LANES_ALONG.bit_length() - 1, 0, -1))
+# How a lane takes many turns, few, those of functions that cost much, and chunks.
+_STEPS_OF_MANY, _STEPS_OF_FEW, _COSTLY_STEPS = (8, 1), (8, 2, 1), (4, 1)
+_CHUNKS = Folds((8,))
 
-# Contiguous rows up to this length are folded one after the other by code that does nothing else.
-_LONGEST_SHORT_ROW = 2048
-# Their elements that are worth a task.
-_TILE_OF_ROWS = 16_384
+
+class Way(NamedTuple):
+    """How a reduction goes through its elements.
+
+    is_along: whether lanes take elements of one fold.
+    lanes: how many there are.
+    folds: how each folds.
+    """
+
+    is_along: bool
+    lanes: int
+    folds: Folds
+
+
+_LANES_ACROSS, _LANES_ALONG, _LANES_IN_ORDER = 1024, LANES, 8
 
 # Fewer kept elements side by side, or folded elements in a row, than this do not fill lanes.
 _FEWEST_ACROSS = 8
 _FEWEST_ALONG = 32
 
-# Steps of a block, elements of a block of ordered lanes.
-_STEPS_OF_A_BLOCK = FULL_SET
-_ORDERED_BLOCK = 4096
-
 # Elements that are worth a chunk of their own, and the tasks that are enough without chunks.
 _CHUNK = 1 << 16
 _ENOUGH_TASKS = 32
 
+# Bytes of an accumulator that a chunk has made; those of one point lie side by side.
+_RECORD = 16
 
-class Rows(NamedTuple):
-    """Dimensions as a row of ``length`` and those around it; strides are lists over operands.
 
-    length, strides: of the row. sizes, outer: of the dimensions around it.
+class FoldForm(NamedTuple):
+    """What a kernel is compiled for, beside its graphs.
+
+    inputs: arrays. outputs: the results.
+    layout: how each steps from lane to lane.
+    ranges: dimensions that are folded.
+    chunked: which of them is cut into chunks.
     """
 
-    length: int
-    strides: tuple[int, ...]
-    sizes: tuple[int, ...]
-    outer: tuple[tuple[int, ...], ...]
-
-
-class Shape(NamedTuple):
-    """How a reduction is cut.
-
-    kind: ACROSS, ALONG or ORDERED (see machine/reduce.py). lanes: of a set. block: elements of a row in a block.
-    row_blocks: blocks of a row. blocks: of a tile. chunks: of a tile. chunk_blocks: blocks of a chunk.
-    tiles: all. row_tiles: tiles of a kept row.
-    """
-
-    kind: int
-    lanes: int
-    block: int
-    row_blocks: int
-    blocks: int
-    chunks: int
-    chunk_blocks: int
-    tiles: int
-    row_tiles: int
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    layout: str
+    ranges: int
+    way: Way
+    chunked: int | None = None
 
 
 def reduction(folding: Folding, call: ReductionCall) -> Kernel:
-    """Compile (or find) the functions of a reduction for a call's dtypes, and plan its geometry.
+    """Compile (or find) the kernel of a reduction for a call's dtypes and layout, and plan its geometry.
 
     Args:
         folding: the monoid.
@@ -91,181 +95,233 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
         A built-in function of the inputs, the numbers and the given outputs, which returns the output or, of several, a
         tuple.
     """
-    kept = _rows(call.kept, [each.strides for each in (*call.inputs, *call.outputs)])
-    folded = _rows(call.reduced, [(each.strides or ())[len(call.kept) :] for each in call.inputs])
-    shape = _cut(kept, folded, call, folding.in_order)
-    signature = _signature(folding, call, shape, (kept if shape.kind == ACROSS else folded).strides)
-    code = fold_code(folding.lift, folding.combine, folding.finish, signature)
-    count = math.prod(folded.sizes) * folded.length
-    work = _work(shape, kept, folded, count, signature, code, _cost(folding))
-    inputs = [*([builtin.ARRAY] * len(call.inputs)), *(number_input(kind) for kind in signature.numbers)]
-    return builtin.builtin(f"{folding.combine.name}_cpu", work, inputs, planned_outputs(call), [code])
+    call = _with_dimensions(call)
+    numbers = [str(kind) for _, kind in folding.finish.parameters[len(folding.init) + 1 :]]
+    plan = _Plan(folding, call, len(numbers))
+    work = plan.chunked() if plan.has_chunks() else plan.whole()
+    inputs = [*([builtin.ARRAY] * len(call.inputs)), *map(number_input, numbers)]
+    return builtin.builtin(f"{folding.combine.name}_cpu", work, inputs, planned_outputs(call), plan.codes)
 
 
-def _rows(sizes: Sequence[int], strides: Sequence[tuple[int, ...] | None]) -> Rows:
-    if not sizes:
-        return Rows(1, (0,) * len(strides), (), ())
-    last = len(sizes) - 1
-    by_dimension = tuple(tuple((each or ())[d] for each in strides) for d in range(len(sizes)))
-    return Rows(sizes[last], by_dimension[last], tuple(sizes[:last]), by_dimension[:last])
+def _with_dimensions(call: ReductionCall) -> ReductionCall:
+    """The same call, with a kept and a folded dimension at least."""
+    kept, reduced = call.kept or (1,), call.reduced or (1,)
+    more = (0,) * (len(kept) - len(call.kept)), (0,) * (len(reduced) - len(call.reduced))
+    return call._replace(
+        kept=kept,
+        reduced=reduced,
+        inputs=tuple(each._replace(strides=(*more[0], *(each.strides or ()), *more[1])) for each in call.inputs),
+        outputs=tuple(each._replace(strides=(*more[0], *(each.strides or ()))) for each in call.outputs),
+    )
 
 
-def _cut(kept: Rows, folded: Rows, call: ReductionCall, in_order: bool) -> Shape:
-    kind = _kind(kept, folded, call, in_order)
-    if kind == ACROSS:
-        lanes, tile, block = _LANES_ACROSS, _LANES_ACROSS, _STEPS_OF_A_BLOCK
-    elif kind == ALONG:
-        lanes = next((each for each in _POWERS if folded.length >= each), 1)
-        tile, block = 1, lanes * _STEPS_OF_A_BLOCK
-    elif kind == ROWS:
-        tile = largest(1, smallest(_LANES_ALONG, _TILE_OF_ROWS // largest(1, folded.length)))
-        lanes, block = tile, _LONGEST_SHORT_ROW
-    else:
-        lanes, tile, block = _LANES_ORDERED, 1, _ORDERED_BLOCK
-    rows = math.prod(folded.sizes)
-    row_tiles = -(-kept.length // tile)
-    tiles = row_tiles * math.prod(kept.sizes)
-    row_blocks = -(-folded.length // block)
-    blocks = rows * row_blocks
-    chunks = _chunks(tiles, blocks, smallest(tile, kept.length) * rows * folded.length)
-    chunk_blocks = -(-blocks // chunks) if chunks else 0
-    chunks = largest(1, -(-blocks // chunk_blocks)) if chunk_blocks else 1
-    return Shape(kind, lanes, block, row_blocks, blocks, chunks, chunk_blocks, tiles, row_tiles)
+def way_of(folding: Folding, call: ReductionCall) -> Way:
+    """How a call goes through its elements."""
+    row = call.reduced[-1]
+    lanes = _LANES_IN_ORDER if folding.in_order else _LANES_ALONG
+    is_along = _runs_along(call)
+    if is_along and folding.in_order:
+        is_along = len(call.reduced) == 1 and bool(row >= lanes * lanes)
+    lanes = lanes if is_along else _LANES_ACROSS
+    is_long = row > _BLOCK * (lanes if is_along else 1)
+    steps = _STEPS_OF_MANY if is_long else _STEPS_OF_FEW
+    if is_costly(folding.lift) or is_costly(folding.combine):
+        steps = _COSTLY_STEPS
+    blocks = (_BLOCK // steps[0], _BLOCKS) if is_long else ()
+    return Way(is_along, lanes, Folds(blocks, steps, (_BLOCK,) if len(call.reduced) > 1 else ()))
 
 
-def _kind(kept: Rows, folded: Rows, call: ReductionCall, in_order: bool) -> int:
-    along, first = ORDERED if in_order else ALONG, _leading(call)
-    sizes = [each.dtype.itemsize for each in call.inputs]
-    is_short = not (in_order or folded.sizes) and all(map(_is_known, folded.strides, sizes))
-    if is_short and folded.length <= _LONGEST_SHORT_ROW:
-        along = ROWS
-    if kept.length < _FEWEST_ACROSS:
-        return along
-    if kept.strides[first] == sizes[first] or folded.length < _FEWEST_ALONG:
-        return ACROSS
-    return along if folded.strides[first] <= kept.strides[first] else ACROSS
-
-
-def _leading(call: ReductionCall) -> int:
-    """The input by which lanes are chosen: one that is read along most dimensions."""
-    places = range(len(call.inputs))
-    return max(places, key=lambda at: sum(not _is_still(each) for each in call.inputs[at].strides or ()))
+def _runs_along(call: ReductionCall) -> bool:
+    """Whether the elements of one fold fill lanes better than those of several."""
+    kept = len(call.kept)
+    if call.kept[-1] < _FEWEST_ACROSS:
+        return True
+    leading = max(call.inputs, key=lambda each: sum(not _is_still(step) for step in each.strides or ()))
+    steps = leading.strides or ()
+    if steps[kept - 1] == leading.dtype.itemsize or call.reduced[-1] < _FEWEST_ALONG:
+        return False
+    return bool(steps[-1] <= steps[kept - 1])
 
 
 def _is_still(stride: int) -> bool:
     return not is_symbol(stride) and stride == 0
 
 
-def _is_known(stride: int, itemsize: int) -> bool:
-    """Whether a stride is one that code is printed for: that of neighbours, or of an element that is read again."""
-    return _is_still(stride) or stride == itemsize
+class _Plan:
+    """The work of a call, while it is planned.
+
+    codes: what is compiled for it.
+    points, count: elements that are kept, and that are folded into each.
+    width: points that lanes take together.
+    """
+
+    def __init__(self, folding: Folding, call: ReductionCall, numbers: int) -> None:
+        self.folding, self.call, self.numbers = folding, call, numbers
+        self.way = way_of(folding, call)
+        self.form = form_of(folding, call, self.way)
+        self.codes: list[engine.Code] = []
+        self.points, self.count = math.prod(call.kept), math.prod(call.reduced)
+        self.width = 1 if self.way.is_along else smallest(self.way.lanes, call.kept[-1])
+
+    def has_chunks(self) -> bool:
+        """Whether folds are cut: few and large ones are."""
+        lanes = 1 if self.way.is_along else self.way.lanes
+        tiles = -(-self.call.kept[-1] // lanes) * math.prod(self.call.kept[:-1])
+        return 0 < tiles < _ENOUGH_TASKS and self.width * self.count >= 2 * _CHUNK
+
+    def whole(self) -> Work:
+        """A walk over kept elements."""
+        code = self.code(self.folding, self.form)
+        details = walk_words(code, self.call.kept, self.call.reduced, self.strides(), self.words())
+        return self.work("walk", self.points, details)
+
+    def chunked(self) -> Work:
+        """A walk over chunks of kept elements, then one over these, which folds what the chunks have made.
+
+        Behind the operands lies the memory of what they have made, and the number of a chunk.
+        """
+        kept, reduced, count = self.call.kept, self.call.reduced, len(self.folding.init)
+        at, length = self.chunk()
+        chunks = -(-reduced[at] // length)
+        steps = tuple(_RECORD * count * math.prod(kept[d + 1 :]) for d in range(len(kept)))
+        size, none = _RECORD * count * self.points, (0,) * len(reduced)
+        strides = [(0, *each) for each in self.strides()]
+        strides += [(size, *steps, *none), (1, *(0,) * len(kept), *none)]
+        again = [(*each[: len(kept)], 0) for each in self.strides()]
+        again.append((*steps, size))
+        first, second = parts_of(self.folding, self.form, at)
+        arguments = len(again) - 1
+        made = [(arguments, _RECORD * k) for k in range(count)]
+        taken = [(k, 0) for k in range(arguments)]
+        results = arguments - len(self.call.outputs)
+        code = self.code(*second, [*made, *taken[len(self.call.inputs) :]])
+        later = walk_words(code, kept, (chunks,), again, [self.count])
+        code = self.code(*first, [*taken[:results], *made, (arguments + 1, 0)])
+        words = [*self.words(), length]
+        details = walk_words(code, (chunks, *kept), reduced, strides, words, [*header_of(self.points), *later])
+        return self.work("walk_chunks", chunks * self.points, details, chunks * size, "walk_later")
+
+    def chunk(self) -> tuple[int, int]:
+        """Which dimension is cut into chunks, and how long they are."""
+        sizes = self.call.reduced
+        at = 0 if self.folding.in_order or sizes[0] > sizes[-1] else len(sizes) - 1
+        chunks = smallest(sizes[at], self.width * self.count // _CHUNK, 4 * _ENOUGH_TASKS)
+        length = -(-sizes[at] // chunks)
+        return at, -(-length // _BLOCK) * _BLOCK if at == len(sizes) - 1 else length
+
+    def strides(self) -> list[tuple[int, ...]]:
+        """Of inputs, numbers and outputs along the kept dimensions and the folded ones."""
+        none = (0,) * len(self.call.reduced)
+        inputs = [each.strides or () for each in self.call.inputs]
+        numbers = [((0,) * len(self.call.kept) + none)] * self.numbers
+        return [*inputs, *numbers, *((*(each.strides or ()), *none) for each in self.call.outputs)]
+
+    def words(self) -> list[int]:
+        """What a kernel reads last: the factors of an index, and how many elements are folded."""
+        sizes = self.call.reduced
+        has_factors = self.folding.with_index and len(sizes) > 1
+        return [*([math.prod(sizes[k + 1 :]) for k in range(len(sizes))] if has_factors else []), self.count]
+
+    def code(self, folding: Folding, form: FoldForm, places: Sequence[tuple[int, int]] = ()) -> int:
+        """The address of a kernel."""
+        first = constants(folding.init, [str(kind) for kind in folding.combine.result_types])
+        self.codes.append(fold_code(folding, first, form, tuple(places)))
+        return self.codes[-1].address(SYMBOL)
+
+    def work(self, loop: str, points: int, details: list[int | Table], scratch: int = 0, after: str = "") -> Work:
+        """What is run."""
+        element = graph_cost(self.folding.lift) + graph_cost(self.folding.combine) - 1
+        cost = largest(1, self.points * self.count * element)
+        is_shared = cost >= PARALLEL_FROM and points > 1
+        shared = native.code()
+        return Work(
+            loop=shared.address(loop),
+            elements=points,
+            grain=largest(self.width, SHARE_OF_A_THREAD * points // cost) if is_shared else 0,
+            unit=self.width,
+            scratch=scratch,
+            after=shared.address(after) if after else 0,
+            details=details,
+        )
 
 
-def _chunks(tiles: int, blocks: int, elements: int) -> int:
-    """In how many chunks a tile of so many elements is cut; only few and large tiles are."""
-    if tiles == 0 or tiles >= _ENOUGH_TASKS or elements < 2 * _CHUNK:
-        return 1
-    chunks: int = largest(1, smallest(blocks, elements // _CHUNK, 4 * _ENOUGH_TASKS))
-    return chunks
+def form_of(folding: Folding, call: ReductionCall, way: Way) -> FoldForm:
+    """The form of a call."""
+    taken, made = [kind for _, kind in folding.lift.parameters], folding.finish.result_types
+    lane = -1 if way.is_along else len(call.kept) - 1
+    layout = "".join(letter(each, lane) for each in call.inputs)
+    layout += "".join(STRIDED if way.is_along else letter(each) for each in call.outputs)
+    inputs = operands(call.inputs, taken[: len(call.inputs)])
+    return FoldForm(inputs, operands(call.outputs, made), layout, len(call.reduced), way)
 
 
-def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_strides: Sequence[int]) -> FoldSignature:
-    results = zip(call.outputs, folding.finish.result_types, strict=True)
-    accumulators = tuple(str(kind) for kind in folding.combine.result_types)
-    ordered, across = shape.kind == ORDERED, shape.kind == ACROSS
-    read = [(each.dtype, stride) for each, stride in zip(call.inputs, lane_strides, strict=False)]
-    strides = tuple(
-        (0 if _is_still(stride) else dtype.itemsize) if not ordered and _is_known(stride, dtype.itemsize) else None
-        for dtype, stride in read
+def parts_of(folding: Folding, form: FoldForm, at: int) -> tuple[tuple[Folding, FoldForm], tuple[Folding, FoldForm]]:
+    """What folds chunks of a dimension into accumulators, and what folds these."""
+    kinds = folding.combine.result_types
+    partial = tuple(Operand(kind.value, kind.value) for kind in kinds)
+    apart = STRIDED * len(kinds)
+    first = folding._replace(finish=_accumulated(folding.finish, len(kinds)))
+    second = folding._replace(lift=identity(kinds), with_index=False, lifted_numbers=())
+    inputs, outputs = form.layout[: len(form.inputs)], form.layout[len(form.inputs) :]
+    return (
+        (first, form._replace(outputs=partial, layout=inputs + apart, chunked=at)),
+        (
+            second,
+            form._replace(inputs=partial, layout=apart + outputs, ranges=1, way=Way(False, _LANES_ACROSS, _CHUNKS)),
+        ),
     )
-    kinds = (str(kind) for _, kind in folding.lift.parameters[: len(call.inputs)])
-    return FoldSignature(
-        tuple(Operand(dtype.name, kind) for (dtype, _), kind in zip(read, kinds, strict=True)),
-        strides,
-        folding.with_index,
-        accumulators,
-        constants(folding.init, accumulators),
-        tuple(str(kind) for _, kind in folding.finish.parameters[len(accumulators) + 1 :]),
-        folding.lifted_numbers,
-        tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
-        shape.lanes if across else _LANES_ALONG,
-        ordered,
-        None not in strides and not across,
-        shape.kind == ROWS,
-    )
 
 
-def _cost(folding: Folding) -> int:
-    """What one element costs, in additions."""
-    return graph_cost(folding.lift) + graph_cost(folding.combine) - 1
-
-
-def _work(
-    shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature, code: engine.Code, cost: int
-) -> Work:
-    tasks = shape.tiles * shape.chunks
-    total = math.prod(kept.sizes) * kept.length * count * cost
-    share = largest(1, -(-SHARE_OF_A_THREAD * tasks // largest(1, total)))
-    shared = native.code()
-    return Work(
-        loop=shared.address("reduce"),
-        elements=tasks,
-        grain=share if total >= PARALLEL_FROM and tasks > 1 else 0,
-        scratch=tasks * signature.set_size if shape.chunks > 1 else 0,
-        after=shared.address("reduce_complete") if shape.chunks > 1 else 0,
-        details=_details(shape, kept, folded, count, signature, code),
-    )
-
-
-def _details(
-    shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature, code: engine.Code
-) -> list[int | Table]:
-    """The words of a plan that the driver reads."""
-    return words(
-        ReducePlan,
-        fold=code.address("fold"),
-        combine=code.address("combine_sets"),
-        reset=code.address("reset"),
-        collapse=code.address("collapse"),
-        finish=code.address("finish_set"),
-        bytes=signature.set_size,
-        kind=shape.kind,
-        lanes=shape.lanes,
-        chunks=shape.chunks,
-        blocks=shape.blocks,
-        chunk_blocks=shape.chunk_blocks,
-        row_blocks=largest(1, shape.row_blocks),
-        block=shape.block,
-        row_length=folded.length,
-        row_strides=Table(folded.strides),
-        around=len(folded.sizes),
-        around_sizes=Table(folded.sizes),
-        around_strides=Table([stride for each in folded.outer for stride in each]),
-        count=count,
-        tiles=shape.tiles,
-        row_tiles=largest(1, shape.row_tiles),
-        kept_length=kept.length,
-        kept_strides=Table(kept.strides),
-        outer=len(kept.sizes),
-        outer_sizes=Table(kept.sizes),
-        outer_strides=Table([stride for each in kept.outer for stride in each]),
-        arrays=len(signature.inputs),
-        results=len(signature.outputs),
-        numbers=len(signature.numbers),
-        rows=code.address("fold_rows"),
-    )
+@functools.lru_cache(maxsize=1024)
+def _accumulated(finish: TypedGraph, count: int) -> TypedGraph:
+    """What takes what a function takes, and gives the accumulators."""
+    builder = GraphBuilder()
+    given = [builder.parameter(name, kind) for name, kind in finish.parameters]
+    return builder.finish("accumulated", given[:count])
 
 
 @functools.lru_cache(maxsize=4096)
-def fold_code(lift: TypedGraph, combine: TypedGraph, finish: TypedGraph, signature: FoldSignature) -> engine.Code:
-    """The functions of a reduction."""
-    graphs = {"lift": lift, "combine": combine, "finish": finish}
+def fold_code(
+    folding: Folding, first: tuple[str, ...], form: FoldForm, places: tuple[tuple[int, int], ...]
+) -> engine.Code:
+    """The kernel of a form.
+
+    Args:
+        folding: the monoid.
+        first: its accumulators of no elements as text, which tells -0.0 from 0.0.
+        form: of the call.
+        places: of the arguments among the operands, where they are not one of their own each.
+    """
 
     def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir
+        from opdsl.backends.cpu.loop_text import module_ir
+        from opdsl.backends.cpu.statement_text import Place
+        from opdsl.kernels.loops import distribution, schedules
+        from opdsl.kernels.loops import folding as loops_of
 
-        functions = [function_ir(graph, name) for name, graph in graphs.items()]
-        return module_ir(signature, functions, [line for graph in graphs.values() for line in declarations(graph)])
+        loops = loops_of.reduction(folding, call_of(form))
+        if form.chunked is not None:
+            loops = schedules.chunked(loops, form.chunked, ANY)
+        schedule = distribution.along if form.way.is_along else distribution.across
+        program = schedule(loops.program, form.way.lanes, form.way.folds)
+        return module_ir(loops.scheduled(program), SYMBOL, [Place(*each) for each in places])
 
-    prints = " ".join(graph.fingerprint for graph in graphs.values())
-    return engine.compile_ir(f"reduction {prints} {signature}", text, SYMBOLS)
+    graphs = " ".join(each.fingerprint for each in (folding.lift, folding.combine, folding.finish))
+    options = f"{folding.with_index} {folding.in_order} {folding.lifted_numbers}"
+    return engine.compile_ir(f"reduction {graphs} {options} {first} {form} {places}", text, [SYMBOL])
+
+
+def call_of(form: FoldForm) -> ReductionCall:
+    """A call of a form."""
+    lane = form.ranges if form.way.is_along else 0
+
+    def spec(operand: Operand, letter: str, depth: int) -> OperandSpec:
+        dtype = to_dtype(operand.dtype)
+        steps = [ANY] * depth
+        steps[lane if depth > 1 else 0] = STEPS.get(letter, ANY)
+        return OperandSpec(dtype, tuple(step * dtype.itemsize for step in steps))
+
+    count = len(form.inputs)
+    inputs = tuple(map(spec, form.inputs, form.layout, [1 + form.ranges] * count))
+    outputs = tuple(map(spec, form.outputs, form.layout[count:], [1] * len(form.outputs)))
+    return ReductionCall((ANY,), (ANY,) * form.ranges, inputs, outputs, (None,) * len(outputs))

@@ -89,7 +89,9 @@ def row_code(graph: TypedGraph, form: Form, *, keep: bool) -> engine.Code:
 
         loops = rows.row(graph, call_of(form), keep=keep)
         if form.across:
-            return module_ir(loops.scheduled(distribution.across(loops.program, _LANES, _BLOCK)), SYMBOL)
+            return module_ir(
+                loops.scheduled(distribution.across(loops.program, _LANES, distribution.Folds((_BLOCK,)))), SYMBOL
+            )
         return module_ir(loops.scheduled(row_schedules.fetching(loops.program)), SYMBOL)
 
     return engine.compile_ir(f"row {graph.fingerprint} {form} {keep}", text, [SYMBOL])

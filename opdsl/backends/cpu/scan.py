@@ -15,8 +15,8 @@ from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.along import SYMBOL, call_of, form_of, kernel_of, runs_across
 from opdsl.backends.cpu.builtin import Kernel
 from opdsl.backends.cpu.cost import graph_cost
-from opdsl.backends.cpu.folds import constants
 from opdsl.backends.cpu.forms import CONTIGUOUS, SINGLE, STRIDED, Form
+from opdsl.backends.cpu.operands import constants
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Recurring, RowCall, Scanning
@@ -136,7 +136,7 @@ def _text(loops: Loops, way: str, rows: int) -> str:
     from opdsl.kernels.loops import distribution, row_schedules, schedules
 
     if way == ACROSS:
-        program = distribution.across(loops.program, _LANES[ACROSS], 1)
+        program = distribution.across(loops.program, _LANES[ACROSS], distribution.Folds())
     elif way == PARTS:
         program = row_schedules.scans_in_parts(loops.program, _LANES[PARTS])
     else:

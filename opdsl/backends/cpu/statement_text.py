@@ -6,14 +6,16 @@ import abc
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS, SMALLER, Loop, call, smaller
 from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.storage import MEMORY, Text
+from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text
 from opdsl.kernels.loops.model import (
     Bound,
     For,
     Index,
+    Length,
     Load,
     Part,
     Parts,
@@ -23,13 +25,14 @@ from opdsl.kernels.loops.model import (
     Statement,
     Store,
     Update,
+    blocks_of,
     graphs_of,
     locals_of,
 )
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["COUNT", "StatementText"]
+__all__ = ["COUNT", "Place", "StatementText"]
 
 COUNT = -1
 """In a table of words: how many turns the outermost loop has."""
@@ -37,16 +40,26 @@ COUNT = -1
 _SLOT_SIZE = 16
 
 
+class Place(NamedTuple):
+    """Which operand something is, and how many bytes behind its address it lies."""
+
+    operand: int
+    offset: int = 0
+
+
 class StatementText(abc.ABC):
     """A kernel under construction.
 
-    operands: the parameter, or the word, that each is for. table: where the other words stand behind ``strides``.
+    operands: where parameters are, and words that come as arguments. table: where the other words stand behind
+        ``strides``.
     lanes: neighbours that are taken together, in registers: for each what is known of values, by name.
     types: of values. depths: how many loops are around where they are given.
     functions: the names of graphs.
+    summands: of indices that are sums. An address is moved by one after the other: LLVM would have to take a sum apart
+        that a vector of indices is made of, too.
     """
 
-    def __init__(self, program: Program, symbol: str, operands: Sequence[str], table: Mapping[str, int]) -> None:
+    def __init__(self, program: Program, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
         self.program, self.arrays = program, program.arrays
         self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
         self.declared = {SMALLER}
@@ -55,27 +68,34 @@ class StatementText(abc.ABC):
         self.depths: dict[str, int] = {}
         self.depth = self.loops = 0
         self.bases: dict[str, str] = {}
+        self.summands: dict[str, tuple[str, ...]] = {}
         self.lanes: list[dict[str, str]] = [{}]
         text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
-        for word, place in table.items():
-            address = f"getelementptr i64, ptr %strides, i64 {place}"
-            value = "%count" if place == COUNT else text.value(f"load i64, ptr {text.value(address)}")
+        for word, at in table.items():
+            address = f"getelementptr i64, ptr %strides, i64 {at}"
+            value = "%count" if at == COUNT else text.value(f"load i64, ptr {text.value(address)}")
             self.give(word, ScalarType.INT64, [value])
         parameters = {each.name: each for each in program.parameters}
-        for k, name in enumerate(operands):
-            slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * k}")
+        for name, place in operands.items():
+            slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * place.operand}")
             each = parameters.get(name, Scalar(name, ScalarType.INT64))
             if isinstance(each, Scalar):
                 self.give(each.name, each.type, [number(text, each.type.value, slot)])
             else:
-                self.bases[each.name] = text.value(f"load ptr, ptr {slot}")
+                base = text.value(f"load ptr, ptr {slot}")
+                self.bases[name] = self.moved(base, place.offset)
         self.rooms: list[str] = []
+        self.near = {each.array.name for each in locals_of(program.body)}
         for local in locals_of(program.body):
             sizes = [self.size(extent) for extent in local.array.sizes]
             size = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
             self.bases[local.array.name] = self.room(MEMORY[local.array.dtype.name].llvm, size)
         self.begin = len(text.lines)
         text.line("")
+
+    def moved(self, base: str, offset: int) -> str:
+        """An address so many bytes further."""
+        return self.text.value(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
     def room(self, kind: str, size: object) -> str:
         """Memory of a thread."""
@@ -97,9 +117,16 @@ class StatementText(abc.ABC):
 
     def size(self, size: Size) -> str:
         """A size."""
+        text = self.text
         if isinstance(size, Parts):
-            more = f"add i64 {self.size(size.size)}, {self.text.value(f'sub i64 {self.size(size.turns)}, 1')}"
-            return self.text.value(f"udiv i64 {self.text.value(more)}, {self.size(size.turns)}")
+            whole, turns = self.size(size.size), self.size(size.turns)
+            if not size.are_whole:
+                whole = text.value(f"add i64 {whole}, {text.value(f'sub i64 {turns}, 1')}")
+            return text.value(f"udiv i64 {whole}, {turns}")
+        if isinstance(size, Length):
+            turns = self.size(size.turns)
+            begin = text.value(f"mul i64 {self.size(size.number)}, {turns}")
+            return smaller(text, text.value(f"sub i64 {self.size(size.size)}, {begin}"), turns)
         return str(size) if isinstance(size, int) else self.lanes[0][size]
 
     def index(self, index: Index, lane: Mapping[str, str]) -> str:
@@ -111,7 +138,8 @@ class StatementText(abc.ABC):
         if part is None:
             return ["0"] * len(self.lanes)
         turns = self.size(part.turns)
-        return [self.text.value(f"mul i64 {self.index(part.number, lane)}, {turns}") for lane in self.lanes]
+        numbers = [lane[part.number] if isinstance(part.number, str) else self.size(part.number) for lane in self.lanes]
+        return [self.text.value(f"mul i64 {number}, {turns}") for number in numbers]
 
     def turns(self, size: Size, part: Part | None, begin: str) -> str:
         """How many turns are taken; lanes have as many as the first one."""
@@ -127,11 +155,10 @@ class StatementText(abc.ABC):
         for each, stride in sorted(zip(index, strides, strict=True), key=lambda pair: self.depths.get(str(pair[0]), 0)):
             if each == 0 or stride == 0:
                 continue
-            place = self.index(each, lane)
-            if stride != 1:
-                place = self.text.value(f"mul i64 {place}, {self.size(stride)}")
             step = "i8" if isinstance(stride, str) else kind
-            found = self.text.value(f"getelementptr {step}, ptr {found}, i64 {place}")
+            for place in self.summands.get(self.index(each, lane), (self.index(each, lane),)):
+                offset = place if stride == 1 else self.text.value(f"mul i64 {place}, {self.size(stride)}")
+                found = self.text.value(f"getelementptr {step}, ptr {found}, i64 {offset}")
         return found
 
     # ---------------------------------------------------------------------------------------------------- statements
@@ -142,7 +169,10 @@ class StatementText(abc.ABC):
             return
         operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
         places = [self.address(each.array, each.index, lane) for lane in self.lanes]
-        self.give(each.name, each.type, [load_operand(self.text, operand, place, suffix) for place in places])
+        values = [load_operand(self.text, operand, place, suffix) for place in places]
+        if each.array in self.near and each.type.value not in PART:
+            values = [self.text.value(f"freeze {REGISTER[each.type.value]} {value}") for value in values]
+        self.give(each.name, each.type, values)
 
     def store(self, each: Store) -> None:
         """An element that is written."""
@@ -161,7 +191,10 @@ class StatementText(abc.ABC):
         return found
 
     def bound(self, each: Bound) -> None:
-        """A place that is counted from the end where it is negative."""
+        """A place that is inside, or counted from the end where it is negative."""
+        if each.how == "trusted":
+            self.indices(each.name, self.begins(each.part), [lane[each.place] for lane in self.lanes])
+            return
         assert each.how == "wrap", "other margins are those of places, which have a printer of their own"
         text, found = self.text, []
         for lane in self.lanes:
@@ -206,7 +239,7 @@ class StatementText(abc.ABC):
         """
         outer = self.lanes
         self.lanes = [dict(lane) for lane in outer]
-        written = {each.array for each in body if isinstance(each, (Store, Update))}
+        written = _written(body)
         for each in body:
             if isinstance(each, Load) and each.array not in written and self.is_same(each, own):
                 self.load(each, "")
@@ -263,5 +296,15 @@ class StatementText(abc.ABC):
     def indices(self, index: str, begins: Sequence[str], turns: Sequence[str]) -> None:
         """The index of a turn, in each lane."""
         pairs = zip(begins, turns, strict=True)
-        values = [turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}") for begin, turn in pairs]
+        values = []
+        for begin, turn in pairs:
+            values.append(turn if begin == "0" else self.text.value(f"add i64 {begin}, {turn}"))
+            if begin != "0":
+                self.summands[values[-1]] = begin, *self.summands.get(turn, (turn,))
         self.give(index, ScalarType.INT64, values)
+
+
+def _written(body: Sequence[Statement]) -> set[str]:
+    """The arrays that statements write, also those within others."""
+    found = {each.array for each in body if isinstance(each, (Store, Update))}
+    return found.union(*(_written(block) for each in body for block in blocks_of(each)))

@@ -15,10 +15,10 @@ from opdsl.kernels.loops.model import (
     For,
     Index,
     Inside,
+    Length,
     Load,
     Local,
     Part,
-    Parts,
     Program,
     Range,
     Scan,
@@ -92,8 +92,11 @@ class _Scope:
 
     def size(self, size: Size) -> None:
         """Refuse what is not known when the program starts."""
-        for each in size if isinstance(size, Parts) else (size,):
-            self.require(isinstance(each, int) or each in self.program.words, f"{each} is a word")
+        if isinstance(size, str):
+            self.require(size in self.program.words, f"{size} is a word")
+        elif not isinstance(size, int):
+            for each in (size.size, size.turns, *([size.number] if isinstance(size, Length) else [])):
+                self.size(each)
 
     def array(self, each: Array) -> None:
         """The sizes and strides of an array."""
@@ -105,8 +108,10 @@ class _Scope:
         """A part of a range."""
         if part is not None:
             self.size(part.turns)
-            is_whole = isinstance(part.number, int) or self.types.get(part.number) is ScalarType.INT64
-            self.require(is_whole, f"{part.number} is a whole number")
+            if isinstance(part.number, str):
+                self.require(self.types.get(part.number) is ScalarType.INT64, f"{part.number} is a whole number")
+            else:
+                self.size(part.number)
 
     def block(self, statements: Sequence[Statement]) -> None:
         """Check statements one after another."""
@@ -158,6 +163,7 @@ class _Scope:
     def bound(self, each: Bound) -> None:
         """A place that is led inside."""
         self.require(self.types.get(each.place) is ScalarType.INT64, f"{each.place} is a whole number")
+        self.part(each.part)
         self.require(each.how in ("replicate", "reflect", "circular", "wrap", "trusted"), f"{each.how} leads inside")
         self.give(each.name, ScalarType.INT64)
         self.sizes[each.name] = each.size
@@ -216,7 +222,7 @@ class _Scope:
         for each, size in zip(index, sizes, strict=True):
             known = isinstance(each, int) and isinstance(size, int) and 0 <= each < size
             known = known or (each == 0 and size in self.sizes.values())  # a loop of that size runs here
-            known = known or (isinstance(each, str) and self.sizes.get(each) == size)
+            known = known or (isinstance(each, str) and _fits(self.sizes.get(each), size))
             known = known or any(self.guards.get(name, {}).get(each) == size for name in guards)
             self.require(known, f"the place {each} of {array} lies inside of {size}, or is guarded")
 
@@ -249,6 +255,11 @@ class _Scope:
         self.require(len(neutral) == len(names), f"{', '.join(names)} have a neutral number each")
         kinds = tuple(kind for _, kind in combine.parameters)
         self.require(kinds == tuple(takes), f"{combine.name} takes accumulators, and what they are combined with")
+
+
+def _fits(places: Size | None, size: Size) -> bool:
+    """Whether so many places lie inside a size."""
+    return places == size or (isinstance(places, int) and isinstance(size, int) and places <= size)
 
 
 _CHECKS: dict[type, Callable[[_Scope, Any], None]] = {

@@ -1,17 +1,21 @@
-"""Loop distribution: schedules that take the points of the outermost loop together, statement by statement.
+"""Loop distribution: schedules that take the points of a loop together, statement by statement.
 
 What a point knows, and later statements ask for, is memory with an element for each point then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import attrs
 
 from opdsl.kernels.loops.making import numbers
 from opdsl.kernels.loops.model import (
     Array,
+    Bound,
     Compute,
     Fetch,
     Fold,
@@ -21,8 +25,8 @@ from opdsl.kernels.loops.model import (
     Part,
     Parts,
     Program,
+    Range,
     Scan,
-    Size,
     Statement,
     Store,
     blocks_of,
@@ -31,30 +35,100 @@ from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["across"]
+__all__ = ["Folds", "across", "along"]
 
 # The names of a tile of points, and of a point's place in it.
 _TILE, _LANE = "tile", "lane"
 
 
-def across(program: Program, lanes: int, block: int) -> Program:
+class Folds(NamedTuple):
+    """How a fold goes through its turns, so that rounding errors grow slowly and a lane need not wait.
+
+    blocks: steps that have accumulators of their own, which are combined then; blocks that have; and so on.
+    steps: turns that are combined with each other first; what they leave over is taken in smaller steps, 1 at last.
+    around: as ``blocks``, of ranges around the last one.
+    """
+
+    blocks: tuple[int, ...] = ()
+    steps: tuple[int, ...] = (1,)
+    around: tuple[int, ...] = ()
+
+
+def across(program: Program, lanes: int, folds: Folds) -> Program:
     """The points of the only loop around all in tiles: every turn of an inner loop is taken for all points of one.
 
     Args:
         program: whose points have folds, scans, loops without others within, and statements that follow these.
         lanes: points of a tile.
-        block: turns of a fold that have accumulators of their own, which are combined then.
+        folds: how their folds are taken.
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    tile = _Tile(loop, lanes, block)
+    tile = _Tile(loop, lanes, folds)
     body = tuple(tile.distributed(loop.body))
-    return attrs.evolve(program, body=(For(_TILE, Parts(_plain(loop.size), lanes), body),))
+    return attrs.evolve(program, body=(For(_TILE, Parts(loop.size, lanes), body),))
 
 
-def _plain(size: Size) -> int | str:
-    assert not isinstance(size, Parts), "a range of points is whole"
-    return size
+def along(program: Program, lanes: int, folds: Folds) -> Program:
+    """The fold of each point by several lanes, whose accumulators are combined at last.
+
+    A lane takes every so many-th turn of the last range; one after another of a fold in order, of which what is left
+    over comes last.
+
+    Args:
+        program: whose points begin with a fold; of a fold in order over one range, of ``lanes ** 2`` turns at least.
+        lanes: a power of two.
+        folds: how a lane folds.
+    """
+    (loop,) = program.body
+    assert isinstance(loop, For), "points are those of a loop"
+    fold, *rest = loop.body
+    assert isinstance(fold, Fold), "points begin with a fold"
+    body = _ordered_lanes(fold, lanes, folds) if fold.in_order else _lanes(fold, lanes, folds)
+    return attrs.evolve(program, body=(attrs.evolve(loop, body=(*body, *rest)),))
+
+
+def _lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
+    """A fold, of which each lane takes every so many-th turn."""
+    *around, (index, size) = fold.ranges
+    step = f"{index}_step"
+    place = Bound(index, _LANE, size, "trusted", Part(step, lanes))
+    steps = (*around, (step, Parts(size, lanes, are_whole=True)))
+    tile = _Tile(For(_LANE, lanes, ()), lanes, folds)
+    yield from tile.fold(attrs.evolve(fold, ranges=steps, body=(place, *fold.body)))
+    arrays = [tile.spread[name][0] for name in fold.names]
+    left = Part(Parts(size, lanes, are_whole=True), lanes)
+    turn: Statement = For(index, size, tuple(tile.folded_into(arrays, fold)), part=left, place=_LANE)
+    for each in reversed(around):
+        turn = For(*each, (turn,), in_order=True)
+    yield turn
+    half = lanes // 2
+    while half:
+        yield from tile.halved(arrays, fold, half)
+        half //= 2
+    yield from (
+        Load(name, array, (0,), kind)
+        for name, array, kind in zip(fold.names, arrays, fold.combine.result_types, strict=True)
+    )
+
+
+def _ordered_lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
+    """A fold in order, of which each lane takes a part."""
+    ((index, size),) = fold.ranges
+    turns = Parts(size, lanes, are_whole=True)
+    step, part = f"{index}_step", ("part", lanes)
+    place = Bound(index, step, size, "trusted", Part(_LANE, turns))
+    tile = _Tile(For(_LANE, lanes, ()), lanes, folds)
+    yield from tile.fold(attrs.evolve(fold, ranges=((step, turns),), body=(place, *fold.body)))
+    kinds = fold.combine.result_types
+    wholes, lefts, values = ([f"{name}_{of}" for name in fold.names] for of in ("whole", "left", "value"))
+    loads = tuple(
+        Load(value, tile.spread[name][0], (part[0],), kind)
+        for value, name, kind in zip(values, fold.names, kinds, strict=True)
+    )
+    yield attrs.evolve(fold, names=tuple(wholes), ranges=(part,), body=loads, values=tuple(values))
+    yield attrs.evolve(fold, names=tuple(lefts), part=Part(lanes, turns))
+    yield Compute(fold.names, fold.combine, (*wholes, *lefts))
 
 
 class _Tile:
@@ -64,8 +138,8 @@ class _Tile:
     widened: the arrays of a point, which have a dimension more here.
     """
 
-    def __init__(self, loop: For, lanes: int, block: int) -> None:
-        self.loop, self.lanes, self.block = loop, lanes, block
+    def __init__(self, loop: For, lanes: int, folds: Folds) -> None:
+        self.loop, self.lanes, self.folds = loop, lanes, folds
         self.spread: dict[str, tuple[str, ScalarType]] = {}
         self.widened: set[str] = set()
 
@@ -91,11 +165,15 @@ class _Tile:
         body = [self.moved(each) for each in statements]
         read = {name for each in body for name in _read(each)}
         known = (self.reload(name) for name in self.spread if name in read)
+        if self.loop.size == self.lanes:
+            return attrs.evolve(self.loop, body=(*known, *body))
         part = Part(_TILE, self.lanes)
         return For(self.loop.index, self.loop.size, (*known, *body), part=part, place=_LANE)
 
     def moved(self, each: Statement) -> Statement:
         """A statement whose places in memory of the point are those of its lane."""
+        if isinstance(each, Fold):
+            return attrs.evolve(each, body=tuple(map(self.moved, each.body)))
         assert not blocks_of(each), "loops within loops are not distributed"
         if isinstance(each, (Load, Store)) and each.array in self.widened:
             return attrs.evolve(each, index=(*each.index, _LANE))
@@ -140,24 +218,91 @@ class _Tile:
         return [*loads, Compute(tuple(names), graph, (*before, *values)), *stores]
 
     def fold(self, each: Fold) -> Iterator[Statement]:
-        """A fold of each point, block after block, turn after turn."""
+        """A fold of each point, step after step."""
         kinds = each.combine.result_types
-        ((index, size),) = each.ranges
         assert each.part is None and each.where is None, "all turns of a fold are distributed"
-        wholes, parts, made = ([f"{name}_{of}" for name in each.names] for of in ("lanes", "block", "made"))
-        yield from (self.memory(*pair) for pair in zip((*wholes, *parts), (*kinds, *kinds), strict=True))
-        yield self.filled(wholes, each.neutral, kinds)
-        number = f"{each.names[0]}_number"
-        turn = self.points([*each.body, *self.combined(each.combine, parts, each.values, made)])
-        found = [f"{part}_found" for part in parts]
-        loads = [Load(name, part, (_LANE,), kind) for name, part, kind in zip(found, parts, kinds, strict=True)]
-        block = (
-            self.filled(parts, each.neutral, kinds),
-            For(index, size, (turn,), in_order=True, part=Part(number, self.block)),
-            self.points([*loads, *self.combined(each.combine, wholes, found, made)]),
-        )
-        yield For(number, Parts(_plain(size), self.block), block, in_order=True)
+        wholes = [f"{name}_lanes" for name in each.names]
+        yield from self.neutral(wholes, each)
+        *around, last = each.ranges
+        yield from self.ranges(wholes, each, around, last)
         self.spread |= dict(zip(each.names, zip(wholes, kinds, strict=True), strict=True))
+
+    def neutral(self, arrays: Sequence[str], each: Fold) -> Iterator[Statement]:
+        """Memory for the accumulators of no turns."""
+        kinds = each.combine.result_types
+        yield from (self.memory(*pair) for pair in zip(arrays, kinds, strict=True))
+        yield self.filled(arrays, each.neutral, kinds)
+
+    def ranges(self, into: Sequence[str], each: Fold, around: Sequence[Range], last: Range) -> Iterator[Statement]:
+        """All turns of ranges, into memory."""
+        folds, (index, size) = self.folds, around[0] if around else last
+        loop = For(index, size, (), in_order=True)
+        if around:
+            inner = functools.partial(self.ranges, each=each, around=around[1:], last=last)
+            yield from self.blocks(into, each, loop, inner, folds.around)
+            return
+        yield from self.blocks(into, each, *self.steps(each, loop, folds.steps[0]), folds.blocks)
+        for larger, turns in itertools.pairwise(folds.steps):
+            steps, turn = self.steps(each, loop, turns)
+            left = Part(Parts(size, larger, are_whole=True), larger // turns)
+            yield attrs.evolve(steps, body=tuple(turn(into)), part=left)
+
+    def steps(self, each: Fold, loop: For, turns: int) -> tuple[For, Callable[[Sequence[str]], list[Statement]]]:
+        """A loop over steps of so many turns of a fold, and what is done in each, which is given memory."""
+        if turns == 1:
+            return loop, lambda into: [self.points(self.folded_into(into, each))]
+        index, turn = f"{loop.index}_by_{turns}", f"{loop.index}_turn"
+        place = Bound(loop.index, turn, loop.size, "trusted", Part(index, turns))
+        names = tuple(f"{name}_step" for name in each.names)
+        step = attrs.evolve(each, names=names, ranges=((turn, turns),), body=(place, *each.body))
+        loop = attrs.evolve(loop, index=index, size=Parts(loop.size, turns, are_whole=True))
+        return loop, lambda into: [self.points([step, *self.combined_into(into, each, names)])]
+
+    def blocks(
+        self,
+        into: Sequence[str],
+        each: Fold,
+        loop: For,
+        turn: Callable[[Sequence[str]], Iterable[Statement]],
+        blocks: Sequence[int],
+    ) -> Iterator[Statement]:
+        """A loop over turns, which are folded into memory of blocks, and these into that of larger ones."""
+        if not blocks:
+            yield attrs.evolve(loop, body=tuple(turn(into)))
+            return
+        number, own = f"{loop.index}_block", [f"{array}_of_{loop.index}" for array in into]
+        inner = attrs.evolve(loop, part=Part(number, blocks[0]), body=tuple(turn(own)))
+        found = [f"{array}_found" for array in own]
+        loads = self.loads(found, own, each)
+
+        def block(into: Sequence[str]) -> Iterator[Statement]:
+            yield from self.neutral(own, each)
+            yield inner
+            yield self.points([*loads, *self.combined_into(into, each, found)])
+
+        around = For(number, Parts(loop.size, blocks[0]), (), in_order=True)
+        yield from self.blocks(into, each, around, block, blocks[1:])
+
+    def folded_into(self, into: Sequence[str], each: Fold) -> list[Statement]:
+        """A turn of a fold of one point, into memory."""
+        return [*each.body, *self.combined_into(into, each, each.values)]
+
+    def combined_into(self, into: Sequence[str], each: Fold, values: Sequence[str]) -> list[Statement]:
+        """Accumulators, into memory."""
+        return self.combined(each.combine, into, values, [f"{name}_made" for name in each.names])
+
+    def loads(self, names: Sequence[str], arrays: Sequence[str], each: Fold) -> list[Load]:
+        """Accumulators in memory."""
+        kinds = each.combine.result_types
+        return [Load(name, array, (_LANE,), kind) for name, array, kind in zip(names, arrays, kinds, strict=True)]
+
+    def halved(self, arrays: Sequence[str], each: Fold, half: int) -> Iterator[Statement]:
+        """The accumulators of so many lanes, and of as many others, as those of all."""
+        far, kinds = f"{_LANE}_far", each.combine.result_types
+        others = [f"{array}_far" for array in arrays]
+        loads = (Load(name, array, (far,), kind) for name, array, kind in zip(others, arrays, kinds, strict=True))
+        body = (*loads, *self.combined_into(arrays, each, others))
+        yield For(far, self.lanes, body, part=Part(1, half), place=_LANE)
 
     def scan(self, each: Scan) -> Iterator[Statement]:
         """A scan of each point, turn after turn."""
@@ -171,8 +316,10 @@ class _Tile:
         yield For(index, size, (turn,), in_order=True, is_reverse=each.is_reverse)
 
 
-def _read(each: Statement) -> tuple[str | int, ...]:
+def _read(each: Statement) -> tuple[str, ...]:
     """The values that a statement of one point takes."""
     if isinstance(each, Compute):
         return each.arguments
+    if isinstance(each, Fold):
+        return tuple(name for inner in each.body for name in _read(inner))
     return (each.value,) if isinstance(each, Store) else ()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from opdsl.kernels.loops.making import evaluated
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
@@ -23,7 +24,6 @@ from opdsl.kernels.loops.model import (
     Load,
     Local,
     Part,
-    Parts,
     Program,
     Range,
     Scan,
@@ -116,21 +116,21 @@ class _Points:
 
     def size(self, each: Size) -> int:
         """The value of a size."""
-        if isinstance(each, Parts):
-            return -(-self.size(each.size) // self.size(each.turns))
-        return each if isinstance(each, int) else self.words[each]
+        return evaluated(each, self.words.__getitem__)
 
     def taken(self, size: Size, part: Part | None) -> tuple[NDArray, int]:
         """The first turn that is taken of a range, at each point, and how many there are at most."""
         if part is None:
             return _points(0, "int64", self.count), self.size(size)
         turns = self.size(part.turns)
-        return self.at((part.number,))[0] * turns, turns
+        (number,) = self.at((part.number,))
+        return number * turns, turns
 
-    def at(self, index: Sequence[Index]) -> tuple[NDArray, ...]:
-        """Places, at each point."""
+    def at(self, index: Sequence[Index | Size]) -> tuple[NDArray, ...]:
+        """Places and other values, and sizes, at each point."""
         return tuple(
-            _points(each, "int64", self.count) if isinstance(each, int) else self.values[each] for each in index
+            self.values[each] if isinstance(each, str) else _points(self.size(each), "int64", self.count)
+            for each in index
         )
 
     def place(self, array: str, index: Sequence[Index]) -> tuple[NDArray, ...]:
@@ -212,7 +212,7 @@ class _Points:
 
     def bound(self, each: Bound) -> None:
         """Places that are led inside."""
-        place, size = self.values[each.place], self.size(each.size)
+        place, size = self.values[each.place] + self.taken(0, each.part)[0], self.size(each.size)
         self.values[each.name] = _BOUNDS[each.how](place, size) if size else place
 
     def when(self, each: When) -> None:

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from opdsl.kernels.loops.model import Array, Compute, For, Parts, Program, Range, Scalar, Size, Statement
+from opdsl.kernels.loops.model import (
+    Array,
+    Compute,
+    For,
+    Length,
+    Parts,
+    Program,
+    Range,
+    Scalar,
+    Size,
+    Statement,
+)
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.types import ScalarType
 
@@ -23,6 +34,7 @@ __all__ = [
     "Maker",
     "around",
     "before",
+    "evaluated",
     "identity",
     "number_of",
     "numbers",
@@ -62,14 +74,30 @@ def number_of(loops: Loops) -> Callable[[Size], int]:
     """What a size is in a call."""
     words = dict(zip(loops.program.words, loops.words, strict=True))
 
-    def number(size: Size) -> int:
-        if isinstance(size, Parts):
-            return -(-number(size.size) // number(size.turns))
-        found = words[size] if isinstance(size, str) else size
+    def word(name: str) -> int:
+        found = words[name]
         assert isinstance(found, int), "how many points there are, and where, does not depend on arguments"
         return found
 
-    return number
+    return functools.partial(evaluated, word=word)
+
+
+def evaluated(size: Size, word: Callable[[str], int]) -> int:
+    """What a size is.
+
+    Args:
+        size: of a program.
+        word: gives what a word is.
+    """
+    if isinstance(size, str):
+        return word(size)
+    if isinstance(size, Parts):
+        whole, turns = evaluated(size.size, word), evaluated(size.turns, word)
+        return whole // turns if size.are_whole else -(-whole // turns)
+    if isinstance(size, Length):
+        whole, number, turns = (evaluated(each, word) for each in size)
+        return min(turns, whole - number * turns)
+    return size
 
 
 class Maker:

@@ -18,17 +18,31 @@ from opdsl.scalar.types import ScalarType
 
 
 class Parts(NamedTuple):
-    """How many parts of so many turns a size has, of which the last may be smaller."""
+    """How many parts of so many turns a size has; the last may be smaller, unless only whole ones count."""
 
-    size: int | str
-    turns: int | str
+    size: Size
+    turns: Size
+    are_whole: bool = False
 
     def __str__(self) -> str:
-        return f"(({self.size} + {self.turns} - 1) / {self.turns})"
+        return (
+            f"({self.size} / {self.turns})" if self.are_whole else f"(({self.size} + {self.turns} - 1) / {self.turns})"
+        )
 
 
-Size: TypeAlias = int | str | Parts
-"""A whole number that is known when a program starts: itself, the name of a word, or a number of parts."""
+class Length(NamedTuple):
+    """How many turns a part of a size has, of which the last may have fewer."""
+
+    size: Size
+    number: Size
+    turns: Size
+
+    def __str__(self) -> str:
+        return f"min({self.turns}, {self.size} - {self.number} * {self.turns})"
+
+
+Size: TypeAlias = int | str | Parts | Length
+"""A whole number that is known when a program starts: itself, the name of a word, or what is computed of sizes."""
 
 Index: TypeAlias = int | str
 """A place along a dimension: a number, or the name of a value."""
@@ -40,7 +54,7 @@ Range: TypeAlias = tuple[str, Size]
 class Part(NamedTuple):
     """Which part of the turns of a range is taken, and how many turns a part has; the last may have fewer."""
 
-    number: Index
+    number: Index | Size
     turns: Size
 
 
@@ -154,12 +168,14 @@ class Bound:
 
     how: ``replicate``, ``reflect``, ``circular`` as margins of padding are; ``wrap`` counts negative places from the
         end, and trusts that what comes of it is inside; ``trusted`` trusts the place itself.
+    part: which part of a range the place is counted from; None for the whole range.
     """
 
     name: str
     place: str
     size: Size
     how: str
+    part: Part | None = None
 
 
 @attrs.frozen

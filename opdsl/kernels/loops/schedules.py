@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from opdsl.kernels.loops.making import Loops, around, number_of, places, product
+from opdsl.kernels.loops.making import Given, Loops, around, number_of, places, product
 from opdsl.kernels.loops.model import (
     Array,
+    Bound,
     Compute,
     Fold,
     For,
+    Length,
     Load,
     Local,
     Part,
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
 __all__ = [
+    "CHUNK",
+    "CHUNK_LENGTH",
+    "chunked",
     "folded",
     "has_common_memory",
     "in_parts",
@@ -114,6 +119,35 @@ def in_parts(loops: Loops, count: int, size: int) -> tuple[Loops, Loops]:
         for body in (around((*ranges, part), (fold, *stores)), last)
     )
     return first, second
+
+
+CHUNK, CHUNK_LENGTH = "chunk", "chunk_n"
+"""The words that ``chunked`` adds."""
+
+
+def chunked(loops: Loops, at: int, length: int) -> Loops:
+    """A program that folds one chunk of a range at each point; which one, it takes as its last argument.
+
+    Args:
+        loops: of a program whose points are those of one loop, and begin with a fold.
+        at: which range of the fold.
+        length: of a chunk; the last one may be shorter.
+    """
+    program = loops.program
+    (loop,) = program.body
+    assert isinstance(loop, For), "points are those of a loop"
+    fold, *rest = loop.body
+    assert isinstance(fold, Fold), "points begin with a fold"
+    index, size = fold.ranges[at]
+    own = f"{index}_own"
+    ranges = (*fold.ranges[:at], (own, Length(size, CHUNK, CHUNK_LENGTH)), *fold.ranges[at + 1 :])
+    body = (Bound(index, own, size, "trusted", Part(CHUNK, CHUNK_LENGTH)), *fold.body)
+    loop = attrs.evolve(loop, body=(attrs.evolve(fold, ranges=ranges, body=body), *rest))
+    return Loops(
+        attrs.evolve(program, body=(loop,), words=(*program.words, CHUNK, CHUNK_LENGTH)),
+        (*loops.words, Given(len(loops.arguments), 1), length),
+        (*loops.arguments, None),
+    )
 
 
 def folded(whole: Statement) -> Fold:

@@ -75,7 +75,7 @@ def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
     elif isinstance(each, Inside):
         yield f"{each.name} = ({_joined(each.index)}) inside ({_joined(each.sizes)})"
     elif isinstance(each, Bound):
-        yield f"{each.name} = {each.how}({each.place}, {each.size})"
+        yield f"{each.name} = {each.how}({each.place}{_part(each.part)}, {each.size})"
     else:
         yield from _nested(each, names)
 

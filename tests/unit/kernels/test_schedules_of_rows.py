@@ -15,7 +15,7 @@ from opdsl.errors import KernelError
 from opdsl.kernels.calls import IndirectCall, OperandSpec, PointwiseCall, Recurring, RowCall, Scanning
 from opdsl.kernels.loops import elementwise, folding, rows
 from opdsl.kernels.loops.checking import check_program
-from opdsl.kernels.loops.distribution import across
+from opdsl.kernels.loops.distribution import Folds, across
 from opdsl.kernels.loops.interpreter import interpret
 from opdsl.kernels.loops.making import Loops, identity, pairwise
 from opdsl.kernels.loops.model import Array, Fetch, For, Load, Local, Part, Parts, Program, Store, Update
@@ -68,7 +68,7 @@ SIZES = {
 def test_rows_in_tiles_give_what_rows_give(count: int, length: int, lanes: int, block: int, keep: bool) -> None:
     loops = rows.row(softmax(), call_of(count, length), keep=keep)
     source, found = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, block), loops, [source, found])
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, found])
     raised = np.exp(source[:, :length] - source[:, :length].max(1, keepdims=True))
     np.testing.assert_allclose(found[:, :length], raised / raised.sum(1, keepdims=True), rtol=1e-12)
     assert not found[:, length:].any()
@@ -100,7 +100,7 @@ SCANS: dict[str, tuple[float, Callable[..., Any]]] = {
 def test_scans_in_tiles_give_what_scans_give(op: str, count: int, length: int, lanes: int, block: int) -> None:
     loops = folding.scan(scanning(op, SCANS[op][0]), call_of(count, length))
     source, found = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, block), loops, [source, found])
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, found])
     np.testing.assert_allclose(found[:, :length], SCANS[op][1](source[:, :length], axis=1), rtol=1e-12, atol=1e-12)
 
 
@@ -132,7 +132,7 @@ def test_recurrences_in_tiles_go_their_way(is_reverse: bool, count: int, length:
         Recurring((1.0,), builder.finish("decay", [made, made]), is_reverse), call_of(count, length)
     )
     source, found = room(count, length), np.zeros((count, length + 2))
-    ran(across(loops.program, lanes, block), loops, [source, found])
+    ran(across(loops.program, lanes, Folds((block,))), loops, [source, found])
     for row, result in zip(source, found, strict=True):
         state = 1.0
         for turn in reversed(range(length)) if is_reverse else range(length):
@@ -237,7 +237,7 @@ def test_a_program_that_breaks_a_rule_is_refused(body: tuple[Any, ...], rule: st
 
 def test_a_schedule_is_readable() -> None:
     loops = folding.scan(scanning("add", 0.0), call_of(6, 5))
-    assert program_text(across(loops.program, 4, 1)).split("\n\n")[0] == SCAN_IN_TILES
+    assert program_text(across(loops.program, 4, Folds())).split("\n\n")[0] == SCAN_IN_TILES
 
 
 SCAN_IN_TILES = """\

@@ -26,6 +26,7 @@ class WalkPlan(Plan):
     sizes: of the dimensions.
     strides: in bytes, for each dimension one for each operand.
     turns: of walks over tiles, whether the row kernel takes a whole tile.
+    later: of walks over chunks, what is walked when all are done.
     """
 
     row: Callable[..., None]
@@ -34,6 +35,7 @@ class WalkPlan(Plan):
     sizes: Words
     strides: Words
     turns: int
+    later: WalkPlan
 
 
 @internal("alwaysinline")
@@ -46,14 +48,36 @@ def move(target: Words, source: Words, strides: Words, steps: int, count: int) -
 @exported
 def walk(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
     """Rows of elements [begin, end)."""
+    walk_plan(frame[0], cast(Words, frame) + 2, begin, end)
+
+
+@exported
+def walk_chunks(frame: Pointer[WalkPlan], begin: int, end: int) -> None:
+    """The same, where the last operand is a number that is 0 at first: which chunk it is."""
+    plan = frame[0]
+    last = plan.operands - 1
+    slots = local(int, 2 * plan.operands)
+    copy_bytes(slots, cast(Words, frame) + 2, 16 * last)
+    slots[2 * last] = 0
+    walk_plan(plan, slots, begin, end)
+
+
+@exported
+def walk_later(frame: Pointer[WalkPlan]) -> None:
+    """What comes after a walk over chunks."""
+    plan = frame[0].later
+    walk_plan(plan, cast(Words, frame) + 2, 0, plan.elements)
+
+
+@internal("alwaysinline")
+def walk_plan(plan: WalkPlan, slots: Words, begin: int, end: int) -> None:
+    """Rows of elements [begin, end) of operands."""
     if begin >= end:
         return
-    plan = frame[0]
     row = plan.row
     sizes = plan.sizes
     strides = plan.strides
     count = plan.operands
-    slots = cast(Words, frame) + 2
     last = plan.dimensions - 1
     row_strides = strides + last * count
     if last == 0 and begin == 0:
