@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from opdsl.runtime.dtype import DType
@@ -18,7 +18,7 @@ from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["Dialect", "constant_text", "function_source", "loaded_kind"]
+__all__ = ["Dialect", "constant_text", "conversions", "function_source", "loaded_kind"]
 
 
 class Dialect:
@@ -63,10 +63,62 @@ class Dialect:
         """A complex number of its parts."""
         return f"({self.types[kind]}){{{real}, {imag}}}"
 
+    def converted(self, value: str, source: ScalarType, kind: ScalarType) -> str:
+        """A value as another type, as arrays are converted; it stands on ``conversions``."""
+        if source is kind:
+            return value
+        if source.category == COMPLEX and kind.category not in (COMPLEX, BOOL):
+            return self.converted(f"({value}).real", source.real, kind)
+        if source.category == COMPLEX or (source.category == FLOAT and kind.category == INTEGER):
+            return f"{kind.value}_of_{source.value}({value})"
+        if kind.category == COMPLEX:
+            return self.complex_value(kind, self.converted(value, source, kind.real), "0")
+        return f"({value} != 0)" if kind.category == BOOL else self.cast(self.types[kind], value)
+
 
 def loaded_kind(dtype: DType) -> ScalarType:
     """The type that loading an element gives; 16-bit floating point exists in memory only."""
     return ScalarType.FLOAT32 if dtype.name in ("float16", "bfloat16") else ScalarType(dtype.name)
+
+
+def conversions(to: Dialect, floats: Sequence[ScalarType]) -> list[str]:
+    """The functions that convert complex numbers, and floats to integers.
+
+    Args:
+        to: the language.
+        floats: the types that there are.
+    """
+    complexes = [kind for kind in ScalarType if kind.category == COMPLEX and kind.real in floats]
+    found = []
+    for source in complexes:
+        found.append((ScalarType.BOOL, source, "value.real != 0 || value.imag != 0"))
+        for kind in complexes:
+            if kind is not source:
+                parts = (to.cast(to.types[kind.real], f"value.{part}") for part in ("real", "imag"))
+                found.append((kind, source, to.complex_value(kind, *parts)))
+    for source in floats:
+        found += [(kind, source, _integer_of(to, kind, source)) for kind in ScalarType if kind.category == INTEGER]
+    return [
+        f"{to.head(inlined=True)} {to.types[kind]} {kind.value}_of_{source.value}({to.types[source]} value) "
+        f"{{ return {value}; }}"
+        for kind, source, value in found
+    ]
+
+
+def _integer_of(to: Dialect, kind: ScalarType, source: ScalarType) -> str:
+    """Floating point to integer as PyTorch does it on x86: by way of 64 or 32 bits, whose smallest number stands for
+    what does not fit, and of which the low bits are taken.
+    """
+    wide = kind.bits == 64 or (not kind.is_signed and kind.bits != 16)
+    through = ScalarType.INT64 if wide else ScalarType.INT32
+    limit = constant_text(to, float(1 << through.bits - 1), source)
+    if kind is ScalarType.UINT64:
+        signed, own = f"int64_of_{source.value}", to.types[kind]
+        above = f"{to.cast(own, f'{signed}(value - {limit})')} ^ 1{to.suffixes[1]} << 63"
+        return f"value >= {limit} ? {above} : {to.cast(own, f'{signed}(value)')}"
+    least = constant_text(to, through.bounds[0], through)
+    fitting = f"value < {limit} && value > -{limit} ? {to.cast(to.types[through], 'value')} : {least}"
+    return to.cast(to.types[kind], fitting)
 
 
 # Operations of a function that is copied to where it is called. Kernels call one several times over, and a longer one

@@ -35,7 +35,27 @@ from opdsl.runtime.dtype import DType
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import BOOL, FLOAT, ScalarType
 
-__all__ = ["LoopPrinter"]
+__all__ = ["LoopPrinter", "margins"]
+
+# Where margins lead that repeat what is inside, and places that count from the end.
+_MARGINS = """
+HEAD WHOLE replicate(WHOLE place, WHOLE size) { return place < 0 ? 0 : place < size ? place : size - 1; }
+// Mirrored at the first and at the last element, as often as it takes.
+HEAD WHOLE reflect(WHOLE place, WHOLE size) {
+    const WHOLE period = size > 1 ? 2 * (size - 1) : 1, found = (place < 0 ? -place : place) % period;
+    return found < size ? found : period - found;
+}
+HEAD WHOLE circular(WHOLE place, WHOLE size) {
+    const WHOLE found = place % size;
+    return found < 0 ? found + size : found;
+}
+HEAD WHOLE wrap(WHOLE place, WHOLE size) { return place < 0 ? place + size : place; }
+"""
+
+
+def margins(to: Dialect) -> str:
+    """The functions that lead places inside, see ``Bound``."""
+    return _MARGINS.replace("HEAD", to.head(inlined=True)).replace("WHOLE", to.types[ScalarType.INT64])
 
 
 class LoopPrinter(abc.ABC):

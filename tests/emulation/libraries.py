@@ -50,7 +50,7 @@ _LINKED = ("-shared", "-s", "-Wl,-z,noseparate-code")
 
 _HERE = Path(__file__).parent
 # In an order in which each finds what it needs.
-_HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "atomics", "margins")
+_HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "atomics")
 _ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 _WAITS = re.compile(r"__sync|__shfl")
 

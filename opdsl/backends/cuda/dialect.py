@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Final
 
 from opdsl.backends.c_printer import Dialect
-from opdsl.scalar.types import FLOAT, ScalarType
+from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["CUDA", "VALUE_TYPES", "number_type"]
+__all__ = ["CUDA", "VALUE_TYPES", "number_kind", "number_type"]
 
 # The C++ type of a value, inside a function and at its boundary.
 VALUE_TYPES: Final = {
@@ -28,11 +28,11 @@ VALUE_TYPES: Final = {
 }
 
 # Python numbers come as these, whatever they are computed in, as they do on the CPU.
-_NUMBER_TYPES: Final = {
-    ScalarType.UINT64: "unsigned long long",
-    ScalarType.BOOL: "long long",
-    ScalarType.COMPLEX64: "Complex<double>",
-    ScalarType.COMPLEX128: "Complex<double>",
+_WIDEST: Final = {
+    BOOL: ScalarType.INT64,
+    INTEGER: ScalarType.INT64,
+    FLOAT: ScalarType.FLOAT64,
+    COMPLEX: ScalarType.COMPLEX128,
 }
 
 
@@ -58,12 +58,17 @@ class _CudaCpp(Dialect):
 
     def complex_value(self, kind: ScalarType, real: str, imag: str) -> str:
         """See ``Dialect``."""
-        return f"{{{real}, {imag}}}"
+        return f"{self.types[kind]}{{{real}, {imag}}}"
 
 
 CUDA: Final = _CudaCpp()
 
 
-def number_type(kind: ScalarType) -> str:
+def number_kind(kind: ScalarType) -> ScalarType:
     """The type in which a Python number is handed over."""
-    return _NUMBER_TYPES.get(kind, "double" if kind.category == FLOAT else "long long")
+    return kind if kind is ScalarType.UINT64 else _WIDEST[kind.category]
+
+
+def number_type(kind: ScalarType) -> str:
+    """The same as C++ spells it."""
+    return VALUE_TYPES[number_kind(kind)]

@@ -10,13 +10,13 @@ import attrs
 
 from opdsl.backends.cuda.points import Points, points_of
 from opdsl.kernels.loops.making import around
-from opdsl.kernels.loops.model import Bound, Fold, For, Load, Program, Range, Scan, Update, graphs_of, statements_of
+from opdsl.kernels.loops.model import Fold, For, Load, Program, Range, Scan, Update, graphs_of, statements_of
 from opdsl.kernels.loops.schedules import threaded
 from opdsl.kernels.loops.text import program_text
 
 __all__ = ["HEADERS", "Kernel", "Team", "kernel_of", "team_kernel"]
 
-HEADERS = ("prelude", "neighbours", "atomics", "margins", "team", "reduce", "row")
+HEADERS = ("prelude", "neighbours", "atomics", "team", "reduce", "row")
 """What kernels stand on, in the order in which each finds what it needs."""
 
 
@@ -79,7 +79,7 @@ class Kernel:
         """What it stands on, see ``HEADERS``."""
         kinds = {type(each) for each in statements_of(self.program.body)}
         holds = self.team is not None and self.team.items > 0 and Scan not in kinds
-        stands = (True, True, Update in kinds, Bound in kinds, self.team, self.team and not holds, holds)
+        stands = (True, True, Update in kinds, self.team, self.team and not holds, holds)
         return tuple(name for name, does in zip(HEADERS, stands, strict=True) if does)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from opdsl.backends.c_printer import loaded_kind
-from opdsl.backends.cuda.dialect import CUDA, VALUE_TYPES, number_type
+from opdsl.backends.cuda.dialect import CUDA, number_kind, number_type
 from opdsl.backends.cuda.kernel import Kernel
 from opdsl.backends.cuda.points import following, used_by
 from opdsl.backends.loop_printer import LoopPrinter
@@ -86,9 +86,7 @@ class LoopKernel(LoopPrinter):
         """The declaration of a parameter."""
         if isinstance(each, Array):
             return f"{CUDA.stored_type(each.dtype)}* {each.name}"
-        kind = VALUE_TYPES[each.type]
-        self.types[each.name] = each.type
-        self.lines.append(f"    const {kind} {each.name} = convert<{kind}>({each.name}_);")
+        self.declared(each.name, each.type, CUDA.converted(f"{each.name}_", number_kind(each.type), each.type))
         return f"{number_type(each.type)} {each.name}_"
 
     # ----------------------------------------------------------------------------------------------------- the points
@@ -206,11 +204,11 @@ class LoopKernel(LoopPrinter):
 
     def loaded(self, array: str, place: str, dtype: DType, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return f"convert<{VALUE_TYPES[kind]}>(load({self.element(array, place)}))"
+        return CUDA.converted(f"load({self.element(array, place)})", loaded_kind(dtype), kind)
 
     def stored(self, array: str, place: str, dtype: DType, value: str, kind: ScalarType) -> str:
         """See ``LoopPrinter``."""
-        return f"store({self.element(array, place)}, convert<{VALUE_TYPES[loaded_kind(dtype)]}>({value}));"
+        return f"store({self.element(array, place)}, {CUDA.converted(value, kind, loaded_kind(dtype))});"
 
     def exchanged(self, each: Update) -> None:
         """See ``LoopPrinter``: memory adds by itself where it can; elements are exchanged, or locked, elsewhere."""
@@ -223,13 +221,13 @@ class LoopKernel(LoopPrinter):
             was = "" if each.name is None else f"{each.name} = "
             self.say(f"{was}add_atomically({element}, {value});")
             return
-        there = f"convert<{VALUE_TYPES[each.there]}>(load(there_))"
+        there = CUDA.converted("load(there_)", loaded_kind(dtype), each.there)
         self.say(f"atomically({element}, [&]({CUDA.stored_type(dtype)}& there_) {{")
         self.depth += 1
         if each.name is not None:
             self.say(f"{each.name} = {there};")
         self.made(each.graph, [there if name is None else name for name in each.arguments], ["made_"])
-        self.say(f"store(there_, convert<{VALUE_TYPES[loaded_kind(dtype)]}>(made_));")
+        self.say(f"store(there_, {CUDA.converted('made_', result, loaded_kind(dtype))});")
         self.depth -= 1
         self.say("});")
 

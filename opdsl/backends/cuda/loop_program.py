@@ -186,11 +186,15 @@ def _source(
 def _print(
     kernels: tuple[Kernel, ...], threads: int, layouts: Sequence[tuple[str, ...]], divisors: Mapping[str, int]
 ) -> str:
+    from opdsl.backends.c_printer import conversions
+    from opdsl.backends.cuda.dialect import CUDA
     from opdsl.backends.cuda.loop_kernel import LoopKernel
     from opdsl.backends.cuda.team_kernel import TeamKernel
+    from opdsl.backends.loop_printer import margins
 
     graphs = dict.fromkeys(graph for each in kernels for graph in graphs_of(each.program.body))
     functions = {graph: f"function_{k}" for k, graph in enumerate(graphs)}
     printers = [(LoopKernel if each.team is None else TeamKernel)(each, divisors, functions) for each in kernels]
     texts = [printer.source(threads, forms) for printer, forms in zip(printers, layouts, strict=True)]
-    return "\n".join([*printers[0].text_of_functions(), *texts])
+    made = conversions(CUDA, (ScalarType.FLOAT32, ScalarType.FLOAT64))
+    return "\n".join([*made, margins(CUDA), *printers[0].text_of_functions(), *texts])

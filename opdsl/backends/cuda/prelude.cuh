@@ -1,6 +1,6 @@
-// What printed kernels stand on: types, conversions, loads and stores, division by numbers that are known at launch.
-// It needs no header, so NVRTC compiles it as it is. Conversions give what opdsl/backends/cpu/storage.py gives, and
-// kernels are compiled without contraction (--fmad=false), so that results have the bits of the CPU's.
+// What printed kernels stand on: types, loads and stores, division by numbers that are known at launch. It needs no
+// header, so NVRTC compiles it as it is. Loads and stores give what opdsl/backends/cpu/storage.py gives, and kernels are
+// compiled without contraction (--fmad=false), so that results have the bits of the CPU's.
 
 template <typename Part>
 struct alignas(2 * sizeof(Part)) Complex {
@@ -24,86 +24,12 @@ struct alignas(count * sizeof(T)) Pack {
     T element[count];
 };
 
-enum Category { BOOL, INTEGER, FLOAT, COMPLEX };
-
-template <typename T>
-struct Traits {
-    static constexpr Category category = INTEGER;
-    using Real = T;
-};
-template <>
-struct Traits<bool> {
-    static constexpr Category category = BOOL;
-    using Real = bool;
-};
-template <>
-struct Traits<float> {
-    static constexpr Category category = FLOAT;
-    using Real = float;
-    using Bits = int;
-};
-template <>
-struct Traits<double> {
-    static constexpr Category category = FLOAT;
-    using Real = double;
-    using Bits = long long;
-};
-template <typename Part>
-struct Traits<Complex<Part>> {
-    static constexpr Category category = COMPLEX;
-    using Real = Part;
-};
-
 template <typename To, typename From>
 __device__ inline To same_bits(From value) {
     static_assert(sizeof(To) == sizeof(From), "a value keeps its size");
     To result;
     memcpy(&result, &value, sizeof(To));
     return result;
-}
-
-// Floating point to integer as PyTorch does it on x86: by way of 64 or 32 bits, where the smallest number stands for
-// what does not fit, of which the low bits are taken.
-template <typename To, typename From>
-__device__ inline To to_integer(From value) {
-    constexpr bool is_unsigned = static_cast<To>(-1) > static_cast<To>(0);
-    if constexpr (is_unsigned && sizeof(To) == 8) {
-        const From high = static_cast<From>(9223372036854775808.0);
-        return value >= high ? static_cast<To>(to_integer<long long>(value - high)) ^ 1ull << 63
-                             : static_cast<To>(to_integer<long long>(value));
-    }
-    constexpr bool wide = sizeof(To) == 8 || (is_unsigned && sizeof(To) != 2);
-    const From limit = static_cast<From>(wide ? 9223372036854775808.0 : 2147483648.0);
-    const bool fits = value < limit && value > -limit;
-    if constexpr (wide) {
-        return static_cast<To>(fits ? static_cast<long long>(value) : -9223372036854775807LL - 1);
-    } else {
-        return static_cast<To>(fits ? static_cast<int>(value) : -2147483647 - 1);
-    }
-}
-
-// A conversion between the types of elements.
-template <typename To, typename From>
-__device__ inline To convert(From value) {
-    constexpr Category from = Traits<From>::category, to = Traits<To>::category;
-    if constexpr (from == COMPLEX) {
-        using Part = typename Traits<To>::Real;
-        if constexpr (to == COMPLEX) {
-            return {convert<Part>(value.real), convert<Part>(value.imag)};
-        } else if constexpr (to == BOOL) {
-            return value.real != 0 || value.imag != 0;
-        } else {
-            return convert<To>(value.real);
-        }
-    } else if constexpr (to == COMPLEX) {
-        return {convert<typename Traits<To>::Real>(value), 0};
-    } else if constexpr (to == BOOL) {
-        return value != 0;
-    } else if constexpr (from == FLOAT && to == INTEGER) {
-        return to_integer<To>(value);
-    } else {
-        return static_cast<To>(value);
-    }
 }
 
 __device__ inline float half_to_float(unsigned short bits) {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opdsl.backends.loop_printer import LoopPrinter
-from opdsl.backends.opencl.dialect import OPENCL, VALUE_TYPES, convert, load, prelude, store
+from opdsl.backends.loop_printer import LoopPrinter, margins
+from opdsl.backends.opencl.dialect import OPENCL, VALUE_TYPES, load, prelude, store
 from opdsl.kernels.loops.model import Array, Program, Range, Scalar, Update, statements_of
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import BOOL, COMPLEX, ScalarType
@@ -77,7 +77,7 @@ class _Kernel(LoopPrinter):
         extension = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n" if self.exchanges_long() else ""
         own = [f"    {each}" for each in [*self.local, *self.begin()]]
         return extension + "\n".join(
-            [prelude(doubles=doubles), *self.text_of_functions(), head, *own, *self.lines, "}", ""]
+            [prelude(doubles=doubles), margins(self.to), *self.text_of_functions(), head, *own, *self.lines, "}", ""]
         )
 
     def exchanges_long(self) -> bool:
@@ -133,9 +133,9 @@ class _Kernel(LoopPrinter):
             self.say(f"{word} seen_ = *word_, assumed_;")
             with self.braces("do"):
                 self.say("assumed_ = seen_;")
-                self.declared(there, each.there, convert(f"as_{own}(assumed_)", stored, each.there))
+                self.declared(there, each.there, self.to.converted(f"as_{own}(assumed_)", stored, each.there))
                 self.made(each.graph, [there if name is None else name for name in each.arguments], [made])
-                self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({convert(made, result, stored)}));")
+                self.say(f"seen_ = {exchange}(word_, assumed_, as_{word}({self.to.converted(made, result, stored)}));")
                 if each.name is not None:
                     self.say(f"{each.name} = {there};")
             self.lines[-1] += " while (seen_ != assumed_);"
