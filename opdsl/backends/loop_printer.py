@@ -82,7 +82,7 @@ class LoopPrinter(abc.ABC):
         self.program = program
         self.arrays = program.arrays
         self.functions = {graph: f"function_{k}" for k, graph in enumerate(graphs_of(program.body))}
-        self.types: dict[str, ScalarType] = {}
+        self.types = dict.fromkeys(program.words, ScalarType.INT64)
         self.lines: list[str] = []
         self.local: list[str] = []
         self.depth = 1
@@ -119,14 +119,16 @@ class LoopPrinter(abc.ABC):
 
     def print_body(self) -> None:
         """All statements."""
-        for word in self.program.words:
-            self.types[word] = ScalarType.INT64
         if self.program.is_serial:
             self.block(self.program.body)
         else:
             ranges, body = self.program.points
             self.located(ranges)
-            self.block(body)
+            self.at_point(ranges, body)
+
+    def at_point(self, ranges: Sequence[Range], body: Sequence[Statement]) -> None:
+        """What stands within the outermost loops."""
+        self.block(body)
 
     def unravelled(self, position: str, ranges: Sequence[Range]) -> None:
         """The indices of a position, the last of which runs fastest."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 from opdsl.backends.c_printer import loaded_kind
 from opdsl.backends.cuda.dialect import CUDA, number_kind, number_type
 from opdsl.backends.cuda.kernel import Kernel
-from opdsl.backends.cuda.points import following, used_by
+from opdsl.backends.cuda.points import Points, following, used_by
 from opdsl.backends.loop_printer import LoopPrinter
 from opdsl.kernels.loops.model import Array, Load, Range, Scalar, Statement, Store, Update, names_of
 from opdsl.runtime.dtype import DType
@@ -91,16 +91,12 @@ class LoopKernel(LoopPrinter):
 
     # ----------------------------------------------------------------------------------------------------- the points
 
-    def print_body(self) -> None:
+    def at_point(self, ranges: Sequence[Range], body: Sequence[Statement]) -> None:
         """See ``LoopPrinter``: a thread's neighbours are taken together."""
         if self.program.vector == 1:
-            super().print_body()
-            return
-        for word in self.program.words:
-            self.types[word] = ScalarType.INT64
-        ranges, body = self.program.points
-        self.located(ranges)
-        self.together(ranges[-1], body)
+            self.block(body)
+        else:
+            self.together(ranges[-1], body)
 
     def located(self, ranges: Sequence[Range]) -> None:
         """See ``LoopPrinter``."""
@@ -118,15 +114,23 @@ class LoopKernel(LoopPrinter):
                 self.unravelled("point_", ranges)
             return
         self.say("if (point_ >= count_) return;")
-        indices = self.points.indices
-        if not self.points.is_anywhere:
-            return
-        self.say(f"long long offsets_[{len(self.begins) + len(indices)}] = {{}};")
-        self.say("points_.offsets(point_, offsets_);")
-        for place, name in enumerate(indices, len(self.begins)):
+        self.offsets("offsets_", "points_.offsets(point_, offsets_);", self.points, ranges[-1][0] if vector > 1 else "")
+
+    def offsets(self, found: str, call: str, points: Points, first: str = "") -> None:
+        """Where arrays begin, and indices are, at a point, or in a turn of it.
+
+        Args:
+            found: the name of the offsets.
+            call: the statement that finds them.
+            points: whose layout says it.
+            first: the index whose name is that of neighbours, of which the first is found.
+        """
+        if points.is_anywhere:
+            self.say(f"long long {found}[{len(points.begins) + len(points.indices)}] = {{}};")
+            self.say(call)
+        for place, name in enumerate(points.indices, len(points.begins)):
             self.types[name] = ScalarType.INT64
-            first = vector > 1 and name == ranges[-1][0]
-            self.say(f"const long long {'first_' if first else name} = offsets_[{place}];")
+            self.say(f"const long long {'first_' if name == first else name} = {found}[{place}];")
 
     # ---------------------------------------------------------------------------------------------------- neighbours
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import math
 import struct
@@ -21,9 +20,6 @@ from opdsl.backends.cuda.program import (
     Scratch,
     Source,
     Variant,
-    blocks_for,
-    long_long,
-    packed,
 )
 from opdsl.kernels.loops import model
 from opdsl.kernels.loops.making import Given, Loops, number_of
@@ -120,11 +116,12 @@ def _launch(step: Step, count: int, arguments: Sequence[Argument]) -> Launch:
     """The launch for so many points."""
     if step.kernel.team is not None:
         grid = -(-count // (THREADS >> step.log)), step.parts, 1
-        counts = [long_long(count), packed("int", ctypes.c_int(step.log))]
+        log = [Constant(struct.pack("i", step.log), "int")]
     else:
-        grid = (count, 1, 1) if step.kernel.program.lanes > 1 else blocks_for(count, step.threads)
-        counts = [long_long(count)]
-    return Launch(step.kernel.entry, grid, (step.threads, 1, 1), (*arguments, *counts))
+        grid = (count if step.kernel.program.lanes > 1 else -(-count // step.threads)), 1, 1
+        log = []
+    points = Constant(struct.pack("q", count), "long long")
+    return Launch(step.kernel.entry, grid, (step.threads, 1, 1), (*arguments, points, *log))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -107,20 +107,25 @@ struct Divider {
         return (high + ((value - high) >> (shift > 0))) >> (shift > 0 ? shift - 1 : 0);
     }
 };
+struct WideDivider {
+    unsigned long long divisor;
 
-// Sizes and strides in bytes, innermost first, for tensors within 2 ** 31 bytes and for larger ones.
-template <int operands, int dimensions>
-struct Narrow {
-    Divider sizes[dimensions];
-    int strides[dimensions][operands];
+    __device__ unsigned long long quotient(unsigned long long value) const { return value / divisor; }
+};
+
+// Sizes and strides in bytes, innermost first.
+template <typename Division, typename Position, typename Offset, int operands, int dimensions>
+struct Layout {
+    Division sizes[dimensions];
+    Offset strides[dimensions][operands];
 
     __device__ void offsets(unsigned long long position, long long* found) const {
-        unsigned rest = static_cast<unsigned>(position);
-        int sums[operands] = {};
+        Position rest = static_cast<Position>(position);
+        Offset sums[operands] = {};
 #pragma unroll
         for (int d = 0; d < dimensions; ++d) {
-            const unsigned outer = d + 1 < dimensions ? sizes[d].quotient(rest) : 0;
-            const int inner = static_cast<int>(rest - outer * sizes[d].divisor);
+            const Position outer = d + 1 < dimensions ? sizes[d].quotient(rest) : 0;
+            const Offset inner = static_cast<Offset>(rest - outer * sizes[d].divisor);
 #pragma unroll
             for (int k = 0; k < operands; ++k) {
                 sums[k] += inner * strides[d][k];
@@ -133,21 +138,9 @@ struct Narrow {
         }
     }
 };
-template <int operands, int dimensions>
-struct Wide {
-    unsigned long long sizes[dimensions];
-    long long strides[dimensions][operands];
 
-    __device__ void offsets(unsigned long long position, long long* found) const {
-#pragma unroll
-        for (int d = 0; d < dimensions; ++d) {
-            const unsigned long long outer = d + 1 < dimensions ? position / sizes[d] : 0;
-            const long long inner = static_cast<long long>(position - outer * sizes[d]);
-#pragma unroll
-            for (int k = 0; k < operands; ++k) {
-                found[k] += inner * strides[d][k];
-            }
-            position = outer;
-        }
-    }
-};
+// For tensors within 2 ** 31 bytes, and for larger ones.
+template <int operands, int dimensions>
+using Narrow = Layout<Divider, unsigned, int, operands, dimensions>;
+template <int operands, int dimensions>
+using Wide = Layout<WideDivider, unsigned long long, long long, operands, dimensions>;

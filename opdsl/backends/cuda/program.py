@@ -6,12 +6,11 @@ have one CUBIN; sizes and strides are bytes that the kernels are handed.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from opdsl.backends.cuda.dialect import number_type
 
@@ -147,26 +146,6 @@ class Program(NamedTuple):
         for address in addresses:
             joined |= address
         return next(each for each in self.variants if joined % each.alignment == 0)
-
-
-def long_long(value: int) -> Constant:
-    """A whole number of 64 bits as a parameter."""
-    return Constant(bytes(ctypes.c_longlong(value)), "long long")
-
-
-def packed(c_type: str, *words: Any) -> Constant:
-    """A structure as a parameter.
-
-    Args:
-        c_type: its name.
-        words: ctypes values, one for each member, in order; there is no padding between them.
-    """
-    return Constant(b"".join(map(bytes, words)), c_type)
-
-
-def blocks_for(threads: int, block: int) -> tuple[int, int, int]:
-    """The grid of blocks that has so many threads."""
-    return -(-threads // block), 1, 1
 
 
 @cache

@@ -42,12 +42,8 @@ class TeamKernel(LoopKernel):
         """See ``LoopKernel``."""
         return f"{threads}, {_BLOCKS_OF_TILES}" if self.team.tiled else str(threads)
 
-    def print_body(self) -> None:
+    def at_point(self, ranges: Sequence[Range], body: Sequence[Statement]) -> None:
         """See ``LoopPrinter``."""
-        for word in self.program.words:
-            self.types[word] = ScalarType.INT64
-        ranges, body = self.program.points
-        self.located(ranges)
         while isinstance(body[0], For) and isinstance(body[0].body[0], (Fold, Scan)):
             self.declared(body[0].index, ScalarType.INT64, "blockIdx.y")
             body = body[0].body
@@ -65,11 +61,7 @@ class TeamKernel(LoopKernel):
         self.say(f"const Team<{_text(self.team.along)}> team_(log_);")
         self.say("const long long point_ = team_.row();")
         self.say("const bool is_point_ = point_ < count_;")
-        if self.points.is_anywhere:
-            self.say(f"long long offsets_[{len(self.begins) + len(self.points.indices)}] = {{}};")
-            self.say("if (is_point_) points_.offsets(point_, offsets_);")
-        for place, name in enumerate(self.points.indices, len(self.begins)):
-            self.declared(name, ScalarType.INT64, f"offsets_[{place}]")
+        self.offsets("offsets_", "if (is_point_) points_.offsets(point_, offsets_);", self.points)
 
     # -------------------------------------------------------------------------------------------------------- folds
 
@@ -133,13 +125,9 @@ class TeamKernel(LoopKernel):
                 ((index, _),) = each.ranges
                 self.say(f"const long long {index} = turn_;")
             return
-        if turns.is_anywhere:
-            self.say(f"long long inner_[{len(turns.begins) + len(turns.indices)}] = {{}};")
-            self.say("turns_.offsets(turn_, inner_);")
+        self.offsets("inner_", "turns_.offsets(turn_, inner_);", turns)
         for place, (name, _) in enumerate(turns.begins):
             self.begins[name] = " + ".join(filter(None, [self.begins.get(name), f"inner_[{place}]"]))
-        for place, name in enumerate(turns.indices, len(turns.begins)):
-            self.say(f"const long long {name} = inner_[{place}];")
 
     def monoid(self, names: Sequence[str], neutral: Sequence[Number | str], combine: TypedGraph) -> str:
         """The name of a monoid, which is declared when it is first met."""
