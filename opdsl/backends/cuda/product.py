@@ -38,14 +38,12 @@ def product(call: ProductCall) -> Callable[..., None]:
 
     def run(first: DeviceArray, second: DeviceArray, alpha: complex, beta: complex, out: DeviceArray) -> None:
         given = [first, second, out]
-        arrays = [each if index else contiguous(each) for each, index in zip(given, places, strict=True)]
+        arrays = [each if place else contiguous(each) for each, place in zip(given, places, strict=True)]
         stream = stream_for(out)
         matrices = []
-        for array, index, size in zip(arrays, places, sizes, strict=True):
-            rows, columns = size
-            found = index or _Place(True, max(1, columns), rows * columns)
-            address = used_by(array, stream, writes=array is arrays[2])
-            matrices.append(cublas.Matrix(address, found.by_rows, found.leading, found.batch))
+        for array, place, (rows, columns) in zip(arrays, places, sizes, strict=True):
+            found = place or cublas.Matrix(0, True, max(1, columns), rows * columns)
+            matrices.append(found._replace(address=used_by(array, stream, writes=array is arrays[2])))
         one, two, made = matrices
         if made.transposed:
             # What lies row by row is the transposed product, column by column: the transposed factors in reverse.
@@ -60,26 +58,12 @@ def product(call: ProductCall) -> Callable[..., None]:
     return run
 
 
-class _Place:
-    """How the matrices of a batch lie, as cuBLAS can be told of it.
-
-    by_rows: whether row by row.
-    leading: elements between neighbouring rows, or columns.
-    batch: elements between neighbouring matrices.
+def _orientation(layout: MatrixLayout, rows: int, columns: int) -> cublas.Matrix | None:
+    """How matrices lie, without an address; None where neither rows nor columns are without gaps, or some share
+    elements.
     """
-
-    __slots__ = ("batch", "by_rows", "leading")
-
-    def __init__(self, by_rows: bool, leading: int, batch: int) -> None:
-        self.by_rows = by_rows
-        self.leading = leading
-        self.batch = batch
-
-
-def _orientation(layout: MatrixLayout, rows: int, columns: int) -> _Place | None:
-    """How matrices lie; None where neither rows nor columns are without gaps, or some share elements."""
     if (columns == 1 or layout.column == 1) and (rows == 1 or layout.row >= max(1, columns)):
-        return _Place(True, layout.row if rows > 1 else max(1, columns), layout.batch)
+        return cublas.Matrix(0, True, layout.row if rows > 1 else max(1, columns), layout.batch)
     if (rows == 1 or layout.row == 1) and (columns == 1 or layout.column >= max(1, rows)):
-        return _Place(False, layout.column if columns > 1 else max(1, rows), layout.batch)
+        return cublas.Matrix(0, False, layout.column if columns > 1 else max(1, rows), layout.batch)
     return None

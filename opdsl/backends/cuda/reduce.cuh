@@ -1,16 +1,5 @@
 // Folds of teams: each lane takes turns of its own. Monoid is as in team.cuh; turn(index) are the accumulators of one turn.
 
-// Turns begin, begin + 1 ..., one after another.
-template <typename Monoid, typename Turn>
-__device__ inline typename Monoid::Accumulators fold_in_order(const Turn& turn, long long begin, long long end) {
-    typename Monoid::Accumulators all = Monoid::none();
-#pragma unroll 4
-    for (long long at = begin; at < end; ++at) {
-        all = Monoid::combine(all, turn(at));
-    }
-    return all;
-}
-
 // Turns begin, begin + step ..., in several accumulators, which do not wait for each other.
 template <typename Monoid, typename Turn>
 __device__ inline typename Monoid::Accumulators fold_apart(const Turn& turn, long long begin, long long end, int step) {
@@ -34,8 +23,13 @@ __device__ inline typename Monoid::Accumulators fold_lane(
     const Team<along>& team, long long begin, long long end, const Turn& turn) {
     if constexpr (ordered) {
         const long long share = (end - begin + team.lanes - 1) >> team.log;
-        const long long first = begin + team.lane * share;
-        return fold_in_order<Monoid>(turn, first, first + share < end ? first + share : end);
+        const long long first = begin + team.lane * share, last = first + share < end ? first + share : end;
+        typename Monoid::Accumulators all = Monoid::none();
+#pragma unroll 4
+        for (long long at = first; at < last; ++at) {
+            all = Monoid::combine(all, turn(at));
+        }
+        return all;
     } else {
         return fold_apart<Monoid>(turn, begin + team.lane, end, team.lanes);
     }

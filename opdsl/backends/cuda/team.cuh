@@ -36,11 +36,6 @@ __device__ inline T shuffle_up(const T& value, int delta) {
     return shuffled(value, [=](unsigned word) { return __shfl_up_sync(ALL_LANES, word, delta); });
 }
 
-template <typename T>
-__device__ inline T shuffle_from(const T& value, int lane) {
-    return shuffled(value, [=](unsigned word) { return __shfl_sync(ALL_LANES, word, lane); });
-}
-
 // lanes: of a team, 2 to the power of log. teams: of a block. lane, team: of this thread.
 template <bool along>
 struct Team {
@@ -151,7 +146,8 @@ __device__ inline Scanned<typename Monoid::Accumulators> scanned(
 template <bool along, typename T>
 __device__ inline T from_first_lane(const Team<along>& team, const T& value) {
     if (along && team.lanes <= WARP_SIZE) {
-        return shuffle_from(value, threadIdx.x % WARP_SIZE & ~(team.lanes - 1));
+        const int lane = threadIdx.x % WARP_SIZE & ~(team.lanes - 1);
+        return shuffled(value, [=](unsigned word) { return __shfl_sync(ALL_LANES, word, lane); });
     }
     __shared__ T first[THREADS];
     __syncthreads();
