@@ -7,12 +7,12 @@ applications (1968); S. Odeh, O. Green et al., Merge path - parallel merging mad
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.kernels.calls import OperandSpec
+from opdsl.kernels.loops import ordering_graphs as graphs
 from opdsl.kernels.loops.forms import by_form
 from opdsl.kernels.loops.making import Loops, Maker, around, numbers, pairwise, places
 from opdsl.kernels.loops.model import (
@@ -32,23 +32,15 @@ from opdsl.kernels.loops.model import (
 from opdsl.kernels.primitives.ordering import key_graph
 from opdsl.runtime.dtype import int32, int64
 from opdsl.runtime.strides import contiguous_strides
-from opdsl.scalar.builder import GraphBuilder
-from opdsl.scalar.mathematics.expression import Expression, maximum, minimum, select
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Ordering, RowCall
-    from opdsl.scalar.graph import TypedGraph
 
 __all__ = ["Sorting", "Step", "sorting"]
 
-_INT32, _INT64, _BOOL = ScalarType.INT32, ScalarType.INT64, ScalarType.BOOL
+_INT32, _INT64 = ScalarType.INT32, ScalarType.INT64
 
-# The largest key, and a place behind all others.
-_MOST = (1 << 63) - 1
-
-# Elements that a point merges.
-_MERGED = 8
 
 # Of what keeps the elements that come first: how many tiles a part of a row has at least, so that most elements come
 # too late to be kept, and how many parts are enough for a device.
@@ -169,7 +161,7 @@ def _tiles(kind: ScalarType, asked: tuple[Ordering, RowCall], *, tile: int) -> L
     body = _sorted_tile(maker, ordering, tile, kind, tile, (source, own, tiles[0]))
     stores = [Store(maker.array(name, spec, row), (*own, "target"), f"sorted_{name}") for name in ("keys", "places")]
     taken: list[Statement] = [
-        Compute(("target",), _offset(), (tiles[0], "tile", "rank")),
+        Compute(("target",), graphs.offset(), (tiles[0], "tile", "rank")),
         Inside("is_there", ("target",), (length,)),
         _trusted("slot", "rank", tile),
         *(Load(f"sorted_{name}", f"tile_{name}", ("slot",), _INT64) for name in ("keys", "places")),
@@ -203,11 +195,11 @@ def _sorted_tile(
     maker.size("pairs", (1 << levels) // 2)
     at = "at" if number is None else "row_at"
     fill: list[Statement] = [
-        *([] if number is None else [Compute((at,), _offset(), (number, "tile", "at"))]),
+        *([] if number is None else [Compute((at,), graphs.offset(), (number, "tile", "at"))]),
         Inside("inside", (at,), ("length",)),
         Load("element", array, (*own, at), kind, "inside", 0),
         Compute(("key",), key_graph(kind, ordering.descending), ("element",)),
-        Compute(("padded_key",), _padded(), ("inside", "key")),
+        Compute(("padded_key",), graphs.padded(), ("inside", "key")),
         _trusted("filled", "at", tile),
         Store("tile_keys", ("filled",), "padded_key"),
         Store("tile_places", ("filled",), at),
@@ -230,15 +222,15 @@ def _network(tile: int) -> Statement:
     stores = [Store(f"tile_{name}", (side,), f"{name}_{other}") for side, other in (("one", "other"), ("other", "one"))
               for name in ("keys", "places")]  # fmt: skip
     exchange: tuple[Statement, ...] = (
-        Compute(("low", "high", "turned"), _pair(), ("pair", "step", "block")),
+        Compute(("low", "high", "turned"), graphs.pair(), ("pair", "step", "block")),
         _trusted("one", "low", tile),
         _trusted("other", "high", tile),
         *loads,
-        Compute(("swaps",), _swaps(), (*(each.name for each in loads), "turned")),
+        Compute(("swaps",), graphs.swaps(), (*(each.name for each in loads), "turned")),
         When("swaps", tuple(stores)),
     )
     turn = (
-        Compute(("step", "block", "counts"), _turn(), ("level", "sub")),
+        Compute(("step", "block", "counts"), graphs.turn(), ("level", "sub")),
         When("counts", (For("pair", "pairs", exchange),)),
     )
     return For("level", "levels", (For("sub", "levels", turn, in_order=True),), in_order=True)
@@ -273,63 +265,67 @@ def _first(
     ordering, call, cut = asked
     maker = Maker("again" if is_again else "first")
     kept, (part,) = maker.ranges("i", call.kept), maker.ranges("p", (cut.parts,))
-    length, own = maker.size("length", call.length), places(kept)
-    source = maker.array("a", call.inputs[0], (*kept, ("", length)))
+    source = maker.array("a", call.inputs[0], (*kept, ("", maker.size("length", call.length))))
     wanted, rounds = maker.size("wanted", ordering.wanted), maker.size("rounds", cut.rounds)
-    for name, value in {
-        "levels": tile.bit_length() - 1,
-        "pairs": tile // 2,
-        "turns": turns,
-        "room": tile - turns,
-    }.items():
-        maker.size(name, value)
-    look: list[Statement] = [Compute(("at",), _looked(), (part[0], rounds, "round", "turns", "turn"))]
-    place = "at"
-    if is_again:
-        looked, place = maker.size("looked", cut.length), "found"
-        there = maker.array("places", _scratch(call, cut.length), (*kept, ("", looked)))
-        look += [Inside("is_looked", ("at",), (looked,)), Load(place, there, (*own, "at"), _INT64, "is_looked", -1)]
-    look += [
-        Inside("is_there", (place,), (length,)),
-        Load("element", source, (*own, place), kind, "is_there", 0),
-        Compute(("key",), key_graph(kind, ordering.descending), ("element",)),
-        _trusted("limit", maker.size("last", ordering.wanted - 1), tile),
-        *(Load(f"limit_{name}", f"tile_{name}", ("limit",), _INT64) for name in ("keys", "places")),
-        Compute(("comes",), _comes(), ("is_there", "key", place, "limit_keys", "limit_places")),
-        When(
-            "comes",
-            (*_claimed("held", tile), Store("tile_keys", ("slot",), "key"), Store("tile_places", ("slot",), place)),
-        ),
+    maker.size("levels", tile.bit_length() - 1)
+    maker.size("pairs", tile // 2)
+    look: list[Statement] = [
+        Compute(("at",), graphs.looked(), (part[0], rounds, "round", maker.size("turns", turns), "turn")),
+        *(_found(maker, call, cut, kept) if is_again else ()),
+        *_kept(maker, ordering, kind, tile, (source, *places(kept), "found" if is_again else "at")),
     ]
-    behind = ("behind", maker.size("behind_n", tile - ordering.wanted))
     nobody = (Store("tile_keys", ("nobody",), "most"), Store("tile_places", ("nobody",), "most"))
     hold = Store("held", (0,), wanted)
-    forget = (Compute(("after",), _sum(), ("behind", wanted)), _trusted("nobody", "after", tile), *nobody)
-    turn: list[Statement] = [
+    forget = (Compute(("after",), graphs.total(), ("behind", wanted)), _trusted("nobody", "after", tile), *nobody)
+    behind = For("behind", maker.size("behind_n", tile - ordering.wanted), forget)
+    turn: tuple[Statement, ...] = (
         For("turn", turns, tuple(look)),
         Load("holds", "held", (0,), _INT64),
-        Compute(("sorts",), _sorts(), ("holds", "room", "round", rounds)),
-        When("sorts", (_network(tile), For(*behind, forget), hold)),
-    ]
-    rank = ("rank", wanted)
-    taken: list[Statement] = [_trusted("sorted", "rank", tile), Load("place", "tile_places", ("sorted",), _INT64)]
+        Compute(("sorts",), graphs.sorts(), ("holds", maker.size("room", tile - turns), "round", rounds)),
+        When("sorts", (_network(tile), behind, hold)),
+    )
+    rank, to = ("rank", wanted), (*kept, part, ("rank", wanted))
     if is_last:
-        taken += _results(maker, kind, call, source, (*kept, rank))
+        results = _results(maker, kind, call, source, (*kept, rank))
     else:
-        to = (*kept, part, rank)
-        taken.append(
-            Store(maker.array("places_found", _scratch(call, cut.parts, ordering.wanted), to), places(to), "place")
-        )
+        found = maker.array("places_found", _scratch(call, cut.parts, ordering.wanted), to)
+        results = (Store(found, places(to), "place"),)
     body: list[Statement] = [
         *_memory(tile),
         Local(Array("held", int32, (1,), (1,))),
-        Compute(("most",), numbers((_MOST,), (_INT64,)), ()),
+        Compute(("most",), numbers((graphs.MOST,), (_INT64,)), ()),
         For("nobody", tile, nobody),
         hold,
-        For("round", rounds, tuple(turn), in_order=True),
-        For(*rank, tuple(taken)),
+        For("round", rounds, turn, in_order=True),
+        For(*rank, (_trusted("sorted", "rank", tile), Load("place", "tile_places", ("sorted",), _INT64), *results)),
     ]
     return maker.finish(around((*kept, part), body))
+
+
+def _found(maker: Maker, call: RowCall, cut: _Cut, kept: Sequence[Range]) -> tuple[Statement, ...]:
+    """The place that an earlier part has found; -1 where there is none."""
+    looked = maker.size("looked", cut.length)
+    there = maker.array("places", _scratch(call, cut.length), (*kept, ("", looked)))
+    return (
+        Inside("is_looked", ("at",), (looked,)),
+        Load("found", there, (*places(kept), "at"), _INT64, "is_looked", -1),
+    )
+
+
+def _kept(maker: Maker, ordering: Ordering, kind: ScalarType, tile: int, place: Sequence[str]) -> tuple[Statement, ...]:
+    """An element is put behind those that have come first so far, if it comes before the last of them."""
+
+    array, *index = place
+    claim = (*_claimed("held", tile), Store("tile_keys", ("slot",), "key"), Store("tile_places", ("slot",), index[-1]))
+    return (
+        Inside("is_there", (index[-1],), ("length",)),
+        Load("element", array, tuple(index), kind, "is_there", 0),
+        Compute(("key",), key_graph(kind, ordering.descending), ("element",)),
+        _trusted("limit", maker.size("last", ordering.wanted - 1), tile),
+        *(Load(f"limit_{name}", f"tile_{name}", ("limit",), _INT64) for name in ("keys", "places")),
+        Compute(("comes",), graphs.comes(), ("is_there", "key", index[-1], "limit_keys", "limit_places")),
+        When("comes", claim),
+    )
 
 
 def _claimed(held: str, tile: int) -> list[Statement]:
@@ -337,7 +333,7 @@ def _claimed(held: str, tile: int) -> list[Statement]:
     return [
         Compute(("one",), numbers((1,), (_INT32,)), ()),
         Update(held, (0,), pairwise(("add",), (_INT32,)), (None, "one"), "claimed"),
-        Compute(("free",), _widened(), ("claimed",)),
+        Compute(("free",), graphs.widened(), ("claimed",)),
         _trusted("slot", "free", tile),
     ]
 
@@ -349,7 +345,7 @@ def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
     """Neighbouring runs become one. Each point finds where its part of the result begins in both of them."""
     _, call = asked
     spec, maker = _scratch(call, call.length), Maker("merge")
-    kept, (chunk,) = maker.ranges("i", call.kept), maker.ranges("c", (-(-call.length // _MERGED),))
+    kept, (chunk,) = maker.ranges("i", call.kept), maker.ranges("c", (-(-call.length // graphs.MERGED),))
     length = maker.size("length", call.length)
     maker.size("width", width)
     maker.size("turns", width.bit_length())
@@ -373,29 +369,31 @@ def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
 
     search: list[Statement] = [
         *load("low", "high"),
-        Compute(("goes_on", "middle", "left_at", "right_at"), _middle(), ("low_now", "high_now", *_PART[:3])),
+        Compute(("goes_on", "middle", "left_at", "right_at"), graphs.middle(), ("low_now", "high_now", *_PART[:3])),
         When(
             "goes_on",
             (
                 *key("left", "left_at"),
                 *key("right", "right_at"),
-                Compute(("low_next", "high_next"), _narrowed(), ("left", "right", "low_now", "high_now", "middle")),
+                Compute(
+                    ("low_next", "high_next"), graphs.narrowed(), ("left", "right", "low_now", "high_now", "middle")
+                ),
                 *store(low="low_next", high="high_next"),
             ),
         ),
     ]
     take: list[Statement] = [
         *load("one", "other"),
-        Compute(("one_at", "other_at"), _added(), ("begin", "one_now", "second", "other_now")),
+        Compute(("one_at", "other_at"), graphs.added(), ("begin", "one_now", "second", "other_now")),
         *key("one_key", "one_at"),
         *key("other_key", "other_at"),
         Compute(
             ("from", "one_next", "other_next"),
-            _taken(),
+            graphs.taken(),
             ("one_key", "other_key", "one_at", "other_at", "one_now", "other_now", "lefts", "rights"),
         ),
         *store(one="one_next", other="other_next"),
-        Compute(("target",), _sum(), ("first", "item")),
+        Compute(("target",), graphs.total(), ("first", "item")),
         Inside("is_there", ("target",), (length,)),
         _trusted("taken", "from", length),
         When(
@@ -412,13 +410,15 @@ def _merge(width: int, asked: tuple[Ordering, RowCall]) -> Loops:
     ]
     body: list[Statement] = [
         *locals_,
-        Compute((*_PART, "first", "lefts", "rights", "low_first", "high_first"), _part(), (chunk[0], "width", length)),
+        Compute(
+            (*_PART, "first", "lefts", "rights", "low_first", "high_first"), graphs.part(), (chunk[0], "width", length)
+        ),
         *store(low="low_first", high="high_first"),
         For("turn", "turns", tuple(search), in_order=True),
         Load("lefts_before", "its_low", (0,), _INT64),
-        Compute(("rights_before",), _difference(), ("diagonal", "lefts_before")),
+        Compute(("rights_before",), graphs.difference(), ("diagonal", "lefts_before")),
         *store(one="lefts_before", other="rights_before"),
-        For("item", _MERGED, tuple(take), in_order=True),
+        For("item", graphs.MERGED, tuple(take), in_order=True),
     ]
     return maker.finish(around((*kept, chunk), body))
 
@@ -457,152 +457,3 @@ _MERGE, _FINISH = by_form(_merge), by_form(_finish)
 
 def _trusted(name: str, place: str, size: int | str) -> Bound:
     return Bound(name, place, size, "trusted")
-
-
-# -------------------------------------------------------------------------------------------------------------- graphs
-
-
-def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], Callable[[], TypedGraph]]:
-    """A graph of whole numbers, and of conditions, whose names begin with ``is_``."""
-
-    def made(compute: Callable[..., Sequence[Expression]]) -> Callable[[], TypedGraph]:
-        @functools.cache
-        def graph() -> TypedGraph:
-            builder = GraphBuilder()
-            given = [
-                Expression(builder, builder.parameter(name, _BOOL if name.startswith("is_") else _INT64))
-                for name in parameters.split()
-            ]
-            return builder.finish(compute.__name__.strip("_"), [each.position for each in compute(*given)])
-
-        return graph
-
-    return made
-
-
-@_graph("is_there key")
-def _padded(is_there: Expression, key: Expression) -> Sequence[Expression]:
-    """The key, or the largest."""
-    return (select(is_there, key, _MOST),)
-
-
-@_graph("number size at")
-def _offset(number: Expression, size: Expression, at: Expression) -> Sequence[Expression]:
-    return (number * size + at,)
-
-
-@_graph("one other")
-def _sum(one: Expression, other: Expression) -> Sequence[Expression]:
-    return (one + other,)
-
-
-@_graph("one other")
-def _difference(one: Expression, other: Expression) -> Sequence[Expression]:
-    return (one - other,)
-
-
-@_graph("begin one second other")
-def _added(begin: Expression, one: Expression, second: Expression, other: Expression) -> Sequence[Expression]:
-    return (begin + one, second + other)
-
-
-@_graph("level sub")
-def _turn(level: Expression, sub: Expression) -> Sequence[Expression]:
-    """How far apart those lie that are exchanged, in blocks of how many the order is turned around; whether to go."""
-    half = level.constant(1) << level
-    return (half >> sub, half + half, sub <= level)
-
-
-@_graph("pair step block")
-def _pair(pair: Expression, step: Expression, block: Expression) -> Sequence[Expression]:
-    """Both of a pair, and whether to turn them."""
-    one = pair + pair - (pair & (step - 1))
-    return (one, one + step, (one & block).differs(0))
-
-
-@_graph("key place other_key other_place is_turned")
-def _swaps(
-    key: Expression, place: Expression, other_key: Expression, other_place: Expression, is_turned: Expression
-) -> Sequence[Expression]:
-    """Whether a pair is out of order."""
-    return (_precedes(other_key, other_place, key, place) ^ is_turned,)
-
-
-def _precedes(key: Expression, place: Expression, other_key: Expression, other_place: Expression) -> Expression:
-    return (key < other_key) | (key.equals(other_key) & (place < other_place))
-
-
-@_graph("part rounds round turns turn")
-def _looked(
-    part: Expression, rounds: Expression, number: Expression, turns: Expression, turn: Expression
-) -> Sequence[Expression]:
-    """The place that a turn of a round looks at."""
-    return ((part * rounds + number) * turns + turn,)
-
-
-@_graph("is_there key place limit_key limit_place")
-def _comes(
-    is_there: Expression, key: Expression, place: Expression, limit_key: Expression, limit_place: Expression
-) -> Sequence[Expression]:
-    """Whether an element comes before the last of those that have come first so far."""
-    return (is_there & _precedes(key, place, limit_key, limit_place),)
-
-
-@_graph("holds room round rounds")
-def _sorts(holds: Expression, room: Expression, number: Expression, rounds: Expression) -> Sequence[Expression]:
-    """Whether there may be no room for another round, or none comes."""
-    return ((holds > room) | (number + 1).equals(rounds),)
-
-
-@functools.cache
-def _widened() -> TypedGraph:
-    """A whole number of 32 bits as one of 64."""
-    builder = GraphBuilder()
-    number = Expression(builder, builder.parameter("number", _INT32))
-    return builder.finish("widened", [number.cast(_INT64).position])
-
-
-@_graph("chunk width length")
-def _part(chunk: Expression, width: Expression, length: Expression) -> Sequence[Expression]:
-    """Of a part of what is merged: where both runs begin, and it within them; where it begins in the row; how long the
-    runs are; between which numbers of the first run's elements come before it.
-    """
-    first = chunk * _MERGED
-    begin = first - (first & (width + width - 1))
-    second = minimum(begin + width, length)
-    lefts, rights = second - begin, minimum(begin + width + width, length) - second
-    diagonal = first - begin
-    return (begin, second, diagonal, first, lefts, rights, maximum(diagonal - rights, 0), minimum(diagonal, lefts))
-
-
-@_graph("low high begin second diagonal")
-def _middle(
-    low: Expression, high: Expression, begin: Expression, second: Expression, diagonal: Expression
-) -> Sequence[Expression]:
-    """Whether to go on searching, and what is compared."""
-    middle = (low + high) >> 1
-    return (low < high, middle, begin + middle, second + diagonal - 1 - middle)
-
-
-@_graph("left right low high middle")
-def _narrowed(
-    left: Expression, right: Expression, low: Expression, high: Expression, middle: Expression
-) -> Sequence[Expression]:
-    before = left <= right
-    return (select(before, middle + 1, low), select(before, high, middle))
-
-
-@_graph("left right left_at right_at one other lefts rights")
-def _taken(
-    left: Expression,
-    right: Expression,
-    left_at: Expression,
-    right_at: Expression,
-    one: Expression,
-    other: Expression,
-    lefts: Expression,
-    rights: Expression,
-) -> Sequence[Expression]:
-    """Where the next element comes from, and how many have come from both runs then."""
-    is_left = (other >= rights) | ((one < lefts) & (left <= right))
-    return (select(is_left, left_at, right_at), select(is_left, one + 1, one), select(is_left, other, other + 1))

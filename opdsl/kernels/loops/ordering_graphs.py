@@ -1,0 +1,168 @@
+"""The scalar functions of loops that sort rows."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.mathematics.expression import Expression, maximum, minimum, select
+from opdsl.scalar.types import ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import TypedGraph
+
+_INT32, _INT64, _BOOL = ScalarType.INT32, ScalarType.INT64, ScalarType.BOOL
+
+MERGED = 8
+"""Elements that a point merges."""
+
+MOST = (1 << 63) - 1
+"""The largest key, and a place behind all others."""
+
+
+def _graph(parameters: str) -> Callable[[Callable[..., Sequence[Expression]]], Callable[[], TypedGraph]]:
+    """A graph of whole numbers, and of conditions, whose names begin with ``is_``."""
+
+    def made(compute: Callable[..., Sequence[Expression]]) -> Callable[[], TypedGraph]:
+        @functools.cache
+        def graph() -> TypedGraph:
+            builder = GraphBuilder()
+            given = [
+                Expression(builder, builder.parameter(name, _BOOL if name.startswith("is_") else _INT64))
+                for name in parameters.split()
+            ]
+            return builder.finish(compute.__name__, [each.position for each in compute(*given)])
+
+        return graph
+
+    return made
+
+
+@_graph("is_there key")
+def padded(is_there: Expression, key: Expression) -> Sequence[Expression]:
+    """The key, or the largest."""
+    return (select(is_there, key, MOST),)
+
+
+@_graph("number size at")
+def offset(number: Expression, size: Expression, at: Expression) -> Sequence[Expression]:
+    return (number * size + at,)
+
+
+@_graph("one other")
+def total(one: Expression, other: Expression) -> Sequence[Expression]:
+    return (one + other,)
+
+
+@_graph("one other")
+def difference(one: Expression, other: Expression) -> Sequence[Expression]:
+    return (one - other,)
+
+
+@_graph("begin one second other")
+def added(begin: Expression, one: Expression, second: Expression, other: Expression) -> Sequence[Expression]:
+    return (begin + one, second + other)
+
+
+@_graph("level sub")
+def turn(level: Expression, sub: Expression) -> Sequence[Expression]:
+    """How far apart those lie that are exchanged, in blocks of how many the order is turned around; whether to go."""
+    half = level.constant(1) << level
+    return (half >> sub, half + half, sub <= level)
+
+
+@_graph("pair step block")
+def pair(pair: Expression, step: Expression, block: Expression) -> Sequence[Expression]:
+    """Both of a pair, and whether to turn them."""
+    one = pair + pair - (pair & (step - 1))
+    return (one, one + step, (one & block).differs(0))
+
+
+@_graph("key place other_key other_place is_turned")
+def swaps(
+    key: Expression, place: Expression, other_key: Expression, other_place: Expression, is_turned: Expression
+) -> Sequence[Expression]:
+    """Whether a pair is out of order."""
+    return (_precedes(other_key, other_place, key, place) ^ is_turned,)
+
+
+def _precedes(key: Expression, place: Expression, other_key: Expression, other_place: Expression) -> Expression:
+    return (key < other_key) | (key.equals(other_key) & (place < other_place))
+
+
+@_graph("part rounds round turns turn")
+def looked(
+    part: Expression, rounds: Expression, number: Expression, turns: Expression, turn: Expression
+) -> Sequence[Expression]:
+    """The place that a turn of a round looks at."""
+    return ((part * rounds + number) * turns + turn,)
+
+
+@_graph("is_there key place limit_key limit_place")
+def comes(
+    is_there: Expression, key: Expression, place: Expression, limit_key: Expression, limit_place: Expression
+) -> Sequence[Expression]:
+    """Whether an element comes before the last of those that have come first so far."""
+    return (is_there & _precedes(key, place, limit_key, limit_place),)
+
+
+@_graph("holds room round rounds")
+def sorts(holds: Expression, room: Expression, number: Expression, rounds: Expression) -> Sequence[Expression]:
+    """Whether there may be no room for another round, or none comes."""
+    return ((holds > room) | (number + 1).equals(rounds),)
+
+
+@functools.cache
+def widened() -> TypedGraph:
+    """A whole number of 32 bits as one of 64."""
+    builder = GraphBuilder()
+    number = Expression(builder, builder.parameter("number", _INT32))
+    return builder.finish("widened", [number.cast(_INT64).position])
+
+
+@_graph("chunk width length")
+def part(chunk: Expression, width: Expression, length: Expression) -> Sequence[Expression]:
+    """Of a part of what is merged: where both runs begin, and it within them; where it begins in the row; how long the
+    runs are; between which numbers of the first run's elements come before it.
+    """
+    first = chunk * MERGED
+    begin = first - (first & (width + width - 1))
+    second = minimum(begin + width, length)
+    lefts, rights = second - begin, minimum(begin + width + width, length) - second
+    diagonal = first - begin
+    return (begin, second, diagonal, first, lefts, rights, maximum(diagonal - rights, 0), minimum(diagonal, lefts))
+
+
+@_graph("low high begin second diagonal")
+def middle(
+    low: Expression, high: Expression, begin: Expression, second: Expression, diagonal: Expression
+) -> Sequence[Expression]:
+    """Whether to go on searching, and what is compared."""
+    middle = (low + high) >> 1
+    return (low < high, middle, begin + middle, second + diagonal - 1 - middle)
+
+
+@_graph("left right low high middle")
+def narrowed(
+    left: Expression, right: Expression, low: Expression, high: Expression, middle: Expression
+) -> Sequence[Expression]:
+    before = left <= right
+    return (select(before, middle + 1, low), select(before, high, middle))
+
+
+@_graph("left right left_at right_at one other lefts rights")
+def taken(
+    left: Expression,
+    right: Expression,
+    left_at: Expression,
+    right_at: Expression,
+    one: Expression,
+    other: Expression,
+    lefts: Expression,
+    rights: Expression,
+) -> Sequence[Expression]:
+    """Where the next element comes from, and how many have come from both runs then."""
+    is_left = (other >= rights) | ((one < lefts) & (left <= right))
+    return (select(is_left, left_at, right_at), select(is_left, one + 1, one), select(is_left, other, other + 1))
