@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
 from typing import Any
 
+from opdsl.declare.adapting import optional_names, without_optional
 from opdsl.declare.attachment import Attachment
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.definitions import attach_definition
@@ -16,6 +17,7 @@ from opdsl.declare.kernels import attach_kernel, attach_view_kernel
 from opdsl.declare.operator import Operator
 from opdsl.declare.structured import attach_meta, attach_out_kernel
 from opdsl.errors import DispatchKeyError, KernelSignatureError
+from opdsl.schema.implementation import result_names
 from opdsl.schema.kinds import Function, Kind, Option, Texts
 
 PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
@@ -95,6 +97,15 @@ class Decorator:
     def _where(self) -> str:
         return f"{self.declaration.name}: {self}"
 
+    def _with_what_there_is(self, function: FunctionType) -> FunctionType:
+        """A function without the optional parameters that the operator lacks, which keep their defaults."""
+        schema, optional = self.declaration.main.schema, optional_names(function)
+        handed = {each.python_name: each.default is not None for each in schema.arguments}
+        handed |= dict.fromkeys(result_names(schema), False) if self.kind.function is Function.GRADIENTS else {}
+        is_shared = self.kind.function is not Function.NUMBERS and not all(handed.get(each) for each in optional)
+        outputs = len(schema.returns) if self.kind.function is Function.OUTPUTS else 0
+        return without_optional(function, handed, last=outputs) if is_shared else function
+
     def _formulas(self, given: tuple[object, ...], options: dict[str, Any]) -> dict[str, FunctionType]:
         """The functions that are given by the names of arguments, which are taken from the options."""
         if self.kind.texts is not Texts.ARGUMENTS or given:
@@ -103,9 +114,9 @@ class Decorator:
         return {name: self._function(options.pop(name)) for name in names}
 
     def _function(self, given: object) -> FunctionType:
-        """What is attached: a function as it is, or the formula that an operator is."""
+        """What is attached: a function without what the operator lacks, or the formula that an operator is."""
         formula = formula_of(self.declaration, given) if self.kind.texts is Texts.ARGUMENTS else None
-        return require_function(given, str(self)[1:]) if formula is None else formula
+        return self._with_what_there_is(require_function(given, str(self)[1:])) if formula is None else formula
 
     def _texts(self, given: tuple[object, ...]) -> tuple[str, ...]:
         texts = tuple(each for each in given if isinstance(each, str))

@@ -305,9 +305,9 @@ def _declare_row(
     scope: Scope, schema: FunctionSchema, row: Row, options: dict[str, Any], make: Callable[..., FunctionType]
 ) -> FunctionType:
     scalar, formulas = options.pop("pointwise", False), options.pop("derivative", {})
-    constant = options.pop("non_differentiable", ())
+    constant, view_keys = options.pop("non_differentiable", ()), options.pop("view_kernel", ())
     answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
-    body = None if scalar or isinstance(row.answer, Forward) else answer
+    body = None if scalar or view_keys or row.answer is ... or isinstance(row.answer, Forward) else answer
     fills = bool(options.get("out")) and isinstance(body, FunctionType) and takes_out(body)
     function = make(schema, body, takes_out=fills, needed=None if fills else needed_of(schema, body))
     function.__doc__ = row.doc
@@ -322,6 +322,9 @@ def _declare_row(
         exclude_from_derivative(declaration, (constant,) if isinstance(constant, str) else constant)
     if formulas:
         Decorator(declaration, KINDS["derivative"])(**formulas)
+    if view_keys:
+        keys = (view_keys,) if isinstance(view_keys, str) else () if view_keys is True else view_keys
+        Decorator(declaration, KINDS["view_kernel"])(*keys)(make(schema, answer))
     if scalar:
         if getattr(row.answer, "__name__", "") == "<lambda>":
             row.answer.__name__ = function.__name__  # type: ignore[attr-defined]

@@ -121,7 +121,8 @@ def attach_view_kernel(given: Attachment) -> None:
     """
     declaration = given.declaration
     require_view_kernel(given.function, declaration.main, given.decorator)
-    function = handed_all(given.function, [each.python_name for each in declaration.main.schema.arguments])
+    names = [each.python_name for each in declaration.main.schema.arguments]
+    function = handed_all(given.function, names, by_place=True)
     for key in _claimed(given, given.function, given.keys_or_all()):
         kernel = ViewKernel(function, is_new=not declaration.main.schema.is_view)
         declaration.library.register(declaration.main, key, kernel)

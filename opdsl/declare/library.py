@@ -163,10 +163,12 @@ class Library(Scope):
             rows: by their schemas, ``"rank(Tensor self) -> int"``: ``Row(doc, answer)``. A function whose parameters
                 all bear names of arguments gets these; any other one gets all, keyword-only ones by name.
                 ``forward(f, ...)`` is a call of another operator; what is no function is returned as it is.
-            options: of all rows: as of ``op``, where ``kernel=`` says what the answers are the kernels of; and
-                ``pointwise=``, by which they are scalar functions: True, or what ``@f.pointwise`` takes,
-                ``{"promote": "int_to_float"}``; ``derivative=`` and ``non_differentiable=``, what ``f.derivative`` and
-                ``f.non_differentiable`` take: formulas by the names of arguments, and names.
+                ``Row(doc)`` only declares: implementations are attached beneath, to what is returned.
+            options: of all rows: as of ``op``, where ``kernel=`` says what the answers are the kernels of;
+                ``view_kernel=`` what they are the view kernels of: functions from where a tensor's elements lie to
+                where a view's do; and ``pointwise=``, by which they are scalar functions: True, or what
+                ``@f.pointwise`` takes, ``{"promote": "int_to_float"}``; ``derivative=`` and ``non_differentiable=``,
+                what ``f.derivative`` and ``f.non_differentiable`` take: formulas by the names of arguments, and names.
 
         Returns:
             The functions to call, by their names.

@@ -170,7 +170,8 @@ class Row:
 
     doc: its documentation.
     answer: what it returns: what a function makes of the arguments, a call of another operator (``forward``), or
-        anything else as it is. Where the option ``pointwise`` says so, it is a scalar function.
+        anything else as it is. Where the option ``pointwise`` says so, it is a scalar function. ``...`` only
+        declares, and implementations are attached beneath.
     options: as ``op`` takes them; those not given are the table's.
 
     >>> Row("How many dimensions there are.", len, variants="method").answer
@@ -181,7 +182,7 @@ class Row:
     answer: object
     options: Mapping[str, object]
 
-    def __init__(self, doc: str, answer: object, **options: object) -> None:
+    def __init__(self, doc: str, answer: object = ..., **options: object) -> None:
         self.__attrs_init__(doc, answer, options)
 
 

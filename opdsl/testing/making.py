@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from opdsl.aten.create.conversions import to_dtype_tensor
+from opdsl.aten.create.conversions import in_dtype
 from opdsl.aten.pointwise.comparison import where_number_self
 from opdsl.aten.shape.slicing import slice_tensor
 from opdsl.aten.shape.transpositions import transpose
@@ -43,7 +43,7 @@ class Maker:
             values = values > 0
         elif not kind.is_signed:
             values = numpy.abs(values)
-        return to_dtype_tensor(from_numpy(numpy.asarray(values)), kind, copy=True)
+        return in_dtype(from_numpy(numpy.asarray(values)), kind, copy=True)
 
     def distinct(self, *shape: int) -> Tensor:
         """A contiguous tensor of numbers that differ, up to as many as the dtype has.
@@ -52,7 +52,7 @@ class Maker:
             shape: its sizes.
         """
         values = self._random.permutation(math.prod(shape)).reshape(shape)
-        return to_dtype_tensor(from_numpy(values), self.dtype, copy=True)
+        return in_dtype(from_numpy(values), self.dtype, copy=True)
 
     def nonzero(self, *shape: int) -> Tensor:
         """A contiguous tensor of numbers that integers can be divided by.
@@ -71,7 +71,8 @@ class Maker:
         """
         turned = list(shape)
         turned[0], turned[-1] = turned[-1], turned[0]
-        return transpose(self(*turned), 0, -1)
+        made: Tensor = transpose(self(*turned), 0, -1)
+        return made
 
     def strided(self, *shape: int) -> Tensor:
         """A tensor with gaps between its elements.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy
 
-from opdsl.aten.create.conversions import to_dtype_tensor
+from opdsl.aten.create.conversions import in_dtype
 from opdsl.runtime import Tensor, from_numpy, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
@@ -16,7 +16,7 @@ Samples = Callable[[Maker], Iterator[Sample]]
 
 def _numbers(make: Maker, *values: float) -> Tensor:
     """A vector of given numbers, of the dtype of the samples."""
-    return to_dtype_tensor(from_numpy(numpy.asarray(values)), make.dtype, copy=True)
+    return in_dtype(from_numpy(numpy.asarray(values)), make.dtype, copy=True)
 
 
 def _shares(make: Maker) -> Iterator[Sample]:

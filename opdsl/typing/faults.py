@@ -59,12 +59,14 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
     expected = _EXPECTED[function](place, declared)
     first, last = _BY_PLACE.get(function, 0), len(schema.returns) if function is Function.OUTPUTS else 0
     by_place = expected if function is Function.OUTPUTS else expected[:first]
-    problem = names_fault(place.parameters, expected, first=first, last=last) or keyword_only_fault(
-        each for each in place.keyword_only if each in by_place
+    optional = set(place.keyword_only) & set(place.defaulted)  # what the operator may lack
+    names = [each for each in place.parameters if each in expected or each not in optional]
+    problem = names_fault(names, expected, first=first, last=last) or keyword_only_fault(
+        each for each in place.keyword_only if each in by_place and each not in optional
     )
     with_default = {each.python_name for each in schema.arguments if each.default is not None}
     for each in place.defaulted:
-        if each not in with_default and not problem:
+        if each not in with_default and each not in optional and not problem:
             problem = f"'{each}' has a default, but the schema gives it none"
     if problem:
         return Fault(problem, f"Write: def {place.function}({', '.join(expected)})")

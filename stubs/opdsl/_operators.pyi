@@ -18877,18 +18877,18 @@ class _packet_mode(Operator[..., _results_mode], Protocol):
 class _packet_moveaxis(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor, source: _int, destination: _int) -> Tensor:
-        """``movedim`` of one dimension, by NumPy's name."""
+        """Another name of ``movedim``: One dimension at another place."""
     @overload
     def __call__(cls, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
-        """``movedim``, by NumPy's name."""
+        """Another name of ``movedim``: Dimensions at other places; those that are not named keep their order."""
     @_operator
     @staticmethod
     def intlist(self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
-        """``movedim``, by NumPy's name."""
+        """Another name of ``movedim``: Dimensions at other places; those that are not named keep their order."""
     @_operator
     @staticmethod
     def int(self: Tensor, source: _int, destination: _int) -> Tensor:
-        """``movedim`` of one dimension, by NumPy's name."""
+        """Another name of ``movedim``: One dimension at another place."""
 
 class _packet_movedim(Operator[..., Tensor], Protocol):
     @overload
@@ -19270,7 +19270,7 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
         dtype: DType | None = None,
         out: Tensor,
     ) -> Tensor:
-        """The mean of all elements but NaN into a given tensor."""
+        """The mean along dimensions of all elements but NaN."""
 
 class _packet_nanmedian(Operator[..., Tensor | _results_nanmedian], Protocol):
     @overload

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opdsl.errors import NumberError
+from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, range_of
-from opdsl.runtime import Category, Tensor, int64
+from opdsl.runtime import Category, DType, Tensor, bool_, int64
 
 
 def is_boolean(operand: Tensor | complex) -> bool:
@@ -56,3 +56,28 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex,
 def holds(condition: Tensor) -> bool:
     """Whether a condition holds everywhere; on meta, where nothing is known, it does."""
     return condition.is_meta or range_of(condition.to(int64)) in (None, (1, 1))
+
+
+def require_kernel(has_one: bool, kernel: str, dtype: DType, hint: str = "") -> None:
+    """That PyTorch has a kernel for a dtype.
+
+    Args:
+        has_one: whether it has.
+        kernel: what PyTorch calls it.
+        dtype: that is asked for.
+        hint: what follows in the message.
+
+    Raises:
+        UnsupportedDTypeError: it has none.
+    """
+    if not has_one:
+        raise UnsupportedDTypeError(f"\"{kernel}\" not implemented for '{dtype.scalar_type}'{hint}")
+
+
+def is_ordered(dtype: DType) -> bool:
+    """Whether PyTorch compares the numbers of a dtype: no bools, and no complex numbers."""
+    return not (dtype is bool_ or dtype.is_complex)
+
+
+CONVERT = ". Convert first: x.to(float32)."
+"""What may be done about it."""

@@ -21,6 +21,12 @@ BINARY: dict[str, Any] = {**UNARY, "inplace": Inplace(variants="method")}
 CORE_BINARY: dict[str, Any] = {**BINARY, "tags": ("core", "pointwise")}
 """A function of two tensors, of PyTorch's core set."""
 
+OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+"""In the schemas of tables the arguments for which ``options: TensorOptions`` stands."""
+
+LIKE = f"{OPTIONS}, MemoryFormat? memory_format=None"
+"""The same of what makes a tensor in the form of another."""
+
 
 def number_entry(
     name: str,

@@ -1,12 +1,14 @@
-"""Tensors of another dtype, on another device."""
+"""Tensors of another dtype, on another device; and copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, overload
 
-from opdsl.declare import op, traceable
-from opdsl.kernels import copied
+from opdsl.aten._shared.entries import OPTIONS
+from opdsl.aten.create.like_factories import zeros_like
+from opdsl.declare import Library, Row, op, traceable
+from opdsl.kernels import clone, copied, copy_
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.runtime import (
     Device,
@@ -32,6 +34,8 @@ from opdsl.runtime import (
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import TensorOptions
+
+lib = Library("aten")
 
 
 @op("aten::_to_copy", tags="core", device_check="NoCheck", device_guard=False, autogen="_to_copy.out")
@@ -64,13 +68,14 @@ def to_copy_kernel(self, dtype, device, pin_memory, non_blocking, memory_format)
 to_copy.derivative(self=lambda grad, self: grad.to(self.device))
 
 
+@traceable
 def converted(
     self: Tensor,
     dtype: DType | None,
     device: Device | None,
-    copy: bool,
-    memory_format: MemoryFormat | None,
     non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
     layout: Layout | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
@@ -90,69 +95,50 @@ def converted(
     )
 
 
-@op("aten::to.dtype_layout", variants="method", device_check="NoCheck", device_guard=False)
 @traceable
-def to_dtype_layout(
-    self: Tensor[Alias("a")],
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor[Alias("a")]:
-    """The tensor itself if it is what is asked for, a converted copy otherwise."""
-    return converted(self, dtype, device, copy, memory_format, non_blocking, layout, pin_memory)
+def to_device(self: Tensor, device: Device, dtype: DType, *how: Any) -> Tensor:
+    return converted(self, dtype, device, *how)
 
 
-@to_dtype_layout.overload("device", variants="method", device_check="NoCheck", device_guard=False)
 @traceable
-def to_device(
-    self: Tensor[Alias("a")],
-    device: Device,
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor[Alias("a")]:
-    """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
-    return converted(self, dtype, device, copy, memory_format, non_blocking)
+def to_dtype(self: Tensor, dtype: DType, *how: Any) -> Tensor:
+    return converted(self, dtype, None, *how)
 
 
-@to_dtype_layout.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
 @traceable
-def to_dtype_tensor(
-    self: Tensor[Alias("a")],
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor[Alias("a")]:
-    """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
-    return converted(self, dtype, None, copy, memory_format, non_blocking)
+def to_form_of(self: Tensor, other: Tensor, *how: Any) -> Tensor:
+    return converted(self, other.dtype, other.device, *how)
 
 
-@to_dtype_layout.overload("other", variants="method", device_check="NoCheck", device_guard=False)
-@traceable
-def to_other(
-    self: Tensor[Alias("a")],
-    other: Tensor,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor[Alias("a")]:
-    """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
-    return converted(self, other.dtype, other.device, copy, memory_format, non_blocking)
+HOW = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
+conversions = lib.table(
+    {
+        f"to.dtype_layout(Tensor(a) self, *, {OPTIONS}, {HOW}) -> Tensor(a)": Row(
+            "The tensor itself if it is what is asked for, a converted copy otherwise.", converted
+        ),
+        f"to.device(Tensor(a) self, Device device, ScalarType dtype, {HOW}) -> Tensor(a)": Row(
+            "The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise.",
+            to_device,
+        ),
+        f"to.dtype(Tensor(a) self, ScalarType dtype, {HOW}) -> Tensor(a)": Row(
+            "The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise.", to_dtype
+        ),
+        f"to.other(Tensor(a) self, Tensor other, {HOW}) -> Tensor(a)": Row(
+            "The tensor itself if ``other`` has its dtype and device, a converted copy otherwise.", to_form_of
+        ),
+    },
+    variants="method",
+    device_check="NoCheck",
+    device_guard=False,
+)
 
 
 # ------------------------------------------------------------------------------------------------- methods of Tensor
 
 # The overloads as the methods call them: with what they are given, which the overloads hold against their schemas.
-in_dtype: Callable[..., Tensor] = to_dtype_tensor
-like: Callable[..., Tensor] = to_other
-otherwise: Callable[..., Tensor] = to_dtype_layout
+in_dtype: Callable[..., Tensor] = conversions["to.dtype"]
+like: Callable[..., Tensor] = conversions["to.other"]
+otherwise: Callable[..., Tensor] = conversions["to.dtype_layout"]
 
 
 @overload
@@ -302,3 +288,66 @@ def _autocast_to_full_precision(self: Tensor[Alias("a")], cuda_enabled: bool, cp
 def _to_cpu(tensors: list[Tensor]) -> list[Tensor]:
     """Tensors on the CPU: those that are there already are returned themselves."""
     return [each.cpu() for each in tensors]
+
+
+# --------------------------------------------------------------------------------------------------------------- copies
+
+
+@op(
+    "aten::copy_",
+    kernel="CompositeExplicitAutograd",
+    variants="method",
+    device_check="NoCheck",
+    device_guard=False,
+    autogen="copy.out",
+)
+def copy_tensor_(
+    self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Writes another tensor's elements, broadcast and converted, into this one."""
+    return copy_(self, src, non_blocking=non_blocking)
+
+
+@copy_tensor_.derivative("self", "src")
+def copy_tensor_derivative(grad, output_mask):
+    return (zeros_like(grad) if output_mask[0] else None), grad
+
+
+@op("aten::copy", kernel="CompositeExplicitAutogradNonFunctional", tags="core")
+def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    return copy_(clone(self), src)
+
+
+@copy_functional.derivative("self", "src")
+def copy_functional_derivative(grad, output_mask):
+    return (zeros_like(grad) if output_mask[0] else None), grad
+
+
+@op(
+    "aten::clone",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    autogen="clone.out",
+)
+def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A copy with memory of its own."""
+    return clone(self, memory_format or MemoryFormat.preserve_format)
+
+
+clone_tensor.sharding(elementwise=True)
+
+
+clone_tensor.derivative(self=lambda grad: grad)
+
+
+@op("aten::contiguous", variants="method", manual_cpp_binding=True)
+@traceable
+def contiguous(
+    self: Tensor[Alias("a")], *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
+) -> Tensor[Alias("a")]:
+    """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+    if self.is_contiguous(memory_format):
+        return self
+    return self.clone(memory_format=memory_format)

@@ -1,22 +1,29 @@
-"""Random numbers of continuous distributions."""
+"""Random numbers of distributions: continuous ones, and coin tosses."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
+from opdsl.aten._shared.checks import is_ordered, require_kernel
+from opdsl.aten._shared.entries import LIKE, OPTIONS
 from opdsl.aten.create.factories import empty, give_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
-from opdsl.declare import Overload, op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, fill_random_
+from opdsl.aten.pointwise.comparison import ge, le
+from opdsl.declare import Library, Row, op, traceable
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, copy_, fill_random_, holds, resize_output
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import LARGEST
 from opdsl.kernels.primitives import random as distributions
-from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_, float64
+from opdsl.runtime import Generator, Tensor, float64
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
+from opdsl.schema.vocabulary import Name
+
+lib = Library("aten")
 
 # What the entries say alike, and those that fill a tensor.
 SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
@@ -163,124 +170,257 @@ def geometric(u, p):
 @geometric_.meta
 def geometric_meta(ctx, self, p):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
-    if self.dtype.is_complex or self.dtype is bool_:
-        raise UnsupportedDTypeError(f"\"geometric_cpu\" not implemented for '{self.dtype.scalar_type}'")
+    require_kernel(is_ordered(self.dtype), "geometric_cpu", self.dtype)
 
 
 # -------------------------------------------------------------------------------------------------------- rand, randn
 
 
-@op(
-    "aten::rand.generator",
-    kernel="CompositeExplicitAutograd",
-    overloads={
-        "": Overload("Numbers from [0, 1).", fixed={"generator": None}, tags=("core", "nondeterministic_seeded")),
-        "generator": Overload(),
-    },
-    **SEEDED,
-)
-def rand(size: list[SymInt], *, generator: Generator | None, options: TensorOptions) -> Tensor:
-    """Numbers from [0, 1), of a given generator."""
-    return empty(size, **options).uniform_(generator=generator)
+def declare_numbers(name: str, text: str, distribution: str, out_key: str) -> Any:
+    """Declare what makes tensors of random numbers: of a size, into a given tensor, and in the form of another.
+
+    Args:
+        name: of the packet.
+        text: what numbers.
+        distribution: the method that fills a tensor with them.
+        out_key: what the entry of ``out=`` has a kernel for.
+
+    Returns:
+        What makes a tensor of a size.
+    """
+
+    def filled(made: Tensor, generator: Generator | None) -> Tensor:
+        fill: Callable[..., Tensor] = getattr(made, distribution)
+        return fill(generator=generator)
+
+    def of_size(size: Sequence[int], *, generator: Generator | None = None, **options: Any) -> Tensor:
+        return filled(empty(size, **options), generator)
+
+    def into(size: Sequence[int], *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        give_size(out, tuple(size))
+        return filled(out, generator)
+
+    def like(self: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
+        return filled(empty_like(self, **options), generator)
+
+    given = "of a given generator"
+    lower = text[0].lower() + text[1:]
+    explicit: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}
+    made = lib.table(
+        {
+            f"{name}(SymInt[] size, *, {OPTIONS}) -> Tensor": Row(
+                f"{text}.", of_size, tags=("core", "nondeterministic_seeded"), **explicit
+            ),
+            f"{name}.generator(SymInt[] size, *, Generator? generator, {OPTIONS}) -> Tensor": Row(
+                f"{text}, {given}.", of_size, **explicit
+            ),
+            f"{name}.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)": Row(
+                f"Gives ``out`` the size and fills it with {lower}.", into, kernel=out_key
+            ),
+            f"{name}.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)": Row(
+                f"Gives ``out`` the size and fills it with {lower}, {given}.", into
+            ),
+            f"{name}_like(Tensor self, *, {LIKE}) -> Tensor": Row(
+                f"{text}, in the form of a tensor.", like, autogen=f"{name}_like.out", **explicit
+            ),
+            f"{name}_like.generator(Tensor self, *, Generator? generator, {LIKE}) -> Tensor": Row(
+                f"{text}, {given}, in the form of a tensor.", like, autogen=f"{name}_like.generator_out", **explicit
+            ),
+        },
+        **SEEDED,
+    )
+    for overload in (f"{name}_like", f"{name}_like.generator"):
+        made[overload].sharding(elementwise=True)
+        made[overload].non_differentiable("self")
+    return made[name]
 
 
-@rand.overload(
-    "generator_out",
-    overloads={
-        "out": Overload(
-            "Gives ``out`` the size and fills it with numbers from [0, 1).",
-            fixed={"generator": None},
+rand = declare_numbers("rand", "Numbers from [0, 1)", "uniform_", "CompositeExplicitAutograd")
+declare_numbers("randn", "Normally distributed numbers", "normal_", "CompositeImplicitAutograd")
+
+
+# --------------------------------------------------------------------------------------------------------------- normal
+
+
+def all_hold(mask: Tensor) -> bool:
+    return mask.device.type == "meta" or holds(mask.all())
+
+
+def normals(
+    mean: Tensor | float, std: Tensor | float, *, generator: Generator | None, out: Tensor | None = None
+) -> Tensor:
+    """Normal numbers around the elements of tensors, or with these as deviations.
+
+    Raises:
+        ShapeError: a deviation is negative. DTypeError: deviations are complex.
+    """
+    tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
+    form = tensors[0] if out is None else out
+    if not isinstance(std, Tensor):
+        made = empty(tensors[0].shape, dtype=form.dtype, device=form.device) if out is None else empty_like(out)
+        check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+        found: Tensor = made.normal_(0, std, generator=generator).add_(mean)
+        return found if out is None else copy_(out, found)
+    made = empty(broadcast_all(each.shape for each in tensors), dtype=form.dtype, device=form.device)
+    if std.dtype.is_complex:
+        raise DTypeError("normal expects standard deviation to be non-complex")
+    check(all_hold(ge(std, 0)), "normal expects all elements of std >= 0.0")
+    found = made.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+    if out is None:
+        return found
+    resize_output(out, found.shape)
+    return copy_(out, found)
+
+
+def normals_of_size(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Generator | None,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Tensor:
+    """Normal numbers of a size."""
+    if out is None:
+        out = empty(size, **options)
+    else:
+        give_size(out, tuple(size))
+    return out.normal_(mean, std, generator=generator)
+
+
+GENERATOR = "Generator? generator=None"
+WRITTEN = f"*, {GENERATOR}, Tensor(a!) out) -> Tensor(a!)"
+normal = lib.table(
+    {
+        f"normal.Tensor_float(Tensor mean, float std=1, *, {GENERATOR}) -> Tensor": Row(
+            "Normally distributed numbers around the elements of a tensor.", normals
+        ),
+        f"normal.Tensor_float_out(Tensor mean, float std=1, {WRITTEN}": Row(
+            "Fills ``out`` with normally distributed numbers around the elements of a tensor.", normals
+        ),
+        f"normal.float_Tensor(float mean, Tensor std, *, {GENERATOR}) -> Tensor": Row(
+            "Normally distributed numbers with the elements of a tensor as standard deviations.", normals
+        ),
+        f"normal.float_Tensor_out(float mean, Tensor std, {WRITTEN}": Row(
+            "Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations.",
+            normals,
+        ),
+        f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GENERATOR}) -> Tensor": Row(
+            "Normally distributed numbers with means and standard deviations of their own.", normals
+        ),
+        f"normal.Tensor_Tensor_out(Tensor mean, Tensor std, {WRITTEN}": Row(
+            "Fills ``out`` with normally distributed numbers with means and standard deviations of their own.", normals
+        ),
+        f"normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, {OPTIONS}) -> Tensor": Row(
+            "Normally distributed numbers of a size.", normals_of_size, kernel="CompositeExplicitAutograd"
+        ),
+        f"normal.float_float_out(float mean, float std, SymInt[] size, {WRITTEN}": Row(
+            "Gives ``out`` the size and fills it with normally distributed numbers.",
+            normals_of_size,
             kernel="CompositeExplicitAutograd",
         ),
-        "generator_out": Overload(),
-    },
-    **SEEDED,
-)
-def rand_out(
-    size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and fills it with numbers from [0, 1), of a given generator."""
-    give_size(out, tuple(size))
-    return out.uniform_(generator=generator)
-
-
-@op(
-    "aten::rand_like.generator",
-    kernel="CompositeExplicitAutograd",
-    overloads={
-        "": Overload(
-            "Numbers from [0, 1), in the form of a tensor.", fixed={"generator": None}, autogen="rand_like.out"
-        ),
-        "generator": Overload(),
-    },
-    autogen="rand_like.generator_out",
-    **SEEDED,
-)
-def rand_like(
-    self: Tensor, *, generator: Generator | None, options: TensorOptions, memory_format: MemoryFormat | None = None
-) -> Tensor:
-    """Numbers from [0, 1), of a given generator, in the form of a tensor."""
-    return empty_like(self, **options, memory_format=memory_format).uniform_(generator=generator)
-
-
-rand_like.sharding(elementwise=True)
-rand_like.non_differentiable("self")
-
-
-@op(
-    "aten::randn.generator",
-    kernel="CompositeExplicitAutograd",
-    overloads={
-        "": Overload(
-            "Normally distributed numbers.", fixed={"generator": None}, tags=("core", "nondeterministic_seeded")
-        ),
-        "generator": Overload(),
-    },
-    **SEEDED,
-)
-def randn(size: list[SymInt], *, generator: Generator | None, options: TensorOptions) -> Tensor:
-    """Normally distributed numbers, of a given generator."""
-    return empty(size, **options).normal_(generator=generator)
-
-
-@randn.overload(
-    "generator_out",
-    overloads={
-        "out": Overload(
-            "Gives ``out`` the size and fills it with normally distributed numbers.", fixed={"generator": None}
-        ),
-        "generator_out": Overload(),
-    },
-    **SEEDED,
-)
-def randn_out(
-    size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and fills it with normally distributed numbers, of a given generator."""
-    give_size(out, tuple(size))
-    return out.normal_(generator=generator)
-
-
-@op(
-    "aten::randn_like.generator",
-    kernel="CompositeExplicitAutograd",
-    overloads={
-        "": Overload(
+        f"normal_functional(Tensor self, float mean=0, float std=1, *, {GENERATOR}) -> Tensor": Row(
             "Normally distributed numbers, in the form of a tensor.",
-            fixed={"generator": None},
-            autogen="randn_like.out",
+            lambda self, mean, std, generator: empty_like(self).normal_(mean, std, generator=generator),
+            kernel="CompositeExplicitAutograd",
+            device_check="NoCheck",
         ),
-        "generator": Overload(),
     },
-    autogen="randn_like.generator_out",
-    **SEEDED,
+    kernel=True,
+    tags="nondeterministic_seeded",
 )
-def randn_like(
-    self: Tensor, *, generator: Generator | None, options: TensorOptions, memory_format: MemoryFormat | None = None
-) -> Tensor:
-    """Normally distributed numbers, of a given generator, in the form of a tensor."""
-    return empty_like(self, **options, memory_format=memory_format).normal_(generator=generator)
+for _name, _tensors in {
+    "normal.Tensor_float": ("mean",),
+    "normal.float_Tensor": ("std",),
+    "normal.Tensor_Tensor": ("std", "mean"),
+    "normal_functional": ("self",),
+}.items():
+    for _tensor in _tensors:
+        normal[_name].derivative(_tensor)(zero_derivative)
+for _name in ("normal.Tensor_float", "normal_functional"):
+    normal[_name].sharding(elementwise=True)
 
 
-randn_like.sharding(elementwise=True)
-randn_like.non_differentiable("self")
+# ------------------------------------------------------------------------------------------------------------ bernoulli
+
+
+COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
+
+
+@op(
+    "aten::bernoulli_.Tensor",
+    variants="method",
+    autogen="bernoulli.Tensor, bernoulli.Tensor_out",
+)
+def bernoulli_(
+    self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    ...
+
+
+def succeeds(u, p):
+    return u < p
+
+
+bernoulli_.random(from_zero="u")(succeeds)
+
+
+@bernoulli_.meta
+def bernoulli_meta(ctx, self, p):
+    for fits, each in ((not self.dtype.is_complex, self), (p.dtype.is_floating_point, p)):
+        require_kernel(fits, "bernoulli_tensor_cpu_p_", each.dtype)
+    p.expand(self.shape)
+    check(all_hold(ge(p, 0)) and all_hold(le(p, 1)), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+
+
+@bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out")
+def bernoulli_float_(
+    self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+    ...
+
+
+bernoulli_float_.random(from_zero="u")(succeeds)
+
+
+@bernoulli_float_.meta
+def bernoulli_float_meta(ctx, self, p):
+    check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    require_kernel(not self.dtype.is_complex, "bernoulli_scalar_cpu_", self.dtype)
+
+
+@op("aten::bernoulli", kernel="CompositeExplicitAutograd", variants="function, method", **COIN)
+@traceable
+def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+    return empty_like(self).bernoulli_(self, generator=generator)
+
+
+bernoulli.sharding(elementwise=True)
+
+
+bernoulli.derivative("self")(zero_derivative)
+
+
+@bernoulli.overload("out", kernel=True, **COIN)
+def bernoulli_out(
+    self: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``bernoulli`` into a given tensor."""
+    give_size(out, self.shape)
+    return out.bernoulli_(self, generator=generator)
+
+
+@bernoulli.overload("p", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", **COIN)
+def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+    return empty_like(self).bernoulli_(p, generator=generator)
+
+
+bernoulli_p.sharding(elementwise=True)
+
+
+bernoulli_p.derivative("self")(zero_derivative)

@@ -1,16 +1,23 @@
-"""Tensors that are given the memory of others."""
+"""Tensors whose memory is that of others, a file, or page-locked; and streams."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import numpy
 
 from opdsl.aten.create.factories import empty
 from opdsl.declare import op
-from opdsl.errors import DeviceError, DTypeError
-from opdsl.kernels import check
-from opdsl.runtime import Tensor, contiguous_strides, take_memory
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import DeviceError, DTypeError, FileFormatError
+from opdsl.kernels import check, copied
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.runtime import Device, Tensor, contiguous_strides, take_memory, wrap
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.memory import device_memory
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema.vocabulary import Stream, SymInt, TensorOptions
 
 SETS: dict[str, Any] = {"variants": "method", "tags": "inplace_view"}
 """What the entries say alike."""
@@ -71,3 +78,82 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
         and self.dtype is tensor.dtype
         and (self.shape, self.strides, self.storage_offset()) == (tensor.shape, tensor.strides, tensor.storage_offset())
     )
+
+
+# -------------------------------------------------------------------------------------------------------------- pinning
+
+
+@op("aten::is_pinned", kernel="CompositeExplicitAutograd", variants="method")
+def is_pinned(self: Tensor, device: Device | None = None) -> bool:
+    """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+    if not self.is_cpu:
+        return False
+    is_pinned = getattr(device_memory(device or Device("cuda")), "is_pinned", None)
+    return is_pinned is not None and is_pinned(self.array)  # a device that copies from any memory has no such pages
+
+
+@op("aten::pin_memory", variants="method")
+def pin_memory(self: Tensor[Alias("a")], device: Device | None = None) -> Tensor[Alias("a")]:
+    """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+    return self if self.is_pinned(device) else _pin_memory(self, device)
+
+
+@op("aten::_pin_memory", kernel="CompositeExplicitAutograd", autogen="_pin_memory.out")
+def _pin_memory(self: Tensor, device: Device | None = None) -> Tensor:
+    """A copy in page-locked memory of the host."""
+    form = geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry))
+    return copied(self, form, pinned=True)
+
+
+_pin_memory.derivative(self=lambda grad: grad)
+
+
+@op("aten::record_stream", kernel="CUDA", variants="method")
+def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
+    """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
+    device_memory(self.device).record_use(self.array, s)
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+
+
+@op("aten::from_file", dispatch="CPU", autogen="from_file.out")
+def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, options: TensorOptions) -> Tensor:
+    """A vector over the first bytes of a file.
+
+    Args:
+        filename: of the file.
+        shared: whether writes reach the file, which is made, or made longer, as needed; otherwise they stay in the
+            process, and the file must be there and long enough.
+        size: how many elements.
+        options: the dtype of elements.
+
+    Raises:
+        FileFormatError: the file cannot be opened, or is too short.
+    """
+    ...
+
+
+@from_file.kernel("CPU")
+def from_file_kernel(filename, shared, size, dtype):
+    wanted, count = dtype or get_default_dtype(), size or 0
+    check(count >= 0, f"from_file: expected a size that is not negative, got {count}")
+    if not count:
+        return empty((0,), dtype=wanted)
+    path = Path(filename)
+    try:
+        if not shared and path.stat().st_size < count * wanted.itemsize:
+            raise FileFormatError(
+                f"from_file: {filename} has {path.stat().st_size} bytes, fewer than the {count * wanted.itemsize} of "
+                f"{count} elements of {wanted}. Ask for fewer, or pass shared=True, which makes it longer."
+            )
+        if shared:
+            path.touch()
+        return wrap(numpy.memmap(path, wanted.numpy, "r+" if shared else "c", shape=(count,)), wanted)
+    except OSError as error:
+        raise FileFormatError(f"from_file: unable to open {filename}: {error.strerror}.") from error
+
+
+@from_file.kernel("Meta")
+def from_file_meta_kernel(size, dtype):
+    return empty((size or 0,), dtype=dtype or get_default_dtype(), device=Device("meta"))

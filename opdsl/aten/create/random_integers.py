@@ -1,15 +1,17 @@
-"""Random integers."""
+"""Random integers, and random orders."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Any
 
+from opdsl.aten._shared.checks import is_ordered, require_kernel
 from opdsl.aten.create.factories import check_size, empty, give_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
+from opdsl.aten.index.sorting import first_places_along
 from opdsl.declare import Overload, op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError
 from opdsl.kernels import check, fill_random_
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import BOUNDS, LARGEST, convert
@@ -80,8 +82,7 @@ def highest(dtype: DType) -> int:
     Raises:
         UnsupportedDTypeError: it is complex.
     """
-    if dtype.is_complex:
-        raise UnsupportedDTypeError(f"\"random_kernel_cpu\" not implemented for '{dtype.scalar_type}'")
+    require_kernel(not dtype.is_complex, "random_kernel_cpu", dtype)
     if dtype is bool_:
         return 1
     return int(BOUNDS[dtype.name][1]) if dtype.name in BOUNDS else 1 << distributions.DIGITS[dtype]
@@ -235,3 +236,64 @@ def int_of(high: Tensor) -> int:
         return 1  # which numbers there would be is not known
     made: int = convert(high.item(), int64)
     return made
+
+
+# ------------------------------------------------------------------------------------------------------------- randperm
+
+
+@op(
+    "aten::randperm.generator",
+    kernel="CompositeExplicitAutograd",
+    overloads={
+        "": Overload(
+            "The integers below ``n`` in a random order, every order being as likely as the others.",
+            fixed={"generator": None},
+            tags=("core", "nondeterministic_seeded"),
+        ),
+        "generator": Overload(),
+    },
+    **SEEDED,
+)
+def randperm(
+    n: SymInt,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The integers below ``n`` in a random order of a given generator."""
+    made = empty([n], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return randperm_out(n, generator=generator, out=made)
+
+
+@randperm.overload(
+    "generator_out",
+    kernel=True,
+    overloads={
+        "out": Overload(
+            "``randperm`` into a given tensor.", fixed={"generator": None}, kernel="CompositeExplicitAutograd"
+        ),
+        "generator_out": Overload(),
+    },
+    **SEEDED,
+)
+def randperm_out(
+    n: SymInt, *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randperm`` of a given generator into a given tensor."""
+    dtype = out.dtype
+    check(n >= 0, f"n must be non-negative, got{n}")
+    require_kernel(is_ordered(dtype), "randperm", dtype)
+    if n > 0:
+        convert(n, dtype)
+    if dtype.is_floating_point:
+        limit = (1 << distributions.DIGITS[dtype]) + 1
+        check(n <= limit, f"n cannot be greater than {limit} for {dtype.scalar_type} type.")
+    give_size(out, (n,))
+    if out.is_meta:
+        return out
+    # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
+    keys = empty([n], dtype=int64, device=out.device).random_(generator=generator)
+    return out.copy_(first_places_along(keys, n, 0))

@@ -1,4 +1,4 @@
-"""Operators that make sequences: of equal steps and of equal ratios."""
+"""Operators that make sequences: of equal steps, with their end or without it, and of equal ratios."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import math
 from typing import Any
 
+from opdsl.aten._shared.checks import is_ordered, require_kernel
 from opdsl.aten.create.factories import empty, give_size, scalar_tensor
 from opdsl.aten.pointwise.arithmetic import add, mul, sub
 from opdsl.aten.pointwise.comparison import where
@@ -13,7 +14,7 @@ from opdsl.aten.pointwise.division import div
 from opdsl.declare import Overload, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.dispatch.warning import warn
-from opdsl.errors import DTypeError, OptionError, ShapeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError, OptionError, ShapeError
 from opdsl.kernels import check, fill_, fill_by_index
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import (
@@ -101,7 +102,7 @@ def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> in
     Raises:
         UnsupportedDTypeError, OptionError, ShapeError: there is no such range.
     """
-    require_range(dtype, "arange_cpu")
+    require_kernel(is_ordered(dtype), "arange_cpu", dtype)
     begin, finish = (convert(each, float64) for each in (start, end))
     stepping = convert(step, float64)
     kind = int64 if not dtype.is_floating_point else float64
@@ -140,16 +141,6 @@ def arange_count(start: int, end: int, step: int) -> int:
     span = end - start + step - (1 if step > 0 else -1)
     check(-(1 << 63) <= span < 1 << 63, "invalid size, possible overflow?")
     return abs(span) // abs(step)
-
-
-def require_range(dtype: DType, name: str, *, also_complex: bool = False) -> None:
-    """That numbers of a dtype form ranges: bools do not, complex numbers have no order.
-
-    Raises:
-        UnsupportedDTypeError: they do not.
-    """
-    if dtype is bool_ or (dtype.is_complex and not also_complex):
-        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'")
 
 
 # ------------------------------------------------------------------------------------------------- linspace, logspace
@@ -204,7 +195,7 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
         return fill_(out, first)
     if steps == 0:
         return out
-    require_range(out.dtype, f"{name}_cpu", also_complex=True)
+    require_kernel(out.dtype is not bool_, f"{name}_cpu", out.dtype)
     begin, finish = (convert(each, out.dtype) for each in (first, last))
     if steps == 1:
         finish = begin
@@ -319,3 +310,48 @@ def logspace_out(
 ) -> Tensor[Alias("a", write=True)]:
     """``logspace`` into a given tensor."""
     return space(out, start, end, steps, base)
+
+
+# ---------------------------------------------------------------------------------------------------------------- range
+
+
+def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
+    """How many elements a range with its end has.
+
+    Raises:
+        UnsupportedDTypeError, ShapeError: there is no such range.
+    """
+    require_kernel(is_ordered(dtype), "range_cpu", dtype)
+    begin, finish, stride = (convert(each, float64) for each in (start, end, step))
+    check(stride != 0, "step must be nonzero")
+    count = int(steps_between(begin, finish, stride, start, end)) + 1
+    check(0 <= count < 1 << 63, "invalid size, possible overflow?")
+    return count
+
+
+@op(
+    "aten::range.step",
+    kernel="CompositeExplicitAutograd",
+    overloads={"": Overload("Numbers from ``start`` to ``end``, 1 apart.", fixed={"step": 1})},
+)
+def inclusive_range(start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
+    chosen = options.dtype or get_default_dtype()
+    count = size_of(start, end, step, chosen)
+    return fill_range(empty([count], **options.replace(dtype=chosen)), start, step)
+
+
+@inclusive_range.overload(
+    "out",
+    kernel=True,
+    overloads={"out_": Overload(fixed={"step": 1}, kernel="CompositeExplicitAutograd"), "out": Overload()},
+    cpp_no_default_args=["step"],
+)
+def inclusive_range_out(
+    start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+    count = size_of(start, end, step, out.dtype)
+    if out.numel() != count:
+        give_size(out, (count,))
+    return fill_range(out, start, step)

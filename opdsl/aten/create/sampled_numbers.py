@@ -1,22 +1,29 @@
-"""Random numbers that are found by trial and error: NumPy draws them, with a key from the generator."""
+"""Random numbers that are found by trial and error: NumPy draws them, with a key from the generator; and indices that
+are drawn with given probabilities."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from opdsl.aten.create.factories import empty
+from opdsl.aten._shared.checks import require_kernel
+from opdsl.aten.create.distributions import all_hold, rand
+from opdsl.aten.create.factories import empty, give_size
 from opdsl.aten.create.filling import zero_derivative
-from opdsl.aten.create.normal import all_hold
+from opdsl.aten.index.sorted_positions import places_above
+from opdsl.aten.index.sorting import first_places_along
 from opdsl.aten.special.implicit_gradients import _dirichlet_grad, _standard_gamma_grad
 from opdsl.declare import op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, step
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, holds, step
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Generator, Tensor, cpu, float64, int64
 from opdsl.runtime.limits import finfo
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
 
 Array = numpy.ndarray[Any, Any]
 
@@ -24,16 +31,6 @@ SEEDED = "nondeterministic_seeded"
 
 EXACT = 2.0**53
 """Up to where float64 holds all integers; beyond it numbers of events are as good as normally distributed."""
-
-
-def require_kernel(name: str, self: Tensor) -> None:
-    """That numbers are drawn for a dtype.
-
-    Raises:
-        UnsupportedDTypeError: they are not.
-    """
-    if not self.dtype.is_floating_point:
-        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{self.dtype.scalar_type}'")
 
 
 def drawn(draw: Callable[..., None], generator: Generator | None, first: Tensor, *others: Tensor) -> Tensor:
@@ -72,7 +69,7 @@ def draw_poisson(key: Array, rates: Array, out: Array) -> None:
 @op("aten::poisson", kernel=True, device_check="NoCheck", tags=SEEDED, autogen="poisson.out")
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events whose mean numbers are the elements of a tensor."""
-    require_kernel("poisson_cpu", self)
+    require_kernel(self.dtype.is_floating_point, "poisson_cpu", self.dtype)
     check(all_hold(self >= 0), "invalid Poisson rate, expected rate to be non-negative")
     return drawn(draw_poisson, generator, self)
 
@@ -124,7 +121,7 @@ def draw_gamma(key: Array, shapes: Array, out: Array) -> None:
 @op("aten::_standard_gamma", kernel=True, tags=SEEDED, autogen="_standard_gamma.out")
 def _standard_gamma(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma distributed numbers, whose shape parameters are the elements of a tensor."""
-    require_kernel("gamma_cpu", self)
+    require_kernel(self.dtype.is_floating_point, "gamma_cpu", self.dtype)
     return drawn(draw_gamma, generator, self).clamp_(min=finfo(self.dtype).tiny)
 
 
@@ -134,7 +131,7 @@ _standard_gamma.derivative(self=lambda grad, self, result: grad * _standard_gamm
 @op("aten::_sample_dirichlet", kernel=True, tags=SEEDED, autogen="_sample_dirichlet.out")
 def _sample_dirichlet(self: Tensor, generator: Generator | None = None) -> Tensor:
     """Dirichlet distributed numbers: those along the last dimension are positive, and their sum is 1."""
-    require_kernel("dirichlet", self)
+    require_kernel(self.dtype.is_floating_point, "dirichlet", self.dtype)
     check(self.ndim > 0, "_sample_dirichlet: expected parameters along a dimension", got=self.shape)
     found = drawn(draw_gamma, generator, self.to(float64)).clamp_(min=finfo(float64).tiny)
     info = finfo(self.dtype)
@@ -146,3 +143,79 @@ def sample_dirichlet_derivative(grad, self, result):
     total = self.sum(-1, keepdim=True).expand(self.shape)
     inner = (result * grad).sum(-1, keepdim=True)
     return _dirichlet_grad(result, self, total) * (grad - inner)
+
+
+# ---------------------------------------------------------------------------------------------------------- multinomial
+
+
+@op("aten::multinomial", kernel=True, variants="method, function", tags="nondeterministic_seeded")
+def multinomial(
+    self: Tensor, num_samples: SymInt, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
+    """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    check_sampled(self, num_samples, replacement)
+    made = empty((*self.shape[:-1], num_samples), dtype=int64, device=self.device)
+    return draw_into(made, self, replacement, generator)
+
+
+@multinomial.overload("out", kernel=True, tags="nondeterministic_seeded")
+def multinomial_out(
+    self: Tensor,
+    num_samples: SymInt,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``multinomial`` into a given tensor."""
+    if out.dtype is not int64:
+        raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
+    check_sampled(self, num_samples, replacement)
+    give_size(out, (*self.shape[:-1], num_samples))
+    return draw_into(out, self, replacement, generator)
+
+
+def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:
+    """That so many samples can be drawn.
+
+    Raises:
+        ShapeError: they cannot. DTypeError: probabilities are no floating-point numbers.
+    """
+    check(0 < self.ndim <= 2, "prob_dist must be 1 or 2 dim")
+    check(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    check(
+        replacement or num_samples <= self.shape[-1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+    )
+    if not self.dtype.is_floating_point:
+        raise DTypeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype.scalar_type}")
+
+
+def draw_into(out: Tensor, self: Tensor, replacement: bool, generator: Generator | None) -> Tensor:
+    """``multinomial`` into a tensor of the right shape."""
+    if self.is_meta or out.numel() == 0:
+        return out
+    weights = self.to(float64).reshape((-1, self.shape[-1]))
+    check(
+        holds((weights >= 0).logical_and(weights < math.inf).all()),
+        "probability tensor contains either `inf`, `nan` or element < 0",
+    )
+    check(holds((weights.sum([1]) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
+    drawn = _with_replacement if replacement else _without
+    return out.copy_(drawn(weights, out.shape[-1], generator).reshape(out.shape))
+
+
+def _with_replacement(weights: Tensor, count: int, generator: Generator | None) -> Tensor:
+    """Where uniform numbers fall among the cumulated weights."""
+    weights = weights / weights.amax([1], True)
+    # A weight of 0 takes no room, also where the sums before and behind it were rounded otherwise.
+    sums = weights.cumsum(1).where(weights > 0, 0).cummax(1)[0]
+    numbers = rand((weights.shape[0], count), dtype=float64, device=weights.device, generator=generator)
+    # They are below 1 by so much that no product is rounded up to the last sum.
+    return places_above(sums, numbers * sums.narrow(1, weights.shape[1] - 1, 1))
+
+
+def _without(weights: Tensor, count: int, generator: Generator | None) -> Tensor:
+    """The first arrivals of exponential clocks whose rates are the weights (P. Efraimidis and P. Spirakis, 2006)."""
+    clocks = empty(weights.shape, dtype=float64, device=weights.device).exponential_(generator=generator)
+    return first_places_along(clocks / weights, count, 1)

@@ -1,36 +1,31 @@
-"""Triangles and diagonals of matrices."""
+"""Triangles and diagonals of matrices, and unit matrices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
 
-from opdsl.aten.create.factories import zeros
+from opdsl.aten._shared.entries import OPTIONS, documented
+from opdsl.aten.create.factories import give_size, zeros
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, op, traceable
+from opdsl.declare import Inplace, Library, Out, Overload, Row, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
-from opdsl.kernels import check, new_tensor
+from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.scalar_loops import scalar_loop
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, wrap_dimension
+from opdsl.runtime import Device, DType, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
 from opdsl.runtime.geometry import geometry
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt, TensorOptions
+
+lib = Library("aten")
 
 # ---------------------------------------------------------------------------------------------------------- tril, triu
-
-
-def triangle_meta(ctx: Any, self: Tensor, name: str) -> None:
-    """The shape function of ``tril`` and ``triu``.
-
-    Raises:
-        ShapeError: the tensor is no batch of matrices.
-    """
-    check(self.ndim >= 2, f"{name}: input tensor must have at least 2 dimensions")
-    ctx.set_output(0, self.shape, like=self)
 
 
 def beyond_diagonal(self: Tensor) -> Tensor:
@@ -58,52 +53,45 @@ def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor)
         loop(*(array_of(each) for each in given), diagonal, array_of(out))
 
 
-@op("aten::tril", variants="method, function", inplace=Inplace(variants="method"), out=True)
-def tril(self: Tensor, diagonal: SymInt = 0) -> Tensor:
-    """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
-    ...
+def declare_triangle(name: str, text: str, function: Callable[..., Any]) -> None:
+    """Declare what keeps the elements on one side of a diagonal.
+
+    Args:
+        name: of the packet.
+        text: what documents it.
+        function: the scalar function of an element, its row, its column and the diagonal.
+    """
+
+    @op(f"aten::{name}", variants="method, function", inplace=Inplace(variants="method"), out=True)
+    @documented(text)
+    def triangle(self: Tensor, diagonal: SymInt = 0) -> Tensor: ...
+
+    @triangle.meta
+    def triangle_meta(ctx, self):
+        check(self.ndim >= 2, f"{name}: input tensor must have at least 2 dimensions")
+        ctx.set_output(0, self.shape, like=self)
+
+    @triangle.out_kernel(alias_safe=True)
+    def triangle_kernel(self, diagonal, out):
+        keep(self, function, diagonal, out)
+
+    triangle.sharding(rows=2)
+    triangle.derivative(self=lambda grad, diagonal: getattr(grad, name)(diagonal))
 
 
-@tril.meta
-def tril_meta(ctx, self):
-    triangle_meta(ctx, self, "tril")
-
-
-tril.sharding(rows=2)
-
-
-@tril.out_kernel(alias_safe=True)
-def tril_cpu(self, diagonal, out):
-    keep(self, lower_scalar_function, diagonal, out)
-
-
-tril.derivative(self=lambda grad, diagonal: grad.tril(diagonal))
-
-
-@op("aten::triu", variants="method, function", inplace=Inplace(variants="method"), out=True)
-def triu(self: Tensor, diagonal: SymInt = 0) -> Tensor:
-    """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
-    ...
-
-
-@triu.meta
-def triu_meta(ctx, self):
-    triangle_meta(ctx, self, "triu")
-
-
-triu.sharding(rows=2)
-
-
-@triu.out_kernel(alias_safe=True)
-def triu_cpu(self, diagonal, out):
-    keep(self, upper_scalar_function, diagonal, out)
-
-
-triu.derivative(self=lambda grad, diagonal: grad.triu(diagonal))
+declare_triangle("tril", "The lower triangle of a matrix, up to a diagonal; zeros elsewhere.", lower_scalar_function)
+declare_triangle("triu", "The upper triangle of a matrix, from a diagonal on; zeros elsewhere.", upper_scalar_function)
 
 
 def triangle_indices(
-    is_lower: bool, row: int, column: int, offset: int, dtype: DType | None, device: Device | None
+    is_lower: bool,
+    row: int,
+    column: int,
+    offset: int,
+    *,
+    dtype: DType | None,
+    device: Device | None,
+    **_other_options: object,
 ) -> Tensor:
     """The rows and the columns of a triangle's elements.
 
@@ -141,34 +129,20 @@ def size_below(row: int, column: int, offset: int) -> int:
     return growing * (2 * shortest + growing - 1) // 2 + (rows - growing) * column
 
 
-@op("aten::tril_indices", kernel=True, out=True)
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: DType | None = int64,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    """The rows and the columns of the elements of a lower triangle."""
-    return triangle_indices(True, row, col, offset, dtype, device)
-
-
-@op("aten::triu_indices", kernel=True, out=True)
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: DType | None = int64,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    """The rows and the columns of the elements of an upper triangle."""
-    return triangle_indices(False, row, col, offset, dtype, device)
+INDICES = "int row, int col, int offset=0"
+LONG = OPTIONS.replace("dtype=None", "dtype=long")
+tril_indices, triu_indices = lib.table(
+    {
+        f"tril_indices({INDICES}, *, {LONG}) -> Tensor": Row(
+            "The rows and the columns of the elements of a lower triangle.", partial(triangle_indices, True)
+        ),
+        f"triu_indices({INDICES}, *, {LONG}) -> Tensor": Row(
+            "The rows and the columns of the elements of an upper triangle.", partial(triangle_indices, False)
+        ),
+    },
+    kernel=True,
+    out=True,
+).values()
 
 
 # ----------------------------------------------------------------------------------------------------------- diagonals
@@ -224,3 +198,55 @@ def trace(self: Tensor) -> Tensor:
 def trace_derivative(grad, self):
     rows, columns = self.shape
     return where(beyond_diagonal(self) == 0, grad.expand((rows, columns)), 0)
+
+
+# ------------------------------------------------------------------------------------------------------------------ eye
+
+
+def require_rows_and_columns(n: int, m: int) -> None:
+    """That there are not less than none.
+
+    Raises:
+        ShapeError: there are.
+    """
+    check(n >= 0, f"n must be greater or equal to 0, got {n}")
+    check(m >= 0, f"m must be greater or equal to 0, got {m}")
+
+
+def with_ones(n: int, m: int, options: TensorOptions) -> Tensor:
+    """A new matrix with ones on its diagonal."""
+    require_rows_and_columns(n, m)
+    made = zeros((n, m), **options)
+    made.diagonal().fill_(1)
+    return made
+
+
+@op(
+    "aten::eye.m",
+    kernel="CompositeExplicitAutograd",
+    overloads={"": Overload("The unit matrix.", fixed={"m": None}), "m": Overload()},
+)
+@traceable
+def eye(n: SymInt, m: SymInt, *, options: TensorOptions) -> Tensor:
+    """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
+    return with_ones(n, n if m is None else m, options)
+
+
+def write_ones(out: Tensor, n: int, m: int) -> Tensor:
+    """``with_ones`` into a given tensor."""
+    require_rows_and_columns(n, m)
+    give_size(out, (n, m))
+    fill_(out, 0)
+    if out.device.type != "meta":
+        fill_(make_view(out, (min(n, m),), (sum(out.stride()),)), 1)
+    return out
+
+
+@eye.overload(
+    "m_out",
+    kernel=True,
+    overloads={"out": Overload("The unit matrix into a given tensor.", fixed={"m": None}), "m_out": Overload()},
+)
+def eye_out(n: SymInt, m: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``eye`` into a given tensor."""
+    return write_ones(out, n, n if m is None else m)

@@ -6,7 +6,7 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.fft.kernels import BY_ROOT, BY_SIZE, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from opdsl.aten.nn.padding import pad
 from opdsl.aten.pointwise.arithmetic import mul
-from opdsl.aten.reduce.equality import equal
+from opdsl.aten.reduce.closeness import equal
 from opdsl.aten.shape.complex_views import view_as_real
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Overload, op

@@ -5,16 +5,21 @@ The rules are those of ATen/native/Bucketization.cpp and TensorCompare.cpp.
 
 from __future__ import annotations
 
+from typing import Any
+
+from opdsl.aten._shared.checks import CONVERT, is_ordered, require_kernel
 from opdsl.aten.index.sorted_positions import places_above
 from opdsl.aten.index.sorting import sort_stable
 from opdsl.aten.index.uniqueness import distinct
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, op
+from opdsl.declare import Library, Out, Row, op
 from opdsl.dispatch import get_default_dtype
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
-from opdsl.runtime import Category, DType, Tensor, bool_, float64, int32, int64, number_dtype, result_type
+from opdsl.runtime import Category, Tensor, bool_, float64, int32, int64, number_dtype, result_type
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 # -------------------------------------------------------------------------------------------------------- searchsorted
 
@@ -78,18 +83,6 @@ def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
     )
 
 
-def require_ordered(common: DType) -> None:
-    """That numbers are compared.
-
-    Raises:
-        UnsupportedDTypeError: they are bools, or complex.
-    """
-    if common is bool_ or common.is_complex:
-        raise UnsupportedDTypeError(
-            f"\"searchsorted_out_cpu\" not implemented for '{common.scalar_type}'. Convert first: x.to(float32)."
-        )
-
-
 def places_meta(ctx: MetaContext, boundaries: Tensor, self: Tensor | Scalar, out_int32: bool) -> None:
     """What the shape functions have in common."""
     shape = self.shape if isinstance(self, Tensor) else ()
@@ -103,7 +96,8 @@ def places_meta(ctx: MetaContext, boundaries: Tensor, self: Tensor | Scalar, out
         )
     check_boundaries(boundaries, shape)
     if 0 not in shape:
-        require_ordered(result_type((boundaries, self), get_default_dtype()))
+        common = result_type((boundaries, self), get_default_dtype())
+        require_kernel(is_ordered(common), "searchsorted_out_cpu", common, CONVERT)
     ctx.set_output(0, shape, like=boundaries, dtype=wanted)
 
 
@@ -213,17 +207,6 @@ def bucketize_scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
 # ---------------------------------------------------------------------------------------------------------------- isin
 
 
-def require_comparable(elements: Tensor | Scalar, tests: Tensor | Scalar) -> None:
-    """That PyTorch looks for elements of these dtypes.
-
-    Raises:
-        DTypeError: it does not.
-    """
-    for each in (elements, tests):
-        if isinstance(each, Tensor) and (each.dtype is bool_ or each.dtype.is_complex):
-            raise DTypeError(f"Unsupported input type encountered for isin(): {each.dtype.scalar_type}")
-
-
 def found_by_sorting(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
     """Which elements are among others: sorted together, they stand before one that equals them."""
     if assume_unique:
@@ -257,56 +240,50 @@ def is_among(elements: Tensor, tests: Tensor, *, assume_unique: bool) -> Tensor:
     return found_by_sorting(elements, tests, assume_unique=assume_unique)
 
 
-@op("aten::isin.Tensor_Tensor", out=True)
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements are among others; those that are not if ``invert``. NaN is among none."""
-    ...
+FOUND = "*, bool assume_unique=False, bool invert=False) -> Tensor"
+among = lib.table(
+    {
+        f"isin.Tensor_Tensor(Tensor elements, Tensor test_elements, {FOUND}": Row(
+            "Which elements are among others; those that are not if ``invert``. NaN is among none."
+        ),
+        f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {FOUND}": Row(
+            "Which elements equal a number; those that do not if ``invert``."
+        ),
+        f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {FOUND}": Row("Whether a number is among others."),
+    },
+    out=True,
+)
 
 
-@isin.meta
-def isin_meta(ctx, elements, test_elements):
-    require_comparable(elements, test_elements)
-    ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
+def isin_meta(ctx: MetaContext, *, elements: Tensor | None = None, test_elements: Tensor | None = None) -> None:
+    for each in (elements, test_elements):
+        if each is not None and (each.dtype is bool_ or each.dtype.is_complex):
+            raise DTypeError(f"Unsupported input type encountered for isin(): {each.dtype.scalar_type}")
+    like = test_elements if elements is None else elements
+    ctx.set_output(0, () if elements is None else elements.shape, like=like, dtype=bool_)
 
 
-@isin.out_kernel
-def isin_kernel(elements, test_elements, assume_unique, invert, out):
-    found = is_among(elements, test_elements, assume_unique=assume_unique)
+def isin_kernel(
+    assume_unique: bool,
+    invert: bool,
+    out: Tensor,
+    *,
+    elements: Tensor | None = None,
+    test_elements: Tensor | None = None,
+    element: complex = 0,
+    test_element: complex = 0,
+) -> None:
+    if test_elements is None:
+        differs: Any = elements != test_element if invert else elements == test_element
+        copy_(out, differs)
+        return
+    if elements is None:
+        found: Any = (test_elements == element).any()
+    else:
+        found = is_among(elements, test_elements, assume_unique=assume_unique)
     copy_(out, found.logical_not() if invert else found)
 
 
-@isin.overload("Tensor_Scalar", out=True)
-def isin_scalar(elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements equal a number; those that do not if ``invert``."""
-    ...
-
-
-@isin_scalar.meta
-def isin_scalar_meta(ctx, elements, test_element):
-    require_comparable(elements, test_element)
-    ctx.set_output(0, elements.shape, like=elements, dtype=bool_)
-
-
-@isin_scalar.out_kernel
-def isin_scalar_kernel(elements, test_element, invert, out):
-    copy_(out, elements != test_element if invert else elements == test_element)
-
-
-@isin.overload("Scalar_Tensor", out=True)
-def isin_of_number(
-    element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
-) -> Tensor:
-    """Whether a number is among others."""
-    ...
-
-
-@isin_of_number.meta
-def isin_of_number_meta(ctx, element, test_elements):
-    require_comparable(element, test_elements)
-    ctx.set_output(0, (), like=test_elements, dtype=bool_)
-
-
-@isin_of_number.out_kernel
-def isin_of_number_kernel(element, test_elements, invert, out):
-    found = (test_elements == element).any()
-    copy_(out, found.logical_not() if invert else found)
+for _isin in among.values():
+    _isin.meta(isin_meta)
+    _isin.out_kernel(isin_kernel)

@@ -1,20 +1,28 @@
-"""Operators that write along a dimension where a vector of positions leads, or among all elements."""
+"""Operators that write or combine along a dimension where a vector of positions leads, or among all elements."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten._shared.checks import check_alpha
+from opdsl.aten._shared.checks import check_alpha, is_ordered, require_kernel
 from opdsl.aten._shared.index_tensors import BOTH, LONG, among_all, as_int64, require_inside, sizes_of
 from opdsl.aten.index.gathering import require_apart, selected
-from opdsl.aten.index.scattering import IN_PLACE, add_scalar_function
-from opdsl.declare import Out, op, traceable
+from opdsl.aten.index.scattering import (
+    IN_PLACE,
+    REDUCES,
+    add_scalar_function,
+    divide_by_counts,
+    scatter_reduce_derivative,
+)
+from opdsl.declare import Library, Out, Row, op, traceable
 from opdsl.errors import DimensionError, DTypeError, PositionError
 from opdsl.kernels import Positions, check, clone, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Tensor, require_no_overlap, require_writable, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 
 def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | complex, out: Tensor, *combine: Any) -> None:
@@ -201,73 +209,6 @@ def index_copy_source_derivative(grad, dim, index, source):
 # ---------------------------------------------------------------------------------------------------------- index_fill
 
 
-@op(
-    "aten::index_fill_.int_Scalar",
-    kernel=True,
-    variants="method",
-    device_check="NoCheck",
-    autogen="index_fill.int_Scalar_out",
-)
-def index_fill_(
-    self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Scalar
-) -> Tensor[Alias("a", write=True)]:
-    """Writes a number at the positions of a dimension that ``index`` tells."""
-    return fill_selected(self, dim, index, value)
-
-
-index_fill_.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
-
-
-@index_fill_.overload(
-    "int_Tensor", kernel=True, variants="method", device_check="NoCheck", autogen="index_fill.int_Tensor_out"
-)
-def index_fill_tensor_(
-    self: Tensor[Alias("a", write=True)], dim: int, index: Tensor, value: Tensor
-) -> Tensor[Alias("a", write=True)]:
-    """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
-    check(
-        value.ndim == 0,
-        f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
-    )
-    return fill_selected(self, dim, index, value)
-
-
-index_fill_tensor_.derivative(
-    self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-    value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum(),
-)
-
-
-@op(
-    "aten::index_fill.int_Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    device_check="NoCheck",
-)
-@traceable
-def index_fill(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """``self`` with a number written at the positions of a dimension that ``index`` tells."""
-    return self.clone().index_fill_(dim, index, value)
-
-
-index_fill.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
-
-
-@index_fill.overload(
-    "int_Tensor", kernel="CompositeExplicitAutograd", variants="function, method", device_check="NoCheck"
-)
-@traceable
-def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
-    return self.clone().index_fill_(dim, index, value)
-
-
-index_fill_tensor.derivative(
-    self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-    value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum(),
-)
-
-
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
     """``index_fill_``.
 
@@ -276,6 +217,11 @@ def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex
         PositionError: an element of the index leads out of the dimension.
         ShapeError, OverlapError, NumberError: the arguments do not fit.
     """
+    if isinstance(value, Tensor):
+        check(
+            value.ndim == 0,
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
+        )
     if index.dtype not in LONG:
         raise DimensionError("index_fill_(): Expected dtype int64 for index.")
     require_writable(self, "aten::index_fill_")
@@ -300,6 +246,50 @@ def standing(self: Tensor, place: int, index: Tensor) -> tuple[tuple[int, ...], 
     stride, strides[place] = strides[place], 0
     shape = (*self.shape[:place], index.numel(), *self.shape[place + 1 :])
     return shape, tuple(strides), Positions(index.reshape((-1, *(1,) * (len(shape) - 1 - place))), size, stride)
+
+
+@traceable
+def filled_copy(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
+    """``index_fill``."""
+    return self.clone().index_fill_(dim, index, value)
+
+
+written = lib.table(
+    {
+        "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)": Row(
+            "Writes a number at the positions of a dimension that ``index`` tells.",
+            fill_selected,
+            autogen="index_fill.int_Scalar_out",
+        ),
+        "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)": Row(
+            "Writes a zero-dim tensor at the positions of a dimension that ``index`` tells.",
+            fill_selected,
+            autogen="index_fill.int_Tensor_out",
+        ),
+    },
+    kernel=True,
+    variants="method",
+    device_check="NoCheck",
+)
+copied = lib.table(
+    {
+        "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor": Row(
+            "``self`` with a number written at the positions of a dimension that ``index`` tells.", filled_copy
+        ),
+        "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor": Row(
+            "``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells.", filled_copy
+        ),
+    },
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+)
+for _name, _fill in {**written, **copied}.items():
+    _fill.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
+    if _name.endswith("Tensor"):
+        _fill.derivative(
+            value=lambda grad, dim, index: (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
+        )
 
 
 # ----------------------------------------------------------------------------------------------------------------- put
@@ -334,7 +324,7 @@ def put_(
 
 
 @put_.derivative("self")
-def put_inplace_derivative(grad, index, source, accumulate):
+def put_derivative(grad, index, source, accumulate):
     return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
 
 
@@ -347,9 +337,79 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -
     return clone(self).put_(index, source, accumulate)
 
 
-@put.derivative("self")
-def put_derivative(grad, index, source, accumulate):
-    return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
+put.derivative(put_)
 
 
-put.derivative(source=lambda grad, index, source: grad.take(index).reshape(source.shape))
+# --------------------------------------------------------------------------------------------------------- index_reduce
+
+
+# What replaces an element that does not count; extrema begin with a value of the source.
+NEUTRAL = {"prod": 1, "mean": 0}
+KINDS = ("prod", "mean", "amax", "amin")
+
+
+@op(
+    "aten::index_reduce",
+    variants="function, method",
+    inplace=IN_PLACE,
+    out=Out(variants="function", precomputed=("dim -> int dim",)),
+)
+def index_reduce(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
+
+    Args:
+        self: any numbers but complex ones.
+        dim: the dimension.
+        index: which position each slice of ``source`` belongs to.
+        source: of the same dtype, with the positions in place of the dimension.
+        reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
+        include_self: whether what is there counts.
+    """
+    ...
+
+
+@index_reduce.meta
+def index_reduce_meta(ctx, self, dim, index, source, reduce, include_self):
+    dimension = wrap_dimension(dim, self.ndim)
+    check(
+        reduce in KINDS,
+        f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.",
+    )
+    require_kernel(is_ordered(self.dtype), "index_reduce", self.dtype)
+    if index.dtype not in BOTH:
+        raise DTypeError(f"index_reduce(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
+    if self.dtype is not source.dtype:
+        raise DTypeError(
+            f"index_reduce(): self ({self.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the "
+            "same scalar type"
+        )
+    check_vector("index_reduce", self, dimension, index, source)
+    write_checks(ctx, self, dimension, index, source)
+    return {"dim": dimension}
+
+
+@index_reduce.out_kernel(alias_safe=True)
+def index_reduce_cpu(self, dim, index, source, reduce, include_self, out):
+    if not include_self:
+        write_selected(self, dim, index, NEUTRAL.get(reduce, source), out)
+        self = out
+    write_selected(self, dim, index, source, out, REDUCES[reduce])
+    if reduce == "mean":
+        divide_by_counts(
+            out, include_self, lambda counts: write_selected(counts, dim, index, 1, counts, add_scalar_function)
+        )
+
+
+@index_reduce.derivative("self", "source")
+def index_reduce_derivative(grad, self, dim, index, source, reduce, include_self, result):
+    if not self.ndim:
+        grad, self, result = (each.reshape((1,)) for each in (grad, self, result))
+    given = source.reshape((-1,)) if self.ndim == 1 else source
+    dimension = wrap_dimension(dim, self.ndim)
+    shape = [-1 if each == dimension else 1 for each in range(self.ndim)]
+    places = index.reshape(shape).expand(given.shape)
+    found: Any = scatter_reduce_derivative(grad, self, dim, places, given, reduce, include_self, result)
+    of_self, of_source = found
+    return of_self, of_source.reshape(source.shape)

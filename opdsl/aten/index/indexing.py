@@ -31,6 +31,7 @@ from opdsl.runtime import (
     uint8,
 )
 from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar
 
 Indices = Sequence[Tensor | None]
 
@@ -219,17 +220,12 @@ def index_meta(ctx, self, indices):
     return {"sizes": found.positions, "strides": found.strides}
 
 
-# Larger masks are read by a loop over the places where they hold.
-
-
 @index_tensor.out_kernel
 def index_cpu(self, sizes, strides, out):
     gather(out, self, strides, sizes)
 
 
-@index_tensor.derivative("self")
-def index_derivative(grad, self, indices):
-    return grad.new_zeros(self.shape).index_put_(indices, grad, True)
+index_tensor.derivative(self=lambda grad, self, indices: grad.new_zeros(self.shape).index_put_(indices, grad, True))
 
 
 @op("aten::_unsafe_index.Tensor", kernel="CompositeExplicitAutograd")
@@ -238,7 +234,7 @@ def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     """``index`` by positions that are known to be good; here they are looked at all the same."""
 
 
-_unsafe_index.derivative("self")(index_derivative)
+_unsafe_index.derivative(index_tensor)
 
 
 # ----------------------------------------------------------------------------------------------------------- index_put
@@ -254,14 +250,6 @@ def _index_put_impl_(
 ) -> Tensor[Alias("a", write=True)]:
     """Writes, or adds, values where index tensors lead."""
     return write_indexed(self, indices, values, accumulate)
-
-
-@_index_put_impl_.derivative("self")
-def index_put_impl_derivative(grad, indices, values, accumulate):
-    return grad if accumulate else grad.index_put(indices, values.new_zeros(values.shape))
-
-
-_index_put_impl_.derivative(values=lambda grad, indices: index_tensor(grad, indices))
 
 
 def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
@@ -343,16 +331,6 @@ def index_put_(
     return write_indexed(self, indices, values, accumulate)
 
 
-@index_put_.derivative("self")
-def index_put_derivative(grad, indices, accumulate):
-    return grad if accumulate else grad.index_put(indices, grad.new_zeros(()), False)
-
-
-@index_put_.derivative("values")
-def index_put_values_derivative(grad, indices):
-    return index_tensor(grad, indices)
-
-
 @op(
     "aten::index_put",
     kernel="CompositeExplicitAutograd",
@@ -366,15 +344,60 @@ def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumu
     return self.clone().index_put_(indices, values, accumulate)
 
 
-index_put.derivative("self")(index_put_derivative)
-index_put.derivative("values")(index_put_values_derivative)
-
-
 @op("aten::_unsafe_index_put", kernel="CompositeExplicitAutograd", device_check="NoCheck")
 def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """``index_put`` by positions that are known to be good; here they are looked at all the same."""
     return write_indexed(clone(self), indices, values, accumulate)
 
 
-_unsafe_index_put.derivative("self")(index_put_derivative)
-_unsafe_index_put.derivative("values")(index_put_values_derivative)
+def kept_derivative(grad: Tensor, indices: Indices, accumulate: bool) -> Tensor:
+    """The gradient of what is not written, of all where it is added to."""
+    return grad if accumulate else grad.index_put(indices, grad.new_zeros(()), False)
+
+
+for _write in (_index_put_impl_, index_put_, index_put, _unsafe_index_put):
+    _write.derivative(self=kept_derivative, values=lambda grad, indices: index_tensor(grad, indices))
+
+
+# --------------------------------------------------------------------------------------------------- where a mask holds
+
+
+def inside(self: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Positions, those that lead out of a dimension moved to its ends."""
+    sizes = self.shape
+    return [
+        each if each is None or dim >= len(sizes) else each.clamp(-sizes[dim], sizes[dim] - 1)
+        for dim, each in enumerate(indices)
+    ]
+
+
+@op("aten::_unsafe_masked_index", kernel="CompositeExplicitAutograd", variants="function")
+def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
+    """The elements at positions where a mask holds, and a number elsewhere."""
+    if self.numel():
+        return _unsafe_index(self, inside(self, indices)).masked_fill(mask.logical_not(), fill)
+    # Of nothing there is one element in each dimension, so that the shape is that of the positions.
+    shape = [1 if each is not None else size for each, size in zip(indices, self.shape, strict=False)]
+    one = self.new_full((*shape, *self.shape[len(shape) :]), fill)
+    return _unsafe_index(one, [None if each is None else each.new_zeros(each.shape) for each in indices])
+
+
+@op("aten::_unsafe_masked_index_put_accumulate", kernel="CompositeExplicitAutograd", variants="function")
+def _unsafe_masked_index_put_accumulate(
+    self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
+) -> Tensor:
+    """``self`` with values added at positions where a mask holds."""
+    if not self.numel():
+        return self.clone()
+    return _unsafe_index_put(self, inside(self, indices), values.masked_fill(mask.logical_not(), 0), True)
+
+
+_unsafe_masked_index_put_accumulate.derivative(
+    self=lambda grad: grad,
+    values=lambda grad, mask, indices: _unsafe_masked_index(grad, mask, indices, 0),
+)
+_unsafe_masked_index.derivative(
+    self=lambda grad, self, mask, indices: _unsafe_masked_index_put_accumulate(
+        grad.new_zeros(self.shape), mask, indices, grad
+    )
+)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from opdsl.aten._shared.index_tensors import nonzero_columns, nonzero_rows
 from opdsl.aten.create.factories import full, zeros
+from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.splitting import unbind
+from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Out, forward, op, traceable
+from opdsl.declare import Library, Out, Row, forward, op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
@@ -28,8 +30,9 @@ from opdsl.runtime import (
     require_writable,
 )
 from opdsl.runtime.geometry import geometry
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar
+from opdsl.schema.vocabulary import SymInt
+
+lib = Library("aten")
 
 # ------------------------------------------------------------------------------------------------------------- nonzero
 
@@ -155,48 +158,19 @@ def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions
 # ------------------------------------------------------------------------------------------ masked_fill, masked_scatter
 
 
-@op(
-    "aten::masked_fill_.Scalar",
-    kernel=True,
-    variants="method",
-    device_check="NoCheck",
-    autogen="masked_fill.Scalar_out",
-)
-def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scalar) -> Tensor[Alias("a", write=True)]:
-    """Writes a number where a mask holds."""
-    return fill_where(self, mask, value)
-
-
-masked_fill_.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
-
-
-@masked_fill_.overload(
-    "Tensor", kernel=True, variants="method", device_check="NoCheck", autogen="masked_fill.Tensor_out"
-)
-def masked_fill_tensor_(
-    self: Tensor[Alias("a", write=True)], mask: Tensor, value: Tensor
-) -> Tensor[Alias("a", write=True)]:
-    """Writes a zero-dim tensor where a mask holds."""
-    check(
-        value.ndim == 0,
-        f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
-    )
-    return fill_where(self, mask, 0 if self.is_meta else value.item())
-
-
-masked_fill_tensor_.derivative(
-    self=lambda grad, mask: grad.masked_fill(mask, 0),
-    value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum(),
-)
-
-
-def fill_where(self: Tensor, mask: Tensor, value: complex) -> Tensor:
+def fill_where(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
     """``masked_fill_``.
 
     Raises:
         DTypeError: the mask is not bool. ShapeError: it does not broadcast to the tensor.
         NumberError: the dtype does not hold the number. OverlapError: the tensor's elements overlap.
     """
+    if isinstance(value, Tensor):
+        check(
+            value.ndim == 0,
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
+        )
+        value = 0 if self.is_meta else value.item()
     require_mask(mask, f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}")
     number = to_element(value, self.dtype, self.numel())
     mask = mask.expand(self.shape)
@@ -205,54 +179,13 @@ def fill_where(self: Tensor, mask: Tensor, value: complex) -> Tensor:
     return where(mask, full([], number, dtype=self.dtype, device=self.device), self, out=self)
 
 
-@op(
-    "aten::masked_fill.Scalar",
-    kernel="CompositeExplicitAutograd",
-    variants="function, method",
-    tags="pointwise",
-    device_check="NoCheck",
-)
-@traceable
-def masked_fill(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    """``self`` with a number where a mask holds."""
-    return broadcast_copy(self, mask).masked_fill_(mask, value)
+def scatter_where(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """``masked_scatter_``.
 
-
-masked_fill.sharding(elementwise=True)
-
-
-def kept_derivative(grad, mask):
-    """The gradient of what a mask does not hold for."""
-    return grad.masked_fill(mask, 0)
-
-
-masked_fill.derivative("self")(kept_derivative)
-
-
-@masked_fill.overload("Tensor", kernel="CompositeExplicitAutograd", variants="function, method", device_check="NoCheck")
-@traceable
-def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """``self`` with a zero-dim tensor where a mask holds."""
-    return broadcast_copy(self, mask).masked_fill_(mask, value)
-
-
-masked_fill_tensor.sharding(elementwise=True)
-
-
-masked_fill_tensor.derivative("self")(kept_derivative)
-masked_fill_tensor.derivative(value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum())
-
-
-def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
-    """A contiguous copy in the shape to which a tensor and a mask broadcast."""
-    return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
-
-
-@op("aten::masked_scatter_", kernel=True, variants="method", autogen="masked_scatter.out")
-def masked_scatter_(
-    self: Tensor[Alias("a", write=True)], mask: Tensor, source: Tensor
-) -> Tensor[Alias("a", write=True)]:
-    """Writes the elements of ``source``, one after another, where a mask holds."""
+    Raises:
+        DTypeError: dtypes differ, or the mask is not bool. ShapeError: the mask does not broadcast to the tensor, or
+            there are too few elements. OverlapError: the tensor's elements overlap.
+    """
     if self.dtype is not source.dtype:
         raise DTypeError(
             "masked_scatter: expected self and source to have same dtypes but got "
@@ -273,28 +206,69 @@ def masked_scatter_(
     return self
 
 
-masked_scatter_.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
+def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
+    """A contiguous copy in the shape to which a tensor and a mask broadcast."""
+    return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
 
 
-@masked_scatter_.derivative("source")
-def masked_scatter_source_inplace_derivative(grad, mask, source):
+@traceable
+def filled_copy(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
+    """``masked_fill``."""
+    return broadcast_copy(self, mask).masked_fill_(mask, value)
+
+
+FREE: dict[str, Any] = {"device_check": "NoCheck"}
+written = lib.table(
+    {
+        "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)": Row(
+            "Writes a number where a mask holds.", fill_where, autogen="masked_fill.Scalar_out", **FREE
+        ),
+        "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)": Row(
+            "Writes a zero-dim tensor where a mask holds.", fill_where, autogen="masked_fill.Tensor_out", **FREE
+        ),
+        "masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)": Row(
+            "Writes the elements of ``source``, one after another, where a mask holds.",
+            scatter_where,
+            autogen="masked_scatter.out",
+        ),
+    },
+    kernel=True,
+    variants="method",
+)
+copied = lib.table(
+    {
+        "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor": Row(
+            "``self`` with a number where a mask holds.", filled_copy, tags="pointwise", **FREE
+        ),
+        "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor": Row(
+            "``self`` with a zero-dim tensor where a mask holds.", filled_copy, **FREE
+        ),
+        "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor": Row(
+            "``self`` with the elements of ``source``, one after another, where a mask holds.",
+            lambda self, mask, source: broadcast_copy(self, mask).masked_scatter_(mask, source),
+            tags="core",
+        ),
+    },
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+)
+masked_fill_ = written["masked_fill_.Scalar"]
+for _name in ("masked_fill.Scalar", "masked_fill.Tensor"):
+    copied[_name].sharding(elementwise=True)
+
+
+def source_derivative(grad: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The gradient of what is written one after another where a mask holds."""
     taken = grad.masked_select(mask)
     return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
 
 
-@op("aten::masked_scatter", kernel="CompositeExplicitAutograd", variants="function, method", tags="core")
-def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """``self`` with the elements of ``source``, one after another, where a mask holds."""
-    return broadcast_copy(self, mask).masked_scatter_(mask, source)
-
-
-masked_scatter.derivative("self")(kept_derivative)
-
-
-@masked_scatter.derivative("source")
-def masked_scatter_source_derivative(grad, mask, source):
-    taken = grad.masked_select(mask)
-    return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
+for _name, _write in {**written, **copied}.items():
+    _write.derivative(self=lambda grad, mask: grad.masked_fill(mask, 0))
+    if _name.endswith("Tensor"):
+        _write.derivative(value=lambda grad, mask: grad.masked_fill(mask.logical_not(), 0).sum())
+    elif not _name.endswith("Scalar"):
+        _write.derivative(source=source_derivative)
 
 
 @op("aten::_rowwise_prune")
@@ -315,3 +289,37 @@ def _rowwise_prune(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType
         raise DTypeError("_rowwise_prune: expected a mask of bools, and indices of int32 or int64")
     places = where(mask, mask.cumsum(0) - 1, -1)
     return weight[mask], places.to(compressed_indices_dtype)
+
+
+# ------------------------------------------------------------------------------------------------------- nonzero_static
+
+
+@op("aten::nonzero_static", variants="method, function", dispatch="CPU, CUDA, MPS", out=Out(dispatch="CPU, CUDA, MPS"))
+def nonzero_static(self: Tensor, *, size: SymInt, fill_value: int = -1) -> Tensor:
+    """The indices of the first elements that are not zero, one row for each.
+
+    Args:
+        self: of any dtype.
+        size: how many rows there are.
+        fill_value: what the rows are filled with for which there is no element.
+
+    >>> import opdsl
+    >>> opdsl.nonzero_static(opdsl.tensor([0, 4, 0, 5]), size=3)
+    tensor([[ 1],
+            [ 3],
+            [-1]])
+    """
+    check(size >= 0, f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
+    if not self.ndim:
+        return self.new_empty((size, 0), dtype=int64)
+    is_there = (self != 0).flatten()
+    rank = is_there.cumsum(0) - 1
+    row = where(is_there.logical_and(rank < size), rank, size)  # the last row is that of all others
+    numbers = arange(is_there.shape[0], device=self.device)
+    found = numbers.new_full((size + 1,), -1).scatter(0, row, numbers).narrow(0, 0, size)
+    columns: list[Tensor] = []
+    rest: Any = found
+    for extent in reversed(self.shape):
+        columns.append(where(found < 0, fill_value, rest % max(extent, 1)))
+        rest = rest // max(extent, 1)
+    return stack(columns[::-1], 1)

@@ -10,12 +10,13 @@ from opdsl.aten.create.factories import full
 from opdsl.aten.create.like_factories import ones_like, zeros_like
 from opdsl.aten.index.gathering import require_apart
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, op
+from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
-from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
 
 IN_PLACE = Inplace(variants="method")
 
@@ -54,12 +55,15 @@ REDUCES = {
 NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
-def scatter_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, src: Tensor | None) -> None:
+def scatter_checks(
+    ctx: Any, self: Tensor, dim: int, index: Tensor, *, src: Tensor | None = None, reduce: str | None = None
+) -> None:
     """The shape function of every ``scatter`` (``scatter_meta_impl`` in ATen/native/TensorAdvancedIndexing.cpp).
 
     Raises:
         DTypeError, ShapeError, DimensionError, OverlapError, PositionError: the arguments do not fit.
     """
+    check(reduce is None or reduce in COMBINES, "reduce argument must be either add or multiply.")
     dimension = wrap_dimension(dim, self.ndim)
     if index.numel() and index.dtype not in BOTH:
         raise DTypeError("scatter(): Expected dtype int32/int64 for index")
@@ -121,39 +125,68 @@ def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
     return values
 
 
-# ------------------------------------------------------------------------------------------------------------- scatter
+# ------------------------------------------------------------------------------------------------ scatter, scatter_add
 
 
-@op(
-    "aten::scatter.src",
+def into(name: str) -> Out:
+    """What the entry says of the ``out=`` variant."""
+    return Out(name, variants="function")
+
+
+scatters = lib.table(
+    {
+        "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor": Row(
+            "``self`` with values of ``src`` written at positions along a dimension.",
+            out=into("scatter.src_out"),
+            tags="core",
+        ),
+        "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor": Row(
+            "``self`` with a number written at positions along a dimension.",
+            out=into("scatter.value_out"),
+            tags="core",
+        ),
+        "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor": Row(
+            "``self`` with values of ``src`` added or multiplied at positions along a dimension.",
+            out=into("scatter.reduce_out"),
+        ),
+        "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor": Row(
+            "``self`` with a number added or multiplied at positions along a dimension.",
+            out=into("scatter.value_reduce_out"),
+        ),
+        "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor": Row(
+            "``self`` with values of ``src`` added at positions along a dimension.",
+            out=Out(variants="function"),
+            tags="core",
+        ),
+    },
     variants="function, method",
-    tags="core",
     inplace=IN_PLACE,
-    out=Out("scatter.src_out", variants="function"),
 )
-def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``self`` with values of ``src`` written at positions along a dimension."""
-    ...
 
 
-@scatter_src.meta
-def scatter_src_meta(ctx, self, dim, index, src):
-    scatter_checks(ctx, self, dim, index, src)
+def scatter_kernel(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    out: Tensor,
+    *,
+    src: Tensor | None = None,
+    value: complex = 0,
+    reduce: str | None = None,
+) -> None:
+    values = to_element(value, self.dtype, self.numel()) if src is None else src
+    write_along(self, dim, index, values, out, None if reduce is None else COMBINES[reduce])
 
 
-@scatter_src.out_kernel(alias_safe=True)
-def scatter_src_cpu(self, dim, index, src, out):
-    write_along(self, dim, index, src, out)
+for _name, _scatter in scatters.items():
+    _scatter.meta(scatter_checks)
+    if _name != "scatter_add":
+        _scatter.out_kernel(alias_safe=True)(scatter_kernel)
 
 
-@scatter_src.derivative("self")
-def scatter_derivative(grad, dim, index):
-    return grad.scatter(dim, index, 0)
-
-
-@scatter_src.derivative("src")
-def scatter_src_derivative(grad, dim, index, src):
-    return written_part(grad.gather(dim, index), src)
+@scatters["scatter_add"].out_kernel(alias_safe=True)
+def scatter_add_kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
+    write_along(self, dim, index, src, out, add_scalar_function)
 
 
 def written_part(gradient: Tensor, source: Tensor) -> Tensor:
@@ -168,103 +201,11 @@ def written_part(gradient: Tensor, source: Tensor) -> Tensor:
     return whole
 
 
-@scatter_src.overload(
-    "value",
-    variants="function, method",
-    tags="core",
-    inplace=IN_PLACE,
-    out=Out("scatter.value_out", variants="function"),
-)
-def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """``self`` with a number written at positions along a dimension."""
-    ...
-
-
-@scatter_value.meta
-def scatter_value_meta(ctx, self, dim, index):
-    scatter_checks(ctx, self, dim, index, None)
-
-
-@scatter_value.out_kernel(alias_safe=True)
-def scatter_value_cpu(self, dim, index, value, out):
-    write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out)
-
-
-scatter_value.derivative("self")(scatter_derivative)
-
-
-@scatter_src.overload(
-    "reduce", variants="function, method", inplace=IN_PLACE, out=Out("scatter.reduce_out", variants="function")
-)
-def scatter_combine(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-    """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
-    ...
-
-
-@scatter_combine.meta
-def scatter_combine_meta(ctx, self, dim, index, src, reduce):
-    combining(reduce)
-    scatter_checks(ctx, self, dim, index, src)
-
-
-@scatter_combine.out_kernel(alias_safe=True)
-def scatter_combine_cpu(self, dim, index, src, reduce, out):
-    write_along(self, dim, index, src, out, combining(reduce))
-
-
-@scatter_src.overload(
-    "value_reduce",
-    variants="function, method",
-    inplace=IN_PLACE,
-    out=Out("scatter.value_reduce_out", variants="function"),
-)
-def scatter_combine_value(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
-    """``self`` with a number added or multiplied at positions along a dimension."""
-    ...
-
-
-@scatter_combine_value.meta
-def scatter_combine_value_meta(ctx, self, dim, index, reduce):
-    combining(reduce)
-    scatter_checks(ctx, self, dim, index, None)
-
-
-@scatter_combine_value.out_kernel(alias_safe=True)
-def scatter_combine_value_cpu(self, dim, index, value, reduce, out):
-    write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out, combining(reduce))
-
-
-def combining(reduce: str) -> Callable[..., Any]:
-    """The scalar function that ``scatter`` combines with.
-
-    Raises:
-        ShapeError: there is none of that name.
-    """
-    check(reduce in COMBINES, "reduce argument must be either add or multiply.")
-    return COMBINES[reduce]
-
-
-# --------------------------------------------------------------------------------------------------------- scatter_add
-
-
-@op("aten::scatter_add", variants="function, method", tags="core", inplace=IN_PLACE, out=Out(variants="function"))
-def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``self`` with values of ``src`` added at positions along a dimension."""
-    ...
-
-
-@scatter_add.meta
-def scatter_add_meta(ctx, self, dim, index, src):
-    scatter_checks(ctx, self, dim, index, src)
-
-
-@scatter_add.out_kernel(alias_safe=True)
-def scatter_add_cpu(self, dim, index, src, out):
-    write_along(self, dim, index, src, out, add_scalar_function)
-
-
-scatter_add.derivative(self=lambda grad: grad)
-scatter_add.derivative("src")(scatter_src_derivative)
+for _name in ("scatter.src", "scatter.value"):
+    scatters[_name].derivative(self=lambda grad, dim, index: grad.scatter(dim, index, 0))
+for _name in ("scatter.src", "scatter_add"):
+    scatters[_name].derivative(src=lambda grad, dim, index, src: written_part(grad.gather(dim, index), src))
+scatters["scatter_add"].derivative(self=lambda grad: grad)
 
 
 # ------------------------------------------------------------------------------------------------------ scatter_reduce
@@ -292,7 +233,7 @@ def scatter_reduce_meta(ctx, self, dim, index, src, reduce):
     check(reduce in REDUCES, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if (self.is_complex() and reduce in ("amax", "amin")) or (self.dtype is bool_ and reduce == "mean"):
         raise UnsupportedDTypeError(f'"scatter_reduce_{reduce}" not implemented for {self.dtype.scalar_type}')
-    scatter_checks(ctx, self, dim, index, src)
+    scatter_checks(ctx, self, dim, index, src=src)
 
 
 @scatter_reduce.out_kernel(alias_safe=True)
@@ -303,7 +244,9 @@ def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
         self = out
     write_along(self, dim, index, src, out, REDUCES[reduce])
     if reduce == "mean" and index.numel():
-        divide_by_counts(out, dim, index, include_self)
+        divide_by_counts(
+            out, include_self, lambda counts: write_along(counts, dim, index, 1, counts, add_scalar_function)
+        )
 
 
 @scatter_reduce.derivative("self", "src")
@@ -343,10 +286,14 @@ def product_gradients(
     return for_self, where(alone, grad.gather(dim, index) * without_zeros, quotient)
 
 
-def divide_by_counts(sums: Tensor, dim: int, index: Tensor, include_self: bool) -> None:
-    """Divide sums by how many numbers each is of; integers are rounded down."""
+def divide_by_counts(sums: Tensor, include_self: bool, count: Callable[[Tensor], None]) -> None:
+    """Divide sums by how many numbers each is of; integers are rounded down.
+
+    Args:
+        count: adds to a tensor of the shape of the sums how many there are beside what was there.
+    """
     counts = full(sums.shape, int(include_self), dtype=sums.dtype, device=sums.device)
-    write_along(counts, dim, index, 1, counts, add_scalar_function)
+    count(counts)
     counts = where(counts == 0, full([], 1, dtype=sums.dtype, device=sums.device), counts)
     rounding_mode = None if sums.dtype.category >= Category.FLOAT else "floor"
     copy_(sums, sums.div(counts, rounding_mode=rounding_mode))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl.aten._shared.checks import require_kernel
 from opdsl.aten._shared.index_tensors import BOTH
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.bucketization import searchsorted
@@ -12,7 +13,7 @@ from opdsl.aten.index.scattering import product_gradients
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError
 from opdsl.kernels import check, holds
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Tensor, int64, wrap_dimension
@@ -39,8 +40,7 @@ def offsets_of(
     name = "segment_reduce()"
     axis = wrap_dimension(axis, data.ndim)
     check(reduce in REDUCES, f"{name}: reduce must be one of {', '.join(REDUCES)}, got {reduce}")
-    if not data.dtype.is_floating_point:
-        raise UnsupportedDTypeError(f"\"_segment_reduce_cpu\" not implemented for '{data.dtype.scalar_type}'")
+    require_kernel(data.dtype.is_floating_point, "_segment_reduce_cpu", data.dtype)
     given = lengths if offsets is None else offsets
     if given is None:
         check(False, f"{name}: Either lengths or offsets must be defined.")

@@ -6,9 +6,10 @@ from typing import NamedTuple, cast
 
 import numpy
 
+from opdsl.aten._shared.checks import is_ordered, require_kernel
 from opdsl.aten.index.torch_order import LONG, first_places, nth_place, order_keys, sorted_places, stable_places
 from opdsl.declare import Out, forward, op, traceable
-from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
+from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, copy_, step
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.kernels.primitives.host import is_beyond, through_host
@@ -269,8 +270,7 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
         raise DimensionError(f"kthvalue(): Expected reduction dim {dimension} to have non-zero size.")
     size = self.shape[dimension] if self.ndim else 1
     check(1 <= k <= size, f"kthvalue(): selected number k out of range for dimension {dimension}")
-    if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
-        raise UnsupportedDTypeError(f"\"kthvalue_cpu\" not implemented for '{self.dtype.scalar_type}'.")
+    require_kernel(is_ordered(self.dtype), "kthvalue_cpu", self.dtype, ".")
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     if self.is_meta:

@@ -9,31 +9,22 @@ from typing import Any
 
 import numpy
 
+from opdsl.aten._shared.checks import require_kernel
 from opdsl.aten._shared.index_tensors import nonzero_columns
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.sorting import sort_stable
 from opdsl.aten.index.torch_order import order_keys
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import op
-from opdsl.errors import DimensionError, UnsupportedDTypeError
+from opdsl.errors import DimensionError
 from opdsl.kernels import check, step
-from opdsl.runtime import Array, Category, MemoryFormat, Tensor, cpu, int64, wrap_dimension
+from opdsl.runtime import Array, MemoryFormat, Tensor, cpu, int64, wrap_dimension
 
 DYNAMIC: dict[str, Any] = {"tags": "dynamic_output_shape"}
 
+UNORDERED = ". There is no order."
+
 Distinct = tuple[Tensor, Tensor, Tensor]
-
-
-def require_ordered(operator: str, self: Tensor) -> None:
-    """That PyTorch has a kernel for the dtype.
-
-    Raises:
-        UnsupportedDTypeError: it has none.
-    """
-    if self.dtype.category is Category.COMPLEX:
-        raise UnsupportedDTypeError(
-            f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. There is no order."
-        )
 
 
 def runs(begins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -87,7 +78,7 @@ def _unique2(
 
 @_unique2.kernel
 def unique2_kernel(self, sorted, return_inverse, return_counts):
-    require_ordered("unique", self)
+    require_kernel(not self.dtype.is_complex, "unique", self.dtype, UNORDERED)
     values, inverse, counts = distinct(self.flatten())
     inverse = inverse.reshape(self.shape) if return_inverse else none_of(self, 0)
     return values, inverse, counts if return_counts else none_of(self, 0)
@@ -129,7 +120,7 @@ def slices_of(self: Tensor, dim: int) -> tuple[Tensor, int]:
     """
     if self.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
-    require_ordered("unique_dim", self)
+    require_kernel(not self.dtype.is_complex, "unique_dim", self.dtype, UNORDERED)
     dimension = wrap_dimension(dim, self.ndim)
     empty = sum(size == 0 for size in self.shape)
     if self.shape[dimension] == 0:
@@ -188,7 +179,7 @@ def unique_consecutive(
     """
     if dim is not None and not (self.ndim == 1 and dim == 0):
         return unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts)
-    require_ordered("unique", self)
+    require_kernel(not self.dtype.is_complex, "unique", self.dtype, UNORDERED)
     values, places, counts = distinct_in_a_row(self.flatten())
     inverse = places.reshape(self.shape) if return_inverse else none_of(self, 0)
     return values, inverse, counts if return_counts else none_of(self, 0)

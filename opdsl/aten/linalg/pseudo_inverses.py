@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten.create.identity import eye
+from opdsl.aten.create.triangles import eye
 from opdsl.aten.linalg.decompositions import epsilon, require_matrix, require_numbers, require_square
 from opdsl.aten.linalg.linear_equations import linalg_inv
 from opdsl.aten.linalg.matrix_products import matmul

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.aten.create.identity import eye
+from opdsl.aten.create.triangles import eye
 from opdsl.aten.linalg.decompositions import (
     by_column,
     given_out,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opdsl.aten.create.copying import copy_functional
+from opdsl.aten.create.conversions import copy_functional
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.pointwise.powers import number_pow

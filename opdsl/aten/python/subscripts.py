@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy
 
 from opdsl.aten.create.construction import tensor
-from opdsl.aten.create.copying import copy_tensor_
+from opdsl.aten.create.conversions import copy_tensor_
 from opdsl.aten.create.factories import empty, full, zeros
 from opdsl.aten.create.filling import fill_number_
 from opdsl.aten.index.indexing import index_put_, index_tensor
@@ -178,7 +178,8 @@ def select_at(seen: Tensor, dim: int, position: int, own: int = 0) -> Tensor:
     size = seen.shape[wrap_dimension(dim, seen.ndim)]
     if not -size <= position < size:
         raise DimensionError(f"index {position} is out of bounds for dimension {own} with size {size}")
-    return select(seen, dim, position)
+    selected: Tensor = select(seen, dim, position)
+    return selected
 
 
 def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
@@ -191,7 +192,8 @@ def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
     start, end, step = _bound(part.start), _bound(part.stop), 1 if part.step is None else _step(part.step)
     if not start and end is None and step == 1:
         return seen  # also after `...` that stand for more dimensions than there are: nobody asks for the size
-    return slice_tensor(seen, dim, start, end, step)
+    sliced: Tensor = slice_tensor(seen, dim, start, end, step)
+    return sliced
 
 
 def _bound(value: object) -> int | None:

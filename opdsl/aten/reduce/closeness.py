@@ -6,13 +6,16 @@ The rules are those of ATen/native/TensorCompare.cpp and Distance.cpp.
 from __future__ import annotations
 
 import math
+from operator import not_
 
-from opdsl.declare import Library, op, traceable
+from opdsl.aten.create.conversions import like
+from opdsl.declare import Library, forward, op, traceable
 from opdsl.dispatch import get_default_dtype
-from opdsl.errors import DTypeError
+from opdsl.errors import DeviceError, DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast
-from opdsl.runtime import Category, Tensor, bool_, result_type
+from opdsl.runtime import Category, Tensor, bool_, cpu, result_type
+from opdsl.runtime.lowering import Unknown, lowering
 from opdsl.scalar.intrinsics import row_sum
 
 lib = Library("opdsl")
@@ -123,3 +126,50 @@ def cosine_slopes_row(grad, x1, x2, eps):
 @cosines.derivative("x1", "x2")
 def cosines_gradient(grad, x1, x2, dim, eps):
     return cosine_slopes(grad.unsqueeze(dim) if x1.ndim else grad, x1, x2, dim, eps)
+
+
+# ---------------------------------------------------------------------------------------------------------------- equal
+
+
+@op("aten::equal", kernel=True, variants="method, function", tags=("data_dependent_output", "pointwise"))
+def equal(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    if self.device is not other.device:
+        raise DeviceError(
+            "Cannot compare two tensors on different devices. "
+            f"Got: {self.device} and {other.device}. Move one of them: x.to(y.device)."
+        )
+    if self.shape != other.shape:
+        return False
+    differing = (self != other).sum()
+    recorder = lowering.get()
+    if recorder is None or self.device is not cpu:
+        return not differing.item()
+    (name,) = recorder.run(not_, (differing.array,), ["truth"])
+    return Unknown(name)  # type: ignore[return-value]  # the plan gives the bool
+
+
+@op(
+    "aten::is_same_size",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return self.shape == other.shape
+
+
+@op("aten::is_nonzero", variants="function, method", device_check="NoCheck", device_guard=False)
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the one element of a tensor is not zero."""
+    count = "no values" if self.numel() == 0 else "more than one value"
+    check(self.numel() == 1, f"Boolean value of Tensor with {count} is ambiguous")
+    return bool(self.item())
+
+
+@op("aten::type_as", variants="method", may_alias=True)
+@forward(like)
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype, and on the device, of another one."""

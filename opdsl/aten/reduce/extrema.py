@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
-from opdsl.schema.vocabulary import IntList, Size
+
+lib = Library("aten")
 
 # --------------------------------------------------------------------------------------------------- scalar functions
 
 
-def larger(a, b):
+def larger(a: float, b: float) -> float:
     return max(a, b)
 
 
-def smaller(a, b):
+def smaller(a: float, b: float) -> float:
     return min(a, b)
 
 
-def with_position(x, index):
+def with_position(x: float, index: int) -> tuple[float, int]:
     return x, index
 
 
@@ -33,43 +35,33 @@ def earlier(a: float, i: int, b: float, j: int) -> bool:
     return (a == b or (a != a and b != b)) and j < i
 
 
-def first_larger(a, i, b, j):
+def first_larger(a: float, i: int, b: float, j: int) -> tuple[float, int]:
     takes_b = b > a or (b != b and a == a) or earlier(a, i, b, j)
     return (b if takes_b else a), (j if takes_b else i)
 
 
-def first_smaller(a, i, b, j):
+def first_smaller(a: float, i: int, b: float, j: int) -> tuple[float, int]:
     takes_b = b < a or (b != b and a == a) or earlier(a, i, b, j)
     return (b if takes_b else a), (j if takes_b else i)
 
 
-def value_and_position(value, position, count):
+def value_and_position(value: float, position: int, count: int) -> tuple[float, int]:
     return value, position
 
 
-def position_alone(value, position, count):
+def position_alone(value: float, position: int, count: int) -> int:
     return position
 
 
-# --------------------------------------------------------------------------------------------------------- amax, amin
+def twice(x: float) -> tuple[float, float]:
+    return x, x
 
 
-@op("aten::amax", variants="function, method", tags=("core", "reduction"), out=True)
-def amax(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = False) -> Tensor:
-    """The largest element along dimensions, along all for none given; NaN where there is one."""
-    ...
-
-
-amax.reduction(init=-math.inf, needs_elements=True)(larger)
-
-
-@amax.derivative("self")
-def extremum_derivative(grad, self, result, dim, keepdim):
-    return shared_among_equals(grad, self, result, dim, keepdim)
+# ----------------------------------------------------------------------------------------------------------- gradients
 
 
 def shared_among_equals(
-    grad: Tensor, self: Tensor, result: Tensor, dim: tuple[int, ...] | None, keepdim: bool
+    grad: Tensor, self: Tensor, result: Tensor, *, dim: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Tensor:
     """The gradient of an extremum, in equal parts to all elements that are it."""
     spread, wanted = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
@@ -77,19 +69,112 @@ def shared_among_equals(
     return hits * (spread / hits.sum(dim or None, True))
 
 
-@op("aten::amin", variants="function, method", tags=("core", "reduction"), out=True)
-def amin(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = False) -> Tensor:
-    """The smallest element along dimensions, along all for none given; NaN where there is one."""
-    ...
+def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The gradient of elements that were taken along a dimension."""
+    spread, places = (restore_dims(each, self.ndim, (dim,), keepdim) for each in (grad, indices))
+    return grad.new_zeros(self.shape).scatter_(dim, places, spread)
 
 
-amin.reduction(init=math.inf, needs_elements=True)(smaller)
+# ------------------------------------------------------------------------------------------------------------ max, min
 
 
-amin.derivative("self")(extremum_derivative)
+def check_positions(name: str, self: Tensor, dim: int | None) -> None:
+    """That there is a position to be found.
+
+    Raises:
+        ShapeError: of a dtype that PyTorch refuses.
+        DimensionError: there are no elements, and no dimension is given.
+    """
+    check(not self.dtype.is_complex, f"{name}(): does not support complex input")
+    check(self.dtype is not bool_, f"{name}(): does not support bool input")
+    if dim is None and self.numel() == 0:
+        raise DimensionError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+
+
+FREE: dict[str, Any] = {"device_check": "NoCheck"}
+CORE: dict[str, Any] = {"tags": ("core", "reduction"), "variants": "function, method"}
+BOUND: dict[str, Any] = {"variants": "method, function", **FREE}
+"""What the entries say alike."""
+
+
+def rows_of(name: str, most: str, more: str, indices: str) -> dict[str, Row]:
+    """The operators of a direction: along dimensions, positions, both along one, of all elements, and of two tensors.
+
+    Args:
+        name: ``max`` or ``min``.
+        most, more: what documents them: ``largest``, ``larger``.
+        indices: what the ``out=`` variant calls positions.
+    """
+    along = Out(f"{name}.dim_{name}", args=(name, indices), precomputed={"dim": {"dim": int}})
+    return {
+        f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor": Row(
+            f"The {most} element along dimensions, along all for none given; NaN where there is one.", out=True, **CORE
+        ),
+        f"arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor": Row(
+            f"The position of the {most} element along a dimension, or among all in row-major order; of several the "
+            "first.",
+            out=Out(f"arg{name}.out", device_check="ExactSame"),
+            **FREE,
+            **CORE,
+        ),
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)": Row(
+            f"The {most} elements along a dimension and their positions, of several equal ones the first.",
+            out=along,
+            **FREE,
+            **CORE,
+        ),
+        f"{name}(Tensor self) -> Tensor": Row(
+            f"The {most} of all elements.",
+            tags="reduction",
+            structured=False,
+            out=Out(f"{name}.unary_out", explicit=True),
+            **BOUND,
+        ),
+        f"{name}.other(Tensor self, Tensor other) -> Tensor": Row(
+            f"The {more} of two elements, as ``{name}imum``.",
+            tags="pointwise",
+            out=Out(f"{name}.out", explicit=True),
+            **BOUND,
+        ),
+    }
+
+
+def attach_extrema(operators: Any, worst: float, better: Callable[..., Any], first: Callable[..., Any]) -> None:
+    """Attach what computes the operators of a direction that fold, and their gradients.
+
+    Args:
+        operators: those of ``rows_of``.
+        worst: what every element is at least as good as.
+        better, first: the better one of two elements; and of two with positions, the first of equal ones.
+    """
+    along, positions, chosen, of_all, _ = operators
+    along.reduction(init=worst, needs_elements=True)(better)
+    of_all.reduction(init=worst, results=("cast",), needs_elements=True)(better)
+    for each in (along, of_all):
+        each.derivative("self")(shared_among_equals)
+    positions.meta(lambda ctx, self, dim: check_positions(positions.schema.name.base, self, dim))
+    common = {"lift": with_position, "accumulators": ("value", "index"), "in_order": False, "needs_elements": True}
+    positions.reduction(init=(worst, 0), finish=position_alone, results=("index",), **common)(first)
+    chosen.reduction(init=(worst, 0), finish=value_and_position, **common)(first)
+    chosen.derivative("self")(selected_derivative)
+
+
+largest = lib.table(rows_of("max", "largest", "larger", "max_values"))
+smallest = lib.table(rows_of("min", "smallest", "smaller", "min_indices"))
+attach_extrema(largest.values(), -math.inf, larger, first_larger)
+attach_extrema(smallest.values(), math.inf, smaller, first_smaller)
+largest["max.other"].forward(maximum)
+smallest["min.other"].forward(minimum)
 
 
 # ------------------------------------------------------------------------------------------------------------- aminmax
+
+
+class ValuesAndIndices(NamedTuple):
+    """Elements, and where they are along the dimension that they were chosen in."""
+
+    values: Tensor
+    indices: Tensor
 
 
 class SmallestAndLargest(NamedTuple):
@@ -111,10 +196,6 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> S
     ...
 
 
-def twice(x):
-    return x, x
-
-
 @aminmax.reduction(init=(math.inf, -math.inf), lift=twice, accumulators=("value", "value"), needs_elements=True)
 def aminmax_combine(a, b, c, d):
     return min(a, c), max(b, d)
@@ -122,216 +203,9 @@ def aminmax_combine(a, b, c, d):
 
 @aminmax.derivative("self")
 def aminmax_derivative(grads, self, min, max, dim, keepdim):
-    dims = None if dim is None else (dim,)
-    smallest, largest = (
-        shared_among_equals(grad, self, each, dims, keepdim) for grad, each in zip(grads, (min, max), strict=True)
-    )
-    return smallest + largest
-
-
-# ------------------------------------------------------------------------------------------------------ argmax, argmin
-
-
-@op(
-    "aten::argmax",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("argmax.out", device_check="ExactSame"),
-)
-def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
-    ...
-
-
-@argmax.meta
-def argmax_meta(ctx, self, dim):
-    check_positions("argmax", self, dim)
-
-
-def check_positions(name: str, self: Tensor, dim: int | None) -> None:
-    """That there is a position to be found.
-
-    Raises:
-        ShapeError: of a dtype that PyTorch refuses.
-        DimensionError: there are no elements, and no dimension is given.
-    """
-    check(not self.dtype.is_complex, f"{name}(): does not support complex input")
-    check(self.dtype is not bool_, f"{name}(): does not support bool input")
-    if dim is None and self.numel() == 0:
-        raise DimensionError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-
-
-argmax.reduction(
-    init=(-math.inf, 0),
-    lift=with_position,
-    finish=position_alone,
-    accumulators=("value", "index"),
-    results=("index",),
-    in_order=False,
-    needs_elements=True,
-)(first_larger)
-
-
-@op(
-    "aten::argmin",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("argmin.out", device_check="ExactSame"),
-)
-def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
-    ...
-
-
-@argmin.meta
-def argmin_meta(ctx, self, dim):
-    check_positions("argmin", self, dim)
-
-
-argmin.reduction(
-    init=(math.inf, 0),
-    lift=with_position,
-    finish=position_alone,
-    accumulators=("value", "index"),
-    results=("index",),
-    in_order=False,
-    needs_elements=True,
-)(first_smaller)
-
-
-# ------------------------------------------------------------------------------------------------------------ max, min
-
-
-class ValuesAndIndices(NamedTuple):
-    """Elements, and where they are along the dimension that they were chosen in."""
-
-    values: Tensor
-    indices: Tensor
-
-
-@op(
-    "aten::max.dim",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("max.dim_max", args=("max", "max_values"), precomputed={"dim": {"dim": int}}),
-)
-def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices:
-    """The largest elements along a dimension and their positions, of several equal ones the first."""
-    ...
-
-
-max_dim.reduction(
-    init=(-math.inf, 0),
-    lift=with_position,
-    finish=value_and_position,
-    accumulators=("value", "index"),
-    in_order=False,
-    needs_elements=True,
-)(first_larger)
-
-
-@max_dim.derivative("self")
-def selected_derivative(grad, self, indices, dim, keepdim):
-    spread, places = (restore_dims(each, self.ndim, (dim,), keepdim) for each in (grad, indices))
-    return grad.new_zeros(self.shape).scatter_(dim, places, spread)
-
-
-@max_dim.overload(
-    "",
-    variants="method, function",
-    tags="reduction",
-    device_check="NoCheck",
-    structured=False,
-    out=Out("max.unary_out", explicit=True),
-)
-def max_all(self: Tensor) -> Tensor:
-    """The largest of all elements."""
-    ...
-
-
-max_all.reduction(init=-math.inf, results=("cast",), needs_elements=True)(larger)
-
-
-@max_all.derivative("self")
-def extremum_of_all_derivative(grad, self, result):
-    return shared_among_equals(grad, self, result, None, False)
-
-
-@max_dim.overload(
-    "other",
-    variants="method, function",
-    tags="pointwise",
-    device_check="NoCheck",
-    out=Out("max.out", explicit=True),
-)
-def max_other(self: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements, as ``maximum``."""
-    ...
-
-
-max_other.forward(maximum)
-
-
-@op(
-    "aten::min.dim",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    out=Out("min.dim_min", args=("min", "min_indices"), precomputed={"dim": {"dim": int}}),
-)
-def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> ValuesAndIndices:
-    """The smallest elements along a dimension and their positions, of several equal ones the first."""
-    ...
-
-
-min_dim.reduction(
-    init=(math.inf, 0),
-    lift=with_position,
-    finish=value_and_position,
-    accumulators=("value", "index"),
-    in_order=False,
-    needs_elements=True,
-)(first_smaller)
-
-
-min_dim.derivative("self")(selected_derivative)
-
-
-@min_dim.overload(
-    "",
-    variants="method, function",
-    tags="reduction",
-    device_check="NoCheck",
-    structured=False,
-    out=Out("min.unary_out", explicit=True),
-)
-def min_all(self: Tensor) -> Tensor:
-    """The smallest of all elements."""
-    ...
-
-
-min_all.reduction(init=math.inf, results=("cast",), needs_elements=True)(smaller)
-
-
-min_all.derivative("self")(extremum_of_all_derivative)
-
-
-@min_dim.overload(
-    "other",
-    variants="method, function",
-    tags="pointwise",
-    device_check="NoCheck",
-    out=Out("min.out", explicit=True),
-)
-def min_other(self: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two elements, as ``minimum``."""
-    ...
-
-
-min_other.forward(minimum)
+    dims, extrema = None if dim is None else (dim,), zip(grads, (min, max), strict=True)
+    one, other = (shared_among_equals(grad, self, each, dim=dims, keepdim=keepdim) for grad, each in extrema)
+    return one + other
 
 
 @op("aten::_aminmax", dispatch={"CPU, CUDA": "_aminmax_all"}, autogen="_aminmax.out")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opdsl.aten._shared.checks import require_kernel
 from opdsl.declare import Library, Out, op
-from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, int64, uint16, uint32, uint64
 from opdsl.schema.vocabulary import Ints
@@ -37,8 +37,8 @@ def hash_tensor(self: Tensor, dim: Ints[1] = (), *, keepdim: bool = False, mode:
 @hash_tensor.kernel
 def hash_tensor_kernel(self, dim, keepdim, mode):
     check(mode == 0, f"Unknown hash_tensor mode: {mode}")
-    if self.dtype.is_complex or self.dtype in (uint16, uint32, uint64):
-        raise UnsupportedDTypeError(f"\"xor_sum_cpu\" not implemented for '{self.dtype.scalar_type}'")
+    is_wide = self.dtype in (uint16, uint32, uint64)
+    require_kernel(not (self.dtype.is_complex or is_wide), "xor_sum_cpu", self.dtype)
     check(
         self.numel() > 0 or len(dim) > 0,
         "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "

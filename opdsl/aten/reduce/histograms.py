@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy
 
-from opdsl.aten._shared.checks import real
+from opdsl.aten._shared.checks import CONVERT, real, require_kernel
 from opdsl.aten._shared.index_tensors import nonzero_columns
 from opdsl.aten.create.ranges import linspace
 from opdsl.aten.index.bucketization import bucketize
@@ -49,10 +49,8 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0)
     >>> opdsl.bincount(opdsl.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
     """
-    if self.dtype.category is not Category.INT:
-        raise UnsupportedDTypeError(
-            f"\"bincount_cpu\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(int64)."
-        )
+    is_whole = self.dtype.category is Category.INT
+    require_kernel(is_whole, "bincount_cpu", self.dtype, ". Convert first: x.to(int64).")
     check(minlength >= 0, "minlength should be >= 0")
     if self.ndim == 1 and self.numel() == 0:
         return self.new_zeros((minlength,), dtype=int64)
@@ -153,10 +151,7 @@ def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Te
 @histc.meta
 def histc_meta(ctx, self, bins):
     check_bins(bins)
-    if not self.dtype.is_floating_point:
-        raise UnsupportedDTypeError(
-            f"\"histogram_cpu\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
+    require_kernel(self.dtype.is_floating_point, "histogram_cpu", self.dtype, CONVERT)
     require_same(self, ctx.maybe_get_output(), "hist")
     ctx.set_output(0, (bins,), like=self)
 
@@ -233,10 +228,7 @@ def check_weights(self: Tensor, weight: Tensor | None) -> None:
 def histogram_meta(ctx: MetaContext, self: Tensor, bins: int, weight: Tensor | None) -> None:
     """What the shape functions of histograms have in common."""
     check_bins(bins)
-    if self.dtype not in (float32, float64):
-        raise UnsupportedDTypeError(
-            f"\"histogramdd\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
+    require_kernel(self.dtype in (float32, float64), "histogramdd", self.dtype, CONVERT)
     check_weights(self, weight)
     for index, (name, count) in enumerate((("hist", bins), ("bin_edges", bins + 1))):
         require_same(self, ctx.maybe_get_output(index), name)

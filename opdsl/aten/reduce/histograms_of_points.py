@@ -6,14 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from opdsl.aten._shared.checks import CONVERT, require_kernel
 from opdsl.aten.index.bucketization import bucketize
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.histograms import check_edges, even_edges
-from opdsl.declare import op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.declare import Library, Row
+from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.runtime import Tensor, bool_, float32, float64
+
+lib = Library("aten")
 
 
 class Histogramdd(NamedTuple):
@@ -37,10 +40,7 @@ def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
         f"{name}: bins should have one element for each of the input's {count} coordinates, but got {dims}",
     )
     check(count > 0, f"{name}: points should have at least 1 dimension", got=self.shape)
-    if self.dtype not in (float32, float64):
-        raise UnsupportedDTypeError(
-            f"\"histogramdd\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
+    require_kernel(self.dtype in (float32, float64), "histogramdd", self.dtype, CONVERT)
     if weight is None:
         return
     check(
@@ -99,54 +99,64 @@ def count_in_boxes(self: Tensor, edges: Sequence[Tensor], weight: Tensor | None,
     return made
 
 
-@op("aten::_histogramdd_bin_edges", kernel=True, autogen="_histogramdd_bin_edges.out")
-def _histogramdd_bin_edges(
-    self: Tensor,
-    bins: list[int],
-    *,
-    range: list[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> list[Tensor]:
-    """Evenly spaced edges of boxes that hold points, along each dimension."""
+def bin_edges(self: Tensor, bins: Sequence[int], range: Sequence[float] | None, weight: Tensor | None) -> list[Tensor]:
     check_points(self, len(bins), weight)
     return edges_of(self, bins, range)
 
 
-@op("aten::_histogramdd_from_bin_cts", kernel=True, autogen="_histogramdd_from_bin_cts.out")
-def _histogramdd_from_bin_cts(
-    self: Tensor,
-    bins: list[int],
-    *,
-    range: list[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
+def counts_in_even_boxes(
+    self: Tensor, bins: Sequence[int], range: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> Tensor:
-    """How many points lie in each of so many boxes along each dimension."""
-    check_points(self, len(bins), weight)
-    return count_in_boxes(self, edges_of(self, bins, range), weight, density)
+    return count_in_boxes(self, bin_edges(self, bins, range, weight), weight, density)
 
 
-@op("aten::_histogramdd_from_bin_tensors", kernel=True, autogen="_histogramdd_from_bin_tensors.out")
-def _histogramdd_from_bin_tensors(
-    self: Tensor, bins: list[Tensor], *, weight: Tensor | None = None, density: bool = False
-) -> Tensor:
-    """How many points lie in each box between edges."""
+def counts_between(self: Tensor, bins: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
     check_points(self, len(bins), weight)
     for each in bins:
         check_edges(self, each)
     return count_in_boxes(self, bins, weight, density)
 
 
-@op("aten::histogramdd")
-def histogramdd(
-    self: Tensor,
-    bins: list[int],
-    range: list[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
+WEIGHTS = "Tensor? weight=None, bool density=False"
+EVEN = f"float[]? range=None, {WEIGHTS}"
+bin_edges_of, from_counts, from_edges = lib.table(
+    {
+        f"_histogramdd_bin_edges(Tensor self, int[] bins, *, {EVEN}) -> Tensor[]": Row(
+            "Evenly spaced edges of boxes that hold points, along each dimension.",
+            bin_edges,
+            autogen="_histogramdd_bin_edges.out",
+        ),
+        f"_histogramdd_from_bin_cts(Tensor self, int[] bins, *, {EVEN}) -> Tensor": Row(
+            "How many points lie in each of so many boxes along each dimension.",
+            counts_in_even_boxes,
+            autogen="_histogramdd_from_bin_cts.out",
+        ),
+        f"_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, {WEIGHTS}) -> Tensor": Row(
+            "How many points lie in each box between edges.",
+            counts_between,
+            autogen="_histogramdd_from_bin_tensors.out",
+        ),
+    },
+    kernel=True,
+).values()
+
+
+def by_counts(
+    self: Tensor, bins: int | Sequence[int], range: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> Histogramdd:
-    """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
+    """Counts in boxes at equal distances, as many along each dimension where one number is given."""
+    if isinstance(bins, int):
+        check(self.ndim >= 2, f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
+        bins = [bins] * self.shape[-1]
+    given: dict[str, Any] = {"range": range, "weight": weight, "density": density}
+    return Histogramdd(hist=from_counts(self, bins, **given), bin_edges=list(bin_edges_of(self, bins, **given)))
+
+
+def by_edges(self: Tensor, bins: Sequence[Tensor], weight: Tensor | None, density: bool) -> Histogramdd:
+    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [each.clone() for each in bins])
+
+
+BOXES = """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
 
     Args:
         self: float32 or float64; the last dimension is that of a point's coordinates.
@@ -155,32 +165,14 @@ def histogramdd(
         weight: one for each point.
         density: whether the counts are divided by their sum and the volumes of boxes.
     """
-    edges = _histogramdd_bin_edges(self, bins, range=range, weight=weight, density=density)
-    hist = _histogramdd_from_bin_cts(self, bins, range=range, weight=weight, density=density)
-    return Histogramdd(hist, list(edges))
-
-
-@histogramdd.overload("int_bins")
-def histogramdd_int_bins(
-    self: Tensor,
-    bins: int,
-    range: list[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> Histogramdd:
-    """The same with as many boxes along each dimension."""
-    check(self.ndim >= 2, f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {self.ndim}")
-    return Histogramdd(*histogramdd(self, [bins] * self.shape[-1], range, weight, density))
-
-
-@histogramdd.overload("TensorList_bins")
-def histogramdd_of_edges(
-    self: Tensor,
-    bins: list[Tensor],
-    range: list[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> Histogramdd:
-    """The same with given edges."""
-    hist = _histogramdd_from_bin_tensors(self, bins, weight=weight, density=density)
-    return Histogramdd(hist, [each.clone() for each in bins])
+lib.table(
+    {
+        f"histogramdd(Tensor self, int[] bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(BOXES, by_counts),
+        f"histogramdd.int_bins(Tensor self, int bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(
+            "The same with as many boxes along each dimension.", by_counts
+        ),
+        f"histogramdd.TensorList_bins(Tensor self, Tensor[] bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(
+            "The same with given edges.", by_edges
+        ),
+    }
+)

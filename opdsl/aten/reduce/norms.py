@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from opdsl.aten.pointwise.comparison import where
+from opdsl.aten.reduce.extrema import larger, smaller
 from opdsl.aten.reduce.sums import restore_dims
 from opdsl.aten.reduce.variances import Dimensions, square
 from opdsl.declare import op
@@ -24,14 +25,6 @@ def one_unless_zero(x: float) -> float:
 
 def plus(a: float, b: float) -> float:
     return a + b
-
-
-def larger(a: float, b: float) -> float:
-    return max(a, b)
-
-
-def smaller(a: float, b: float) -> float:
-    return min(a, b)
 
 
 def root_of_squares(total: float, count: int) -> float:

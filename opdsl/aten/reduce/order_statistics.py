@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from opdsl.aten._shared.checks import holds
+from opdsl.aten._shared.checks import CONVERT, holds, is_ordered, require_kernel
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.sorting import sort, sort_stable
@@ -18,14 +18,12 @@ from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.extrema import ValuesAndIndices, selected_derivative
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, forward, op
-from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
+from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, step
 from opdsl.runtime import (
     Array,
-    Category,
     Tensor,
     bfloat16,
-    bool_,
     cpu,
     float32,
     float64,
@@ -62,18 +60,6 @@ def without(found: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndice
 # -------------------------------------------------------------------------------------------------------------- median
 
 
-def require_ordered(operator: str, self: Tensor) -> None:
-    """That PyTorch has a kernel for the dtype.
-
-    Raises:
-        UnsupportedDTypeError: it has none.
-    """
-    if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
-        raise UnsupportedDTypeError(
-            f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
-
-
 def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
     """Where the median stands along a dimension, which is kept: the first of equal ones, and of NaN unless skipped."""
     size = self.shape[place]
@@ -102,7 +88,7 @@ def median_along(operator: str, self: Tensor, dim: int, keepdim: bool, *, skips_
     """The medians along a dimension, and where they stand."""
     dimension = wrap_dimension(dim, self.ndim)
     require_elements(operator, self, dimension)
-    require_ordered("median_out", self)
+    require_kernel(is_ordered(self.dtype), "median_out", self.dtype, CONVERT)
     if self.ndim == 0:
         return ValuesAndIndices(self.clone(), self.new_zeros((), dtype=int64))
     shape = (*self.shape[:dimension], 1, *self.shape[dimension + 1 :])
@@ -129,7 +115,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
 
     @median.kernel
     def median_kernel(self):
-        require_ordered("median_cpu", self)
+        require_kernel(is_ordered(self.dtype), "median_cpu", self.dtype, CONVERT)
         if self.numel() == 0:
             return self.new_full((), math.nan, dtype=float64).to(self.dtype)
         if self.device is cpu and self.dtype is not bfloat16:
@@ -180,8 +166,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices
     require_elements("mode", self, dimension)
     if self.ndim == 0:
         return ValuesAndIndices(self.clone(), self.new_zeros((), dtype=int64))
-    if self.dtype.category is Category.COMPLEX:
-        raise UnsupportedDTypeError(f"\"mode_cpu\" not implemented for '{self.dtype.scalar_type}'. There is no order.")
+    require_kernel(not self.dtype.is_complex, "mode_cpu", self.dtype, ". There is no order.")
     size = self.shape[dimension]
     ordered, order = sort(self, dimension)
     # How long the run of equal elements is that ends at each place: the first of the longest ones is the mode.

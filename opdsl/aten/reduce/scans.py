@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Library, Out, Row, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor, bool_
-from opdsl.schema import Alias
+
+lib = Library("aten")
 
 # -------------------------------------------------------------------------------------------------- sums and products
 
@@ -54,87 +54,61 @@ def cumprod_combine(a, b):
 # ----------------------------------------------------------------------------------------------------------- extrema
 
 
-class Extrema(NamedTuple):
-    """The extrema so far, and where they were met last."""
-
-    values: Tensor
-    indices: Tensor
-
-
-def extremum_lift(x, index):
+def with_position(x: float, index: int) -> tuple[float, int]:
     return x, index
 
 
-@op(
-    "aten::cummax",
-    variants="function, method",
-    device_check="NoCheck",
-    out=Out(args=("values", "indices"), explicit=True),
-    structured=False,
-)
-def cummax(self: Tensor, dim: int) -> Extrema:
-    """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
-    ...
-
-
-@cummax.scan(
-    "CompositeExplicitAutograd",
-    init=(-math.inf, 0),
-    lift=extremum_lift,
-    accumulators=("value", "index"),
-    results=("value", "index"),
-)
-def cummax_combine(a, at, b, later):
+def later_largest(a: float, at: int, b: float, later: int) -> tuple[float, int]:
     takes = math.isnan(b) or (not math.isnan(a) and b >= a)
     return (b, later) if takes else (a, at)
 
 
-@cummax.derivative("self")
-def extrema_derivative(grad, self, indices, dim):
-    return grad.new_zeros(self.shape).scatter_add_(dim, indices, grad)
-
-
-@op("aten::_cummax_helper", kernel=True)
-def _cummax_helper(
-    self: Tensor, values: Tensor[Alias("a", write=True)], indices: Tensor[Alias("b", write=True)], dim: int
-) -> None:
-    """``cummax`` into given tensors."""
-    cummax.variants["out"](self, dim, out=(values, indices))
-
-
-@op(
-    "aten::cummin",
-    variants="function, method",
-    device_check="NoCheck",
-    out=Out(args=("values", "indices"), explicit=True),
-    structured=False,
-)
-def cummin(self: Tensor, dim: int) -> Extrema:
-    """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
-    ...
-
-
-@cummin.scan(
-    "CompositeExplicitAutograd",
-    init=(math.inf, 0),
-    lift=extremum_lift,
-    accumulators=("value", "index"),
-    results=("value", "index"),
-)
-def cummin_combine(a, at, b, later):
+def later_smallest(a: float, at: int, b: float, later: int) -> tuple[float, int]:
     takes = math.isnan(b) or (not math.isnan(a) and b <= a)
     return (b, later) if takes else (a, at)
 
 
-cummin.derivative("self")(extrema_derivative)
+def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., tuple[float, int]]) -> None:
+    """Declare the extrema so far, and where they were met last; and what writes them into given tensors.
+
+    Args:
+        name: of the packet.
+        text: what extrema.
+        worst: what every element is at least as good as.
+        combine: the better one of two elements with positions, the second of equal ones.
+    """
+    extrema, helper = lib.table(
+        {
+            f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)": Row(
+                f"The {text} element so far, NaN from the first one on, and the index of the last that equals it.",
+                variants="function, method",
+                device_check="NoCheck",
+                out=Out(args=("values", "indices"), explicit=True),
+                structured=False,
+            ),
+            f"_{name}_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()": Row(
+                f"``{name}`` into given tensors."
+            ),
+        }
+    ).values()
+    extrema.scan(
+        "CompositeExplicitAutograd",
+        init=(worst, 0),
+        lift=with_position,
+        accumulators=("value", "index"),
+        results=("value", "index"),
+    )(combine)
+    extrema.derivative(
+        self=lambda grad, self, indices, dim: grad.new_zeros(self.shape).scatter_add_(dim, indices, grad)
+    )
+
+    @helper.kernel
+    def helper_kernel(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        extrema.variants["out"](self, dim, out=(values, indices))
 
 
-@op("aten::_cummin_helper", kernel=True)
-def _cummin_helper(
-    self: Tensor, values: Tensor[Alias("a", write=True)], indices: Tensor[Alias("b", write=True)], dim: int
-) -> None:
-    """``cummin`` into given tensors."""
-    cummin.variants["out"](self, dim, out=(values, indices))
+declare_extrema("cummax", "largest", -math.inf, later_largest)
+declare_extrema("cummin", "smallest", math.inf, later_smallest)
 
 
 # --------------------------------------------------------------------------------- logarithms of sums of exponentials

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from opdsl.aten.pointwise.comparison import eq
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, forward, op, traceable
+from opdsl.declare import Library, Out, Row, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, wrap_dimension
 from opdsl.runtime.promotion import can_cast
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
+
+lib = Library("aten")
 
 
 def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
@@ -228,38 +230,23 @@ mean_all.derivative(self=lambda grad, self: grad.expand(self.shape) / self.numel
 # ------------------------------------------------------------------------------------------------------------ nanmean
 
 
-@op("aten::nanmean", variants="function, method", device_check="NoCheck")
+@op("aten::nanmean", variants="function, method", device_check="NoCheck", out=Out(explicit=True))
 @traceable
 def nanmean(
-    self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
-    """The mean along dimensions of all elements but NaN."""
-    require_numbers(self)
-    counted = sum_dim(eq(self, self), dim, keepdim)
-    return nansum(self, dim, keepdim, dtype=dtype) / counted
-
-
-@nanmean.out_variant("nanmean.out", device_check="NoCheck")
-def nanmean_out(
     self: Tensor,
     dim: Annotated[IntList, Size(1)] | None = None,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """The mean of all elements but NaN into a given tensor."""
-    require_numbers(self)
-    counted = sum_dim(eq(self, self), dim, keepdim)
-    nansum.variants["out"](self, dim, keepdim, dtype=dtype, out=out)
-    return div.variants["out"](out, counted, out=out)
-
-
-def require_numbers(self: Tensor) -> None:
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean along dimensions of all elements but NaN."""
     check(
         self.dtype.is_floating_point or self.dtype.is_complex,
         f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.scalar_type}",
     )
+    counted = sum_dim(eq(self, self), dim, keepdim)
+    return div(nansum(self, dim, keepdim, dtype=dtype, out=out), counted, out=out)
 
 
 # ------------------------------------------------------------------------------------------------------ count_nonzero
@@ -286,83 +273,60 @@ def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
     """How many elements along a dimension, or of all, are not zero."""
 
 
-# ----------------------------------------------------------------------------------------------------------- any, all
-
-TRUTH: dict[str, Any] = {"variants": "function, method", "device_check": "NoCheck"}
-CORE = ("core", "reduction")
+# ------------------------------------------------------------------------------------------------------------ any, all
 
 
-def of_dims(name: str) -> dict[str, Any]:
-    """What PyTorch's entries for several dimensions say; they have a default for backends that know only one."""
-    default = {"CompositeExplicitAutograd": f"{name}_dims_default"}
-    out = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
-    return {
-        "out": Out(f"{name}.dims_out", tags="reduction", dispatch=out, cpp_no_default_args=["dim"]),
-        "dispatch": default,
-        "cpp_no_default_args": ["dim"],
-    }
-
-
-def is_true(x):
+def is_true(x: float) -> bool:
     return x != 0
 
 
-@op("aten::any.dim", tags=CORE, out=Out("any.out", tags="reduction"), **TRUTH)
-def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
-    """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
-    ...
-
-
-@any_dim.reduction(init=False, lift=is_true, accumulators=("truth",))
-def any_combine(a, b):
+def either(a: bool, b: bool) -> bool:
     return a or b
 
 
-@any_dim.overload("dims", tags=CORE, **of_dims("any"), **TRUTH)
-def any_dims(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
-    ...
-
-
-any_dims.reduction(init=False, lift=is_true, accumulators=("truth",), empty_is_all=False)(any_combine)
-
-
-@any_dim.overload("", tags=CORE, out=Out("any.all_out", tags="reduction"), **TRUTH)
-def any_all(self: Tensor) -> Tensor:
-    """Whether any element is not zero."""
-    ...
-
-
-any_all.reduction(init=False, lift=is_true, accumulators=("truth",))(any_combine)
-
-
-@op("aten::all.dim", tags="reduction", out=Out("all.out"), **TRUTH)
-def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
-    """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
-    ...
-
-
-@all_dim.reduction(init=True, lift=is_true, accumulators=("truth",))
-def all_combine(a, b):
+def both(a: bool, b: bool) -> bool:
     return a and b
 
 
-@all_dim.overload("dims", tags="reduction", **of_dims("all"), **TRUTH)
-def all_dims(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
-    ...
+def declare_question(name: str, text: str, verb: str, none: bool, combine: Callable[..., bool], tags: object) -> None:
+    """Declare a question about elements: along a dimension, along several, and of all.
+
+    Args:
+        name: of the packet.
+        text, verb: the question.
+        none: the answer for none.
+        combine: the answer for two.
+        tags: of what is no variant.
+    """
+    # PyTorch's entries for several dimensions have a default for backends that know only one.
+    several = {"CPU, CUDA": f"{name}_dims_out", "CompositeExplicitAutograd": f"{name}_dims_out_default"}
+    made = lib.table(
+        {
+            f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor": Row(
+                f"Whether {text} along a dimension {verb} not zero; a bool, or uint8 for uint8.",
+                out=Out(f"{name}.out", tags="reduction"),
+            ),
+            f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor": Row(
+                f"Whether {text} along dimensions, along all for ``dim=None``, {verb} not zero.",
+                out=Out(f"{name}.dims_out", tags="reduction", dispatch=several, cpp_no_default_args=["dim"]),
+                dispatch={"CompositeExplicitAutograd": f"{name}_dims_default"},
+                cpp_no_default_args=["dim"],
+            ),
+            f"{name}(Tensor self) -> Tensor": Row(
+                f"Whether {text} {verb} not zero.", out=Out(f"{name}.all_out", tags="reduction")
+            ),
+        },
+        variants="function, method",
+        device_check="NoCheck",
+        tags=tags,
+    )
+    common: dict[str, Any] = {"init": none, "lift": is_true, "accumulators": ("truth",)}
+    for overload, each in made.items():
+        each.reduction(empty_is_all=not overload.endswith("dims"), **common)(combine)
 
 
-all_dims.reduction(init=True, lift=is_true, accumulators=("truth",), empty_is_all=False)(all_combine)
-
-
-@all_dim.overload("", tags="reduction", out=Out("all.all_out"), **TRUTH)
-def all_all(self: Tensor) -> Tensor:
-    """Whether all elements are not zero."""
-    ...
-
-
-all_all.reduction(init=True, lift=is_true, accumulators=("truth",))(all_combine)
+declare_question("any", "any element", "is", False, either, ("core", "reduction"))
+declare_question("all", "all elements", "are", True, both, "reduction")
 
 
 # ---------------------------------------------------------------------------------------------------------- logsumexp

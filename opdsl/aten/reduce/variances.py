@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from opdsl.aten.reduce.sums import restore_dims
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Library, Out, Row
 from opdsl.runtime import Tensor
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import IntList, Scalar, Size
+from opdsl.schema.vocabulary import IntList, Size
+
+lib = Library("aten")
 
 Dimensions = Annotated[IntList, Size(1)]
-Written = Annotated[Tensor, Alias("a", write=True)]
 
 # --------------------------------------------------------------------------------------------------- scalar functions
 
@@ -75,29 +76,7 @@ MOMENTS: dict[str, Any] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------- var, std
-
-ENTRY: dict[str, Any] = {"tags": "reduction", "device_check": "NoCheck"}
-UNBIASED: dict[str, Any] = {**ENTRY, "cpp_no_default_args": ["unbiased"]}
-BOTH = "function, method"
-
-
-@op(
-    "aten::var.correction",
-    variants=BOTH,
-    structured=False,
-    out=Out("var.correction_out", explicit=True, **ENTRY),
-    **{**ENTRY, "tags": ("core", "reduction")},
-)
-def var_correction(
-    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> Tensor:
-    """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
-    ``correction`` (1 where None is given)."""
-    ...
-
-
-var_correction.reduction(finish=variance, results=("cast_real",), **MOMENTS)(merge)
+# ----------------------------------------------------------------------------------------------------------- gradients
 
 
 def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
@@ -105,8 +84,7 @@ def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, kee
     spread = restore_dims(grad, self.ndim, dim, keepdim)
     count = self.numel() // max(spread.numel(), 1)
     divisor = count - (1 if correction is None else correction)
-    factor = math.inf if divisor == 0 else 2 / max(divisor, 0) if divisor > 0 else math.inf
-    return spread * (self - self.mean(dim, True)) * factor
+    return spread * (self - self.mean(dim, True)) * (2 / divisor if divisor > 0 else math.inf)
 
 
 def deviation_gradient(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
@@ -122,9 +100,11 @@ def mean_gradient(grad: Tensor, self: Tensor, dim: Any, keepdim: bool) -> Tensor
     return spread.expand(self.shape) / max(self.numel() // max(spread.numel(), 1), 1)
 
 
-var_correction.derivative(
-    self=lambda grad, self, dim, correction, keepdim: variance_gradient(grad, self, dim, correction, keepdim),
-)
+# --------------------------------------------------------------------------------------- var, std, var_mean, std_mean
+
+ENTRY: dict[str, Any] = {"tags": "reduction", "device_check": "NoCheck"}
+CORE: dict[str, Any] = {**ENTRY, "tags": ("core", "reduction")}
+BOTH = "function, method"
 
 
 def as_number(unbiased: bool) -> int:
@@ -132,119 +112,84 @@ def as_number(unbiased: bool) -> int:
     return int(unbiased)
 
 
-@var_correction.overload("", variants=BOTH, **UNBIASED)
-@forward(var_correction, dim=None, correction=as_number)
-def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
-    """The variance of all elements, of a sample if ``unbiased``."""
+def declare_moments(
+    name: str, text: str, doc: str, finish: Any, gradient: Any, *, entry: Mapping[str, Any] = ENTRY, mean: bool = False
+) -> Any:
+    """Declare a moment by its correction, and by whether the elements are a sample: of all, and along dimensions.
+
+    Args:
+        name: of the packet.
+        text: what it is.
+        doc: what documents it by its correction.
+        finish: the scalar function that makes results.
+        gradient: the formula.
+        entry: what the entries say for dimensions.
+        mean: whether the mean is returned beside.
+
+    Returns:
+        The operator by its correction.
+    """
+    returns, results = ("(Tensor, Tensor)", ("real", "value")) if mean else ("Tensor", ("cast_real",))
+    unbiased: dict[str, Any] = {"cpp_no_default_args": ["unbiased"]}
+    corrected = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False"
+    by_correction, of_all, along = lib.table(
+        {
+            f"{name}.correction(Tensor self, {corrected}) -> {returns}": Row(
+                doc, structured=False, out=mean or Out(f"{name}.correction_out", explicit=True), **entry
+            ),
+            f"{name}(Tensor self, bool unbiased=True) -> {returns}": Row(
+                f"The {text} of all elements, of a sample if ``unbiased``.", **unbiased, **ENTRY
+            ),
+            f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {returns}": Row(
+                f"The {text} along dimensions, of a sample if ``unbiased``.",
+                out=not mean and Out(f"{name}.out", explicit=True, cpp_no_default_args=("unbiased",)),
+                **unbiased,
+                **entry,
+            ),
+        },
+        variants="function" if mean else BOTH,
+    ).values()
+    by_correction.reduction(finish=finish, results=results, **MOMENTS)(merge)
+    by_correction.derivative("self")(gradient)
+    of_all.forward(by_correction, dim=None, correction=as_number)
+    along.forward(by_correction, correction=as_number)
+    return by_correction
 
 
-@var_correction.overload(
-    "dim",
-    variants=BOTH,
-    out=Out("var.out", explicit=True, cpp_no_default_args=("unbiased",)),
-    **{**UNBIASED, "tags": ("core", "reduction")},
+declare_moments(
+    "var",
+    "variance",
+    "The sum of squared deviations from the mean along dimensions, divided by the number of elements less\n    "
+    "``correction`` (1 where None is given).",
+    variance,
+    variance_gradient,
+    entry=CORE,
 )
-@forward(var_correction, correction=as_number)
-def var_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The variance along dimensions, of a sample if ``unbiased``."""
-
-
-@op(
-    "aten::std.correction",
-    variants=BOTH,
-    structured=False,
-    out=Out("std.correction_out", explicit=True),
-    **ENTRY,
+declare_moments(
+    "std",
+    "standard deviation",
+    "The square root of the variance along dimensions.",
+    standard_deviation,
+    deviation_gradient,
 )
-def std_correction(
-    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> Tensor:
-    """The square root of the variance along dimensions."""
-    ...
-
-
-std_correction.reduction(finish=standard_deviation, results=("cast_real",), **MOMENTS)(merge)
-
-
-@std_correction.derivative("self")
-def std_derivative(grad, result, self, dim, correction, keepdim):
-    return deviation_gradient(grad, result, self, dim, correction, keepdim)
-
-
-@std_correction.overload("", variants=BOTH, **UNBIASED)
-@forward(std_correction, dim=None, correction=as_number)
-def std_all(self: Tensor, unbiased: bool = True) -> Tensor:
-    """The standard deviation of all elements, of a sample if ``unbiased``."""
-
-
-@std_correction.overload(
-    "dim", variants=BOTH, out=Out("std.out", explicit=True, cpp_no_default_args=("unbiased",)), **UNBIASED
+var_mean_correction = declare_moments(
+    "var_mean",
+    "variance and the mean",
+    "The variance and the mean along dimensions.",
+    variance_and_mean,
+    lambda grads, self, dim, correction, keepdim: (
+        variance_gradient(grads[0], self, dim, correction, keepdim) + mean_gradient(grads[1], self, dim, keepdim)
+    ),
+    mean=True,
 )
-@forward(std_correction, correction=as_number)
-def std_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The standard deviation along dimensions, of a sample if ``unbiased``."""
-
-
-# ------------------------------------------------------------------------------------------------- var_mean, std_mean
-
-
-@op("aten::var_mean.correction", variants="function", structured=False, out=True, **ENTRY)
-def var_mean_correction(
-    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> tuple[Tensor, Tensor]:
-    """The variance and the mean along dimensions."""
-    ...
-
-
-var_mean_correction.reduction(finish=variance_and_mean, results=("real", "value"), **MOMENTS)(merge)
-
-
-@var_mean_correction.derivative("self")
-def var_mean_derivative(grads, self, dim, correction, keepdim):
-    spread = variance_gradient(grads[0], self, dim, correction, keepdim)
-    return spread + mean_gradient(grads[1], self, dim, keepdim)
-
-
-@var_mean_correction.overload("", variants="function", **UNBIASED)
-@forward(var_mean_correction, dim=None, correction=as_number)
-def var_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
-    """The variance and the mean of all elements, of a sample if ``unbiased``."""
-
-
-@var_mean_correction.overload("dim", variants="function", **UNBIASED)
-@forward(var_mean_correction, correction=as_number)
-def var_mean_dim(
-    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
-) -> tuple[Tensor, Tensor]:
-    """The variance and the mean along dimensions, of a sample if ``unbiased``."""
-
-
-@op("aten::std_mean.correction", variants="function", structured=False, out=True, **ENTRY)
-def std_mean_correction(
-    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
-) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean along dimensions."""
-    ...
-
-
-std_mean_correction.reduction(finish=deviation_and_mean, results=("real", "value"), **MOMENTS)(merge)
-
-
-@std_mean_correction.derivative("self")
-def std_mean_derivative(grads, result0, self, dim, correction, keepdim):
-    spread = deviation_gradient(grads[0], result0, self, dim, correction, keepdim)
-    return spread + mean_gradient(grads[1], self, dim, keepdim)
-
-
-@std_mean_correction.overload("", variants="function", **UNBIASED)
-@forward(std_mean_correction, dim=None, correction=as_number)
-def std_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
-
-
-@std_mean_correction.overload("dim", variants="function", **UNBIASED)
-@forward(std_mean_correction, correction=as_number)
-def std_mean_dim(
-    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
-) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
+declare_moments(
+    "std_mean",
+    "standard deviation and the mean",
+    "The standard deviation and the mean along dimensions.",
+    deviation_and_mean,
+    lambda grads, result0, self, dim, correction, keepdim: (
+        deviation_gradient(grads[0], result0, self, dim, correction, keepdim)
+        + mean_gradient(grads[1], self, dim, keepdim)
+    ),
+    mean=True,
+)

@@ -283,37 +283,21 @@ def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> i
     return dim
 
 
-@op("aten::hsplit.int", variants="function, method")
-@forward(tensor_split, dim=lambda self, sections: split_dimension(self, "hsplit", sections))
-def hsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
-    """Parts of one size, side by side."""
+def declare_split(name: str, text: str) -> None:
+    """Declare what cuts the dimension of a name into parts of one size, and between positions."""
+    equal, between = lib.table(
+        {
+            f"{name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]": Row(f"Parts of one size, {text}."),
+            f"{name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]": Row(
+                f"The parts between positions, {text}."
+            ),
+        },
+        variants="function, method",
+    ).values()
+    equal.forward(tensor_split, dim=lambda self, sections: split_dimension(self, name, sections))
+    between.forward(tensor_split_indices, dim=lambda self: split_dimension(self, name))
 
 
-@hsplit.overload("array", variants="function, method")
-@forward(tensor_split_indices, dim=lambda self: split_dimension(self, "hsplit"))
-def hsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
-    """The parts between positions, side by side."""
-
-
-@op("aten::vsplit.int", variants="function, method")
-@forward(tensor_split, dim=lambda self, sections: split_dimension(self, "vsplit", sections))
-def vsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
-    """Parts of one size, one below the other."""
-
-
-@vsplit.overload("array", variants="function, method")
-@forward(tensor_split_indices, dim=lambda self: split_dimension(self, "vsplit"))
-def vsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
-    """The parts between positions, one below the other."""
-
-
-@op("aten::dsplit.int", variants="function, method")
-@forward(tensor_split, dim=lambda self, sections: split_dimension(self, "dsplit", sections))
-def dsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
-    """Parts of one size, along the third dimension."""
-
-
-@dsplit.overload("array", variants="function, method")
-@forward(tensor_split_indices, dim=lambda self: split_dimension(self, "dsplit"))
-def dsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
-    """The parts between positions, along the third dimension."""
+declare_split("hsplit", "side by side")
+declare_split("vsplit", "one below the other")
+declare_split("dsplit", "along the third dimension")

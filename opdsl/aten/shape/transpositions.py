@@ -5,66 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.aten.shape.views import SHAPE, alias
-from opdsl.declare import Inplace, forward, op, traceable
+from opdsl.declare import Inplace, Library, Row, forward, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, install_method, views, wrap_dimension
 from opdsl.schema import Alias
 
+lib = Library("aten")
+
 # -------------------------------------------------------------------------------------------------------- t, transpose
 
 
-@op("aten::t", inplace=Inplace("t_", variants="method"), variants="function, method", **SHAPE)
-def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The transpose of a matrix; vectors and numbers stay as they are."""
-    ...
+METHOD = Inplace(variants="method")
+"""What turns the tensor itself into the view."""
+
+t, transpose, permute = lib.table(
+    {
+        "t(Tensor(a) self) -> Tensor(a)": Row(
+            "The transpose of a matrix; vectors and numbers stay as they are.", views.t, inplace=METHOD, **SHAPE
+        ),
+        "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)": Row(
+            "Two dimensions change places.",
+            views.transpose,
+            inplace=Inplace("transpose_", variants="method"),
+            **SHAPE,
+        ),
+        "permute(Tensor(a) self, int[] dims) -> Tensor(a)": Row(
+            "The dimensions in another order.", views.permute, tags="core"
+        ),
+    },
+    view_kernel="CompositeExplicitAutograd",
+    variants="function, method",
+).values()
 
 
-@t.view_kernel("CompositeExplicitAutograd")
-def t_view(self):
-    return views.t(self)
-
-
-@op("aten::transpose.int", inplace=Inplace("transpose_", variants="method"), variants="function, method", **SHAPE)
-def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
-    """Two dimensions change places."""
-    ...
-
-
-@transpose.view_kernel("CompositeExplicitAutograd")
-def transpose_view(self, dim0, dim1):
-    return views.transpose(self, dim0, dim1)
-
-
-@op("aten::swapaxes", inplace=Inplace(variants="method"), variants="function, method", **SHAPE)
+@op("aten::swapaxes", inplace=METHOD, variants="function, method", **SHAPE)
+@forward(transpose, "self", "axis0", "axis1")
 def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("a")]:
     """``transpose``, by NumPy's name."""
-    ...
 
 
-swapaxes.forward(transpose, "self", "axis0", "axis1")
-
-
-@op("aten::swapdims", inplace=Inplace(variants="method"), variants="function, method", **SHAPE)
+@op("aten::swapdims", inplace=METHOD, variants="function, method", **SHAPE)
+@forward(transpose)
 def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """``transpose``, by another name."""
-    ...
 
 
-swapdims.forward(transpose)
-
-
-# --------------------------------------------------------------------------------------------------- permute, movedim
-
-
-@op("aten::permute", variants="function, method", tags="core")
-def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
-    """The dimensions in another order."""
-    ...
-
-
-@permute.view_kernel("CompositeExplicitAutograd")
-def permute_view(self, dims):
-    return views.permute(self, dims)
+# ------------------------------------------------------------------------------------------------------------- movedim
 
 
 @op("aten::movedim.intlist", variants="function, method")
@@ -81,22 +67,8 @@ def movedim_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tens
     """One dimension at another place."""
 
 
-@op("aten::moveaxis.intlist", variants="function, method")
-def moveaxis(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
-    """``movedim``, by NumPy's name."""
-    ...
-
-
-moveaxis.forward(movedim)
-
-
-@moveaxis.overload("int", variants="function, method")
-def moveaxis_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
-    """``movedim`` of one dimension, by NumPy's name."""
-    ...
-
-
-moveaxis_one.forward(movedim_one)
+movedim.alias("aten::moveaxis.intlist")
+movedim_one.alias("aten::moveaxis.int")
 
 
 def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[int]:
@@ -133,21 +105,19 @@ def numpy_T(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 @traceable
 def mT(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.mT``: every matrix of a batch transposed."""
-    require_matrices(self, "mT")
-    return self.transpose(-2, -1) if self.ndim else self
+    return matrices(self, "mT").transpose(-2, -1) if self.ndim else self
 
 
 @op("aten::adjoint", variants="function, method")
 @traceable
 def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Every matrix of a batch transposed and conjugated."""
-    require_matrices(self, "adjoint()")
-    turned = self.transpose(-2, -1) if self.ndim else self
+    turned = matrices(self, "adjoint()").transpose(-2, -1) if self.ndim else self
     return turned.conj()
 
 
-def require_matrices(tensor: Tensor, name: str) -> None:
-    """That a tensor is a batch of matrices, or a number.
+def matrices(tensor: Tensor, name: str) -> Tensor:
+    """The tensor, which is a batch of matrices, or a number.
 
     Raises:
         ShapeError: it is a vector.
@@ -156,6 +126,7 @@ def require_matrices(tensor: Tensor, name: str) -> None:
         tensor.ndim != 1,
         f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor.",
     )
+    return tensor
 
 
 def a_matrix(self: Tensor) -> Tensor:
@@ -169,12 +140,6 @@ def a_matrix(self: Tensor) -> Tensor:
     return self
 
 
-def matrices(self: Tensor) -> Tensor:
-    """The tensor, which is a batch of matrices or a number; raises as ``require_matrices`` does."""
-    require_matrices(self, "mH")
-    return self
-
-
 @op("aten::matrix_H", variants="method")
 @forward(adjoint, self=a_matrix)
 def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
@@ -182,7 +147,7 @@ def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 @op("aten::mH", variants="method")
-@forward(adjoint, self=matrices)
+@forward(adjoint, self=lambda self: matrices(self, "mH"))
 def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.mH``: every matrix of a batch transposed and conjugated."""
 

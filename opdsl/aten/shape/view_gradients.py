@@ -5,16 +5,19 @@ Derivatives of ours are derived, or call what they need; these are for programs 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.slicing import diagonal, select, slice_tensor, unfold
-from opdsl.declare import forward, op
+from opdsl.declare import Library, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
 from opdsl.schema.vocabulary import SymInt
+
+lib = Library("aten")
 
 NAMED: dict[str, Any] = {"variants": "function", "device_check": "NoCheck", "device_guard": False}
 """What the entries of gradients say alike."""
@@ -26,36 +29,38 @@ def _into(view: Tensor, gradient: Tensor, whole: Tensor) -> Tensor:
     return whole
 
 
-@op("aten::select_backward", kernel="CompositeExplicitAutogradNonFunctional", autogen="select_backward.out", **NAMED)
-def select_backward(grad_output: Tensor, input_sizes: list[SymInt], dim: int, index: SymInt) -> Tensor:
-    """The gradient of ``select``."""
-    whole = grad_output.new_zeros(input_sizes)
-    return _into(whole.select(dim, index), grad_output, whole)
+def gradient_of(view: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The gradient of a view: zeros but for what it shows."""
+
+    def gradient(grad_output: Tensor, input_sizes: Sequence[int], *given: object) -> Tensor:
+        whole = grad_output.new_zeros(input_sizes)
+        return _into(view(whole, *given), grad_output, whole)
+
+    return gradient
 
 
-select_backward.adjoint(select, "self")
-
-
-@op("aten::slice_backward", kernel="CompositeExplicitAutograd", autogen="slice_backward.out", **NAMED)
-def slice_backward(
-    grad_output: Tensor, input_sizes: list[SymInt], dim: int, start: SymInt, end: SymInt, step: SymInt
-) -> Tensor:
-    """The gradient of ``slice``."""
-    whole = grad_output.new_zeros(input_sizes)
-    return _into(slice_tensor(whole, dim, start, end, step), grad_output, whole)
-
-
-slice_backward.adjoint(slice_tensor, "self")
-
-
-@op("aten::diagonal_backward", kernel="CompositeExplicitAutograd", autogen="diagonal_backward.out", **NAMED)
-def diagonal_backward(grad_output: Tensor, input_sizes: list[SymInt], offset: int, dim1: int, dim2: int) -> Tensor:
-    """The gradient of ``diagonal``."""
-    whole = grad_output.new_zeros(input_sizes)
-    return _into(whole.diagonal(offset, dim1, dim2), grad_output, whole)
-
-
-diagonal_backward.adjoint(diagonal, "self")
+SIZES = "Tensor grad_output, SymInt[] input_sizes"
+of_views = lib.table(
+    {
+        f"select_backward({SIZES}, int dim, SymInt index) -> Tensor": Row(
+            "The gradient of ``select``.",
+            gradient_of(select),
+            kernel="CompositeExplicitAutogradNonFunctional",
+            autogen="select_backward.out",
+        ),
+        f"slice_backward({SIZES}, int dim, SymInt start, SymInt end, SymInt step) -> Tensor": Row(
+            "The gradient of ``slice``.", gradient_of(slice_tensor), autogen="slice_backward.out"
+        ),
+        f"diagonal_backward({SIZES}, int offset, int dim1, int dim2) -> Tensor": Row(
+            "The gradient of ``diagonal``.", gradient_of(diagonal), autogen="diagonal_backward.out"
+        ),
+    },
+    kernel="CompositeExplicitAutograd",
+    **NAMED,
+)
+for _backward, _view in zip(of_views.values(), (select, slice_tensor, diagonal), strict=True):
+    _backward.adjoint(_view, "self")
+diagonal_backward = of_views["diagonal_backward"]
 
 
 @op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")

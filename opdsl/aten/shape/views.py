@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import Inplace, forward, op, traceable
+from opdsl.declare import Inplace, Library, Row, forward, op, traceable
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -31,59 +31,79 @@ from opdsl.runtime.geometry import TensorMeta
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
+lib = Library("aten")
+
 SHAPE: dict[str, Any] = {"device_check": "NoCheck", "device_guard": False}
 """What entries of views say that read no element."""
 
-# -------------------------------------------------------------------------------------------------------------- alias
+METHOD = Inplace(variants="method")
+"""What turns the tensor itself into the view."""
 
 
-@op("aten::alias", variants="method, function", tags="core")
-def alias(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+def same(self: views.View, *_level: int) -> views.View:
     """A view of everything."""
-    ...
-
-
-@alias.view_kernel("CompositeExplicitAutograd")
-def alias_view(self):
     return self
 
 
-@op("aten::_fw_primal", variants="method")
-def _fw_primal(self: Tensor[Alias("a")], level: int) -> Tensor[Alias("a")]:
-    """A view of everything, which has no tangent of its own."""
-    ...
+shown = lib.table(
+    {
+        "alias(Tensor(a) self) -> Tensor(a)": Row(
+            "A view of everything.", same, tags="core", variants="method, function"
+        ),
+        "_fw_primal(Tensor(a) self, int level) -> Tensor(a)": Row(
+            "A view of everything, which has no tangent of its own.", same, variants="method"
+        ),
+        "detach(Tensor(a) self) -> Tensor(a)": Row("A view of everything that autograd does not follow.", same),
+        "view(Tensor(a) self, SymInt[] size) -> Tensor(a)": Row(
+            "Another shape of the same elements, where strides can show it.",
+            views.view,
+            view_kernel=EVERYWHERE,
+            tags="core",
+            **{**SHAPE, "variants": "method"},
+        ),
+        "_unsafe_view(Tensor self, SymInt[] size) -> Tensor": Row(
+            "``view`` of a tensor that nothing else refers to: the result counts as new.",
+            views.view,
+            autogen="_unsafe_view.out",
+            may_alias=True,
+            variants="function",
+        ),
+        "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)": Row(
+            "Dimensions of size 1, and new ones in front, repeated without a copy.",
+            lambda self, size, implicit: views.expand(self, size),
+            tags="core",
+            **{**SHAPE, "variants": "method"},
+        ),
+        "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)": Row(
+            "A dimension of size 1 more.", views.unsqueeze, inplace=METHOD, tags="core", **SHAPE
+        ),
+        "squeeze(Tensor(a) self) -> Tensor(a)": Row(
+            "Without the dimensions of size 1.", views.squeeze, inplace=METHOD, **SHAPE
+        ),
+        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)": Row(
+            "Without a dimension, if its size is 1.", views.squeeze, inplace=METHOD, tags="core", **SHAPE
+        ),
+        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)": Row(
+            "Without those of the dimensions whose size is 1.", views.squeeze, inplace=METHOD, tags="core", **SHAPE
+        ),
+    },
+    view_kernel="CompositeExplicitAutograd",
+    variants="function, method",
+)
+alias, view, _unsafe_view = shown["alias"], shown["view"], shown["_unsafe_view"]
+expand, unsqueeze = shown["expand"], shown["unsqueeze"]
+
+shown["_fw_primal"].derivative(self=lambda grad: grad)
+shown["detach"].non_differentiable("self")
+for _other_shape in (view, _unsafe_view, unsqueeze):
+    _other_shape.derivative(self=lambda grad, self: grad.reshape(self.shape))
+# What was repeated is summed where gradients are brought to the shape of what they are of.
+expand.derivative(self=lambda grad: grad)
 
 
-@_fw_primal.view_kernel("CompositeExplicitAutograd")
-def _fw_primal_view(self, level):
-    return self
-
-
-_fw_primal.derivative(self=lambda grad: grad)
-
-
-@op("aten::detach", variants="function, method")
-def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """A view of everything that autograd does not follow."""
-    ...
-
-
-@detach.view_kernel("CompositeExplicitAutograd")
-def detach_view(self):
-    return self
-
-
-detach.non_differentiable("self")
-
-
-@op("aten::detach_", variants="function, method", tags="inplace_view")
+@op("aten::detach_", kernel="CompositeExplicitAutograd", variants="function, method", tags="inplace_view")
 def detach_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Has autograd no longer follow the tensor: it becomes a leaf."""
-    ...
-
-
-@detach_.kernel("CompositeExplicitAutograd")
-def detach_inplace_kernel(self):
     return self
 
 
@@ -101,23 +121,7 @@ def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 # ------------------------------------------------------------------------------------------------------- view, reshape
 
 
-@op("aten::view", variants="method", tags="core", **SHAPE)
-def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
-    """Another shape of the same elements, where strides can show it."""
-    ...
-
-
-@view.view_kernel(*EVERYWHERE)
-def view_view(self, size):
-    return views.view(self, size)
-
-
-view.derivative(self=lambda grad, self: grad.reshape(self.shape))
-
-
-@view.overload(
-    "dtype", kernel="CompositeExplicitAutograd", variants="method", device_check="NoCheck", device_guard=False
-)
+@view.overload("dtype", kernel="CompositeExplicitAutograd", variants="method", **SHAPE)
 def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
     """The same bytes as elements of another dtype."""
     for bit, what in ((self.is_conj(), "conjugate view tensors"), (self.is_neg(), "tensors with negative bit set")):
@@ -135,7 +139,8 @@ def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]
     wanted, shows = reshaped(self.geometry, shape)
     if shows:
         return self.view(wanted)
-    return _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
+    made: Tensor = _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
+    return made
 
 
 @lru_cache(maxsize=1024)
@@ -143,20 +148,6 @@ def reshaped(form: TensorMeta, shape: tuple[int, ...]) -> tuple[tuple[int, ...],
     """The shape with its -1 filled in, and whether a view of such tensors can show it."""
     wanted, seen = views.reshape(views.View(form.shape, form.strides), shape)
     return wanted, seen is not None
-
-
-@op("aten::_unsafe_view", autogen="_unsafe_view.out", may_alias=True)
-def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
-    """``view`` of a tensor that nothing else refers to: the result counts as new."""
-    ...
-
-
-@_unsafe_view.view_kernel("CompositeExplicitAutograd")
-def unsafe_view_kernel(self, size):
-    return views.view(self, size)
-
-
-_unsafe_view.derivative(self=lambda grad, self: grad.reshape(self.shape))
 
 
 @op("aten::view_as", variants="method", **SHAPE)
@@ -213,14 +204,7 @@ def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor
 # --------------------------------------------------------------------------------------------------------- as_strided
 
 
-@op(
-    "aten::as_strided",
-    kernel=EVERYWHERE,
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    device_guard=False,
-)
+@op("aten::as_strided", kernel=EVERYWHERE, variants="function, method", tags="core", **SHAPE)
 def as_strided(
     self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a")]:
@@ -259,8 +243,7 @@ def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], sto
     kernel="CompositeExplicitAutogradNonFunctional",
     variants="function, method",
     tags="inplace_view",
-    device_check="NoCheck",
-    device_guard=False,
+    **SHAPE,
     use_const_ref_for_mutable_tensors=True,
 )
 def as_strided_(
@@ -271,21 +254,6 @@ def as_strided_(
 
 
 # -------------------------------------------------------------------------------------------------- added dimensions
-
-
-@op("aten::expand", variants="method", tags="core", **SHAPE)
-def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
-    """Dimensions of size 1, and new ones in front, repeated without a copy."""
-    ...
-
-
-@expand.view_kernel("CompositeExplicitAutograd")
-def expand_view(self, size):
-    return views.expand(self, size)
-
-
-# What was repeated is summed where gradients are brought to the shape of what they are of.
-expand.derivative(self=lambda grad: grad)
 
 
 @op("aten::expand_as", variants="method", **SHAPE)
@@ -300,7 +268,7 @@ def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("
     """``expand``, by NumPy's name."""
 
 
-@op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False, may_alias=True)
+@op("aten::broadcast_tensors", may_alias=True, **SHAPE)
 def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor expanded to the shape to which all of them broadcast."""
     shape = broadcast_all(each.shape for each in tensors)
@@ -322,80 +290,6 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     """
     given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     return broadcast_tensor_list(given)
-
-
-@op(
-    "aten::unsqueeze",
-    inplace=Inplace(variants="method"),
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
-    """A dimension of size 1 more."""
-    ...
-
-
-@unsqueeze.view_kernel("CompositeExplicitAutograd")
-def unsqueeze_view(self, dim):
-    return views.unsqueeze(self, dim)
-
-
-unsqueeze.derivative(self=lambda grad, self: grad.reshape(self.shape))
-
-
-@op(
-    "aten::squeeze",
-    inplace=Inplace(variants="method"),
-    variants="function, method",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """Without the dimensions of size 1."""
-    ...
-
-
-@squeeze.view_kernel("CompositeExplicitAutograd")
-def squeeze_view(self):
-    return views.squeeze(self)
-
-
-@squeeze.overload(
-    "dim",
-    inplace=Inplace(variants="method"),
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
-    """Without a dimension, if its size is 1."""
-    ...
-
-
-@squeeze_dim.view_kernel("CompositeExplicitAutograd")
-def squeeze_dim_view(self, dim):
-    return views.squeeze(self, dim)
-
-
-@squeeze.overload(
-    "dims",
-    inplace=Inplace(variants="method"),
-    variants="function, method",
-    tags="core",
-    device_check="NoCheck",
-    device_guard=False,
-)
-def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
-    """Without those of the dimensions whose size is 1."""
-    ...
-
-
-@squeeze_dims.view_kernel("CompositeExplicitAutograd")
-def squeeze_dims_view(self, dim):
-    return views.squeeze(self, dim)
 
 
 @op("aten::_reshape_alias", kernel=EVERYWHERE, variants="function, method", **SHAPE)

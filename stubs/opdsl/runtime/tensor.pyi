@@ -1548,10 +1548,10 @@ class Tensor(Differentiable):
         """The element that is most often along a dimension, the least of several, and where one of them stands."""
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor:
-        """``movedim`` of one dimension, by NumPy's name."""
+        """Another name of ``movedim``: One dimension at another place."""
     @overload
     def moveaxis(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
-        """``movedim``, by NumPy's name."""
+        """Another name of ``movedim``: Dimensions at other places; those that are not named keep their order."""
     @overload
     def movedim(self, source: _int, destination: _int) -> Tensor:
         """One dimension at another place."""

@@ -141,3 +141,68 @@ def test_what_is_no_parameter_is_refused(lib, what, source, reason):
     attach = f.meta if what == "meta" else f.out_kernel("CPU")
     with pytest.raises(errors.KernelSignatureError, match=reason):
         attach(namespace[name])
+
+
+def test_one_kernel_of_operators_that_lack_arguments(lib):
+    @lib.op
+    def moved(self: Tensor) -> Tensor: ...
+
+    @moved.overload("by")
+    def moved_by(self: Tensor, step: float, *, times: int = 2) -> Tensor: ...
+
+    def kernel(self, *, step=1.0, times=3):
+        return self + step * times
+
+    moved.kernel(kernel)
+    moved_by.kernel(kernel)
+    assert thrice(moved, X) == [6.0, 4.0, 5.0]
+    assert thrice(moved_by, X, 10.0) == [23.0, 21.0, 22.0]
+
+
+def test_one_shape_function_and_out_kernel_of_operators_that_lack_arguments(lib):
+    @lib.op(out=True)
+    def first(self: Tensor) -> Tensor: ...
+
+    @first.overload("several", out=True)
+    def first_several(self: Tensor, count: int) -> Tensor: ...
+
+    def meta(ctx, self, *, count=1):
+        ctx.set_output(0, (count,), like=self)
+
+    def fill(self, out, *, count=1):
+        out.copy_(self[:count])
+
+    for each in (first, first_several):
+        each.meta(meta)
+        each.out_kernel(fill)
+    assert thrice(first, X) == [3.0] and thrice(first_several, X, 2) == [3.0, 1.0]
+
+
+def test_one_formula_of_operators_that_lack_arguments(lib):
+    @lib.op(kernel="CPU")
+    def times(self: Tensor) -> Tensor:
+        return self.detach() * 2
+
+    @times.overload("factor", kernel="CPU")
+    def times_factor(self: Tensor, factor: float) -> Tensor:
+        return self.detach() * factor
+
+    def formula(grad, *, factor=2.0):
+        return grad * factor
+
+    for each, given in ((times, ()), (times_factor, (5.0,))):
+        each.derivative("self")(formula)
+        x = opdsl.ones(1, requires_grad=True)
+        (found,) = opdsl.autograd.grad([each(x, *given)], [x])
+        assert found.tolist() == [given[0] if given else 2.0]
+
+
+def test_a_default_that_is_not_the_schemas_is_refused_for_what_is_no_option(lib):
+    @lib.op
+    def scaled(self: Tensor, factor: float) -> Tensor: ...
+
+    with pytest.raises(errors.KernelSignatureError, match="'factr' is no parameter of the operator"):
+
+        @scaled.kernel
+        def scaled_kernel(self, factr=1.0):
+            return self * factr

@@ -150,3 +150,25 @@ def test_refuses_a_name_that_is_taken(library: Library) -> None:
     library.define("f() -> bool", lambda: True)
     with pytest.raises(DuplicateOperatorError, match="rows::f"):
         library.table({"f() -> bool": Row("", True)})
+
+
+def test_a_row_without_an_answer_only_declares(library: Library) -> None:
+    made = library.table({"f(Tensor self) -> int": Row("A number."), "g(Tensor self) -> int": Row("A number.")})
+    for each in made.values():
+        each.kernel(lambda self: self.ndim)
+    assert made["f"](X) == made["g"](X) == 2
+
+
+def test_view_kernel_says_what_a_view_shows(library: Library) -> None:
+    rows = {"turned(Tensor(a) self, int dim0=0, int dim1=1) -> Tensor(a)": Row("", opdsl.runtime.views.transpose)}
+    made, x = library.table(rows, view_kernel=True), opdsl.zeros(2, 3)
+    made["turned"](x)[1] = 7
+    assert x.tolist() == [[0, 7, 0], [0, 7, 0]]
+
+
+def test_a_table_of_views_derives_what_turns_tensors(library: Library) -> None:
+    rows = {"turned(Tensor(a) self, int dim0=0, int dim1=1) -> Tensor(a)": Row("", opdsl.runtime.views.transpose)}
+    made = library.table(rows, view_kernel="CPU", inplace=True)
+    x = opdsl.zeros(2, 3)
+    made["turned"].variants["inplace"](x)
+    assert x.shape == (3, 2)
