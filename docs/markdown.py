@@ -120,7 +120,8 @@ def definition_of(function: FunctionType, name: str) -> str:
     if file is None or not Path(file).is_file():
         return ""
     body, lines = _statements(file)
-    own = [each for each in body if _is_about(each, function.__name__, name)]
+    line = function.__code__.co_firstlineno  # of a table, or of what declares a family, too
+    own = [each for each in body if _start(each) <= line <= _end(each) or _is_about(each, function.__name__, name)]
     if not own:
         return ""
     functions = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
@@ -152,6 +153,10 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, (ast.Call, ast.Attribute)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _end(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
 
 
 def _start(statement: ast.stmt) -> int:
