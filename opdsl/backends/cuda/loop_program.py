@@ -23,7 +23,7 @@ from opdsl.backends.cuda.program import (
 )
 from opdsl.kernels.loops import model
 from opdsl.kernels.loops.making import Given, Loops, number_of
-from opdsl.kernels.loops.model import Array, Range, Scalar, Size, graphs_of
+from opdsl.kernels.loops.model import Array, Range, Size, graphs_of
 from opdsl.scalar.types import ScalarType
 
 __all__ = ["ALIGNMENT", "THREADS", "Step", "program_of"]
@@ -100,7 +100,7 @@ def _arguments(
 ) -> tuple[list[Argument], tuple[str, ...]]:
     """The parameters that a kernel begins with, and the types of its layouts."""
     loops, kernel = step.loops, step.kernel
-    arguments, names, size = _handed(kernel, loops.program.parameters, loops.arguments, given)
+    arguments, names, size = _handed(kernel, loops.program, loops.arguments, given)
     if step.handed is not None:
         arguments = tuple(step.handed[each.operand] if isinstance(each, Address) else each for each in arguments)
     forms = [
@@ -127,7 +127,7 @@ def _launch(step: Step, count: int, arguments: Sequence[Argument]) -> Launch:
 @functools.lru_cache(maxsize=4096)
 def _handed(
     kernel: Kernel,
-    parameters: tuple[Array | Scalar, ...],
+    program: model.Program,
     places: tuple[int | None, ...],
     given: tuple[tuple[str, Given], ...],
 ) -> tuple[tuple[Argument, ...], tuple[str, ...], str]:
@@ -135,7 +135,7 @@ def _handed(
     operands = [k for k, place in enumerate(places) if place is not None]
     arguments = [
         Address(k) if isinstance(each, Array) else Number(k, each.type)
-        for each, k in zip(parameters, operands, strict=True)
+        for each, k in zip(program.parameters, operands, strict=True)
     ]
     words = tuple(word for word in kernel.program.words if word not in dict(given))
     handed = [Number(word.argument, ScalarType.INT64) for _, word in given]
