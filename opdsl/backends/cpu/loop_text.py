@@ -60,6 +60,9 @@ _BLOCK = 4096
 _FETCHED = 8192
 _LINE = 64
 
+# Bytes of the smallest elements that processors read with masks.
+_NARROWEST_MASKED = 4
+
 _COMPARISONS = {"maximum": "max", "minimum": "min"}
 
 
@@ -220,7 +223,8 @@ class LoopText(StatementText):
         if not read or any(isinstance(array.strides[-1], str) for array in read if array.strides):
             return PARALLEL
         if each.part is not None and isinstance(each.part.number, Parts):
-            return MASKED
+            narrow = any(array.dtype.itemsize < _NARROWEST_MASKED for array in read)
+            return PARALLEL if narrow else MASKED
         return FILLED if each.part is None and each.size == LANES and self.vectorises else PARALLEL
 
     def together(self, each: For) -> None:

@@ -37,7 +37,10 @@ _BLOCK, _BLOCKS = 128, 16
 
 # How a lane takes many turns, few, those of functions that cost much, and chunks.
 _STEPS_OF_MANY, _STEPS_OF_FEW, _COSTLY_STEPS = (8, 1), (8, 2, 1), (4, 1)
-_CHUNKS = Folds((8,))
+_CHUNKS = Folds((4,), (4, 1))
+
+# Elements of fewer bytes that lie apart are read one by one, and steps of several turns gain nothing.
+_NARROW = 4
 
 
 class Way(NamedTuple):
@@ -124,7 +127,8 @@ def way_of(folding: Folding, call: ReductionCall) -> Way:
         is_along = len(call.reduced) == 1 and bool(row >= lanes * lanes)
     lanes = lanes if is_along else _LANES_ACROSS
     is_long = row > _BLOCK * (lanes if is_along else 1)
-    steps = _STEPS_OF_MANY if is_long else _STEPS_OF_FEW
+    is_narrow = any(each.dtype.itemsize < _NARROW for each in call.inputs)
+    steps = _STEPS_OF_MANY if is_long or (is_narrow and not is_along) else _STEPS_OF_FEW
     if is_costly(folding.lift) or is_costly(folding.combine):
         steps = _COSTLY_STEPS
     blocks = (_BLOCK // steps[0], _BLOCKS) if is_long else ()

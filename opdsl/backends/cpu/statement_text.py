@@ -169,10 +169,19 @@ class StatementText(abc.ABC):
             return
         operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
         places = [self.address(each.array, each.index, lane) for lane in self.lanes]
-        values = [load_operand(self.text, operand, place, suffix) for place in places]
         if each.array in self.near and each.type.value not in PART:
-            values = [self.text.value(f"freeze {REGISTER[each.type.value]} {value}") for value in values]
+            values = [self.near_value(REGISTER[each.type.value], place, suffix) for place in places]
+        else:
+            values = [load_operand(self.text, operand, place, suffix) for place in places]
         self.give(each.name, each.type, values)
+
+    def near_value(self, register: str, place: str, suffix: str) -> str:
+        """A value in memory of a thread, which holds it as it is.
+
+        Frozen, since LLVM would store what is chosen between it and another with a mask, which is slow to read again.
+        """
+        value = self.text.value(f"load {register}, ptr {place}{suffix}")
+        return value if register == "i8" else self.text.value(f"freeze {register} {value}")
 
     def store(self, each: Store) -> None:
         """An element that is written."""
