@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
-from opdsl.declare.adapting import parameter_names
+from opdsl.declare.adapting import adapted, parameter_names
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.forwarding import Forward, declaration_behind
 from opdsl.declare.signature import location
@@ -17,13 +18,17 @@ from opdsl.schema.model import FunctionSchema, python_name
 
 
 def formula_of(declaration: Declaration, given: Any) -> FunctionType | None:
-    """The formula that an operator is, or a ``forward`` to one; None for anything else.
+    """The formula that an operator is, a ``forward`` to one, or a partial function; None for anything else.
 
-    It takes the gradient first, then by their names arguments and results of the operator that has the formula.
+    An operator takes the gradient first, then by name arguments and results of the one that has the formula.
 
     Raises:
         KernelSignatureError: one of its arguments is nothing of the sort.
     """
+    if isinstance(given, partial) and isinstance(given.func, FunctionType) and not given.args:
+        names = {name: f"fixed_{name}" for name in given.keywords}
+        fixed = {names[name]: value for name, value in given.keywords.items()}
+        return adapted(given.func, [each for each in parameter_names(given.func) if each not in names], names, fixed)
     if getattr(given, "operator", None) is None and not isinstance(given, Forward):
         return None
     call = given if isinstance(given, Forward) else Forward(declaration_behind(given))

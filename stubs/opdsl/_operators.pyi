@@ -6093,7 +6093,7 @@ class _packet__slow_conv2d_backward(
         padding: int | Sequence[int],
         output_mask: bool | Sequence[bool],
     ) -> _results__slow_conv2d_backward:
-        """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+        """The gradients of ``_slow_conv2d_forward``, those that the mask asks for."""
     @_operator
     @staticmethod
     def output_mask(
@@ -6105,7 +6105,7 @@ class _packet__slow_conv2d_backward(
         padding: int | Sequence[int],
         output_mask: bool | Sequence[bool],
     ) -> _results__slow_conv2d_backward:
-        """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+        """The gradients of ``_slow_conv2d_forward``, those that the mask asks for."""
     @_operator
     @staticmethod
     def grad_input(

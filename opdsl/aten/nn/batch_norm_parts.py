@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.batch_normalization import (
+    GIVEN,
+    OPTIONAL,
+    THREE,
+    WRITTEN,
     batch_normalized,
     by_channel,
     into_outputs,
@@ -15,13 +20,11 @@ from opdsl.aten.nn.batch_normalization import (
     others,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, uint8
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Bools
 
 lib = Library("aten")
 
@@ -102,37 +105,7 @@ def batch_norm_backward_elemt(
     return found.to(input.dtype)
 
 
-@op("aten::_batch_norm_with_update", autogen="_batch_norm_with_update_functional")
-def _batch_norm_with_update(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor[Alias("a", write=True)],
-    running_var: Tensor[Alias("b", write=True)],
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours."""
-    ...
-
-
-@_batch_norm_with_update.kernel
-def normalised_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    made = batch_normalized(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return *made, empty((0,), dtype=uint8, device=input.device)
-
-
-@_batch_norm_with_update.derivative("input", "weight", "bias")
-def _batch_norm_with_update_derivative(
-    grad, input, weight, running_mean, running_var, eps, result1, result2, output_mask
-):
-    return native_batch_norm_derivative(
-        grad, input, weight, running_mean, running_var, True, eps, result1, result2, output_mask
-    )
-
-
-@op("aten::_batch_norm_no_update", kernel="CompositeExplicitAutograd", autogen="_batch_norm_no_update.out")
-def _batch_norm_no_update(
+def with_reserve(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -140,43 +113,52 @@ def _batch_norm_no_update(
     running_var: Tensor | None,
     momentum: float,
     eps: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours."""
-    made = batch_normalized(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    *,
+    training: bool,
+) -> tuple[Tensor, ...]:
+    """``native_batch_norm``, and memory of a backend's own: nothing, for ours."""
+    made = batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return *made, empty((0,), dtype=uint8, device=input.device)
 
 
-@_batch_norm_no_update.derivative("input", "weight", "bias")
-def _batch_norm_no_update_derivative(
-    grad, input, weight, running_mean, running_var, eps, result1, result2, output_mask
-):
-    return native_batch_norm_derivative(
-        grad, input, weight, running_mean, running_var, False, eps, result1, result2, output_mask
-    )
+_with_update = partial(with_reserve, training=True)
+_RESULTS = "float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"
 
-
-@op("aten::_batch_norm_impl_index_backward")
-@forward(
-    native_batch_norm_backward,
-    "grad_output",
-    save_invstd=lambda save_var_transform: save_var_transform,
-    unused=("impl_index", "reservedSpace"),
+_made = lib.table(
+    {
+        f"_batch_norm_with_update({GIVEN}, {WRITTEN}, {_RESULTS}": Row(
+            "``native_batch_norm`` in training, and memory of a backend's own: nothing, for ours.",
+            _with_update,
+            kernel=True,
+            autogen="_batch_norm_with_update_functional",
+        ),
+        f"_batch_norm_no_update({GIVEN}, {OPTIONAL}, {_RESULTS}": Row(
+            "``native_batch_norm`` with the running statistics, and memory of a backend's own: nothing, for ours.",
+            partial(with_reserve, training=False),
+            kernel="CompositeExplicitAutograd",
+            autogen="_batch_norm_no_update.out",
+        ),
+    }
 )
-def _batch_norm_impl_index_backward(
-    impl_index: int,
-    input: Tensor,
-    grad_output: Tensor,
-    weight: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    save_mean: Tensor | None,
-    save_var_transform: Tensor | None,
-    train: bool,
-    eps: float,
-    output_mask: Bools[3],
-    reservedSpace: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for."""
+for _name, _training in (("_batch_norm_with_update", True), ("_batch_norm_no_update", False)):
+    _made[_name].derivative("input", "weight", "bias")(partial(native_batch_norm_derivative, training=_training))
+
+
+lib.table(
+    {
+        "_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, "
+        f"{OPTIONAL}, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, "
+        f"Tensor reservedSpace) -> {THREE}": Row(
+            "The gradients of ``_batch_norm_impl_index``, those that ``output_mask`` asks for.",
+            forward(
+                native_batch_norm_backward,
+                "grad_output",
+                save_invstd=lambda save_var_transform: save_var_transform,
+                unused=("impl_index", "reservedSpace"),
+            ),
+        )
+    }
+)
 
 
 # -------------------------------------------------------------------------------------------------- several devices
@@ -226,46 +208,39 @@ def batch_norm_gather_stats_with_counts(
     return found, (spread / total + eps).rsqrt()
 
 
-@op(
-    "aten::batch_norm_gather_stats",
-    dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
-    autogen="batch_norm_gather_stats.out",
+lib.table(
+    {
+        f"batch_norm_gather_stats(Tensor input, Tensor mean, Tensor invstd, {OPTIONAL}, float momentum, float eps, "
+        "int count) -> (Tensor, Tensor)": Row(
+            "``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements.",
+            forward(
+                batch_norm_gather_stats_with_counts, counts=lambda mean, count: mean.new_full(mean.shape[:1], count)
+            ),
+            dispatch={"CUDA": "batch_norm_gather_stats_cuda"},
+            autogen="batch_norm_gather_stats.out",
+        )
+    }
 )
-@forward(batch_norm_gather_stats_with_counts, counts=lambda mean, count: mean.new_full(mean.shape[:1], count))
-def batch_norm_gather_stats(
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-    count: int,
-) -> tuple[Tensor, Tensor]:
-    """``batch_norm_gather_stats_with_counts`` of devices that had the same number of elements."""
 
 
 # ------------------------------------------------------------------------------------------------- other signatures
 
 
-@op("aten::batch_norm_backward", kernel=True)
-@forward(
-    native_batch_norm_backward, save_invstd=lambda save_var: save_var, train=lambda update: update, unused=("reserve",)
-)
-def batch_norm_backward(
-    grad_out: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    save_mean: Tensor | None,
-    save_var: Tensor | None,
-    update: bool,
-    eps: float,
-    output_mask: Bools[3],
-    reserve: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``."""
+batch_norm_backward = lib.table(
+    {
+        f"batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, {OPTIONAL}, Tensor? save_mean, "
+        f"Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> {THREE}": Row(
+            "The gradients of ``_batch_norm_with_update``, or for ``update=False`` of ``_batch_norm_no_update``.",
+            forward(
+                native_batch_norm_backward,
+                save_invstd=lambda save_var: save_var,
+                train=lambda update: update,
+                unused=("reserve",),
+            ),
+            kernel=True,
+        )
+    }
+)["batch_norm_backward"]
 
 
 @batch_norm_backward.derivative("grad_out", "input", "weight")
@@ -278,10 +253,10 @@ def batch_norm_backward_derivative(
 
 
 lib.define(
-    "_batch_norm_with_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
-    "Tensor(b!) running_var, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, "
-    "Tensor(f!) save_invstd, Tensor(g!) reserve) -> (Tensor(d!), Tensor(e!), Tensor(f!), Tensor(g!))",
-    into_outputs("_batch_norm_with_update.out", normalised_with_update),
+    f"_batch_norm_with_update.out({GIVEN}, {WRITTEN}, float momentum, float eps, *, Tensor(d!) out, "
+    "Tensor(e!) save_mean, Tensor(f!) save_invstd, Tensor(g!) reserve) -> "
+    "(Tensor(d!), Tensor(e!), Tensor(f!), Tensor(g!))",
+    into_outputs("_batch_norm_with_update.out", _with_update),
     dispatch={
         "CPU": "_batch_norm_with_update_cpu_out",
         "CUDA": "_batch_norm_with_update_cuda_out",

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.aten._shared.results import store_results
-from opdsl.aten.create.factories import empty, zeros
+from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.normalization import (
     require_floating,
     second_gradients,
     statistics_dtype,
 )
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DimensionError, DTypeError, ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.primitives.copying import copy_elements
-from opdsl.runtime import DType, Tensor, float64, uint8
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Bools
+from opdsl.runtime import DType, Tensor
 
-lib = Library("opdsl")
+lib, aten = Library("opdsl"), Library("aten")
 
 
 # ---------------------------------------------------------------------------------------------------- batch statistics
@@ -286,9 +285,7 @@ def native_batch_norm(
     ...
 
 
-@native_batch_norm.kernel
-def native_batch_norm_kernel(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    return batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
+native_batch_norm.kernel(batch_normalized)
 
 
 @native_batch_norm.derivative("input", "weight", "bias")
@@ -299,11 +296,13 @@ def native_batch_norm_derivative(
     if is_grad_enabled():
         statistics = used_statistics(input, running, saved, training, eps)
         return channel_gradients(grad, input, weight, statistics, training, output_mask)
-    return native_batch_norm_backward(grad, input, weight, *running, *saved, training, eps, output_mask)
+    found: tuple[Tensor, ...] = native_batch_norm_backward(
+        grad, input, weight, *running, *saved, training, eps, output_mask
+    )
+    return found[0], found[1], found[2]
 
 
-@op("aten::native_batch_norm_backward", autogen="native_batch_norm_backward.out")
-def native_batch_norm_backward(
+def gradients(
     grad_out: Tensor,
     input: Tensor,
     weight: Tensor | None,
@@ -313,16 +312,9 @@ def native_batch_norm_backward(
     save_invstd: Tensor | None,
     train: bool,
     eps: float,
-    output_mask: Bools[3],
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for."""
-    ...
-
-
-@native_batch_norm_backward.kernel
-def native_batch_norm_backward_kernel(
-    grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
-):
+    output_mask: tuple[bool, ...],
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias that the mask asks for, that of the input in its memory format."""
     require_floating("batch_norm_backward", input)
     running, saved = (running_mean, running_var), (save_mean, save_invstd)
     statistics = used_statistics(input, running, saved, train, eps)
@@ -330,6 +322,25 @@ def native_batch_norm_backward_kernel(
     if found is not None:
         found = found.contiguous(memory_format=input.geometry.suggested_memory_format())
     return found, to_weight, to_bias
+
+
+GIVEN = "Tensor input, Tensor? weight, Tensor? bias"
+WRITTEN = "Tensor(a!) running_mean, Tensor(b!) running_var"
+OPTIONAL = "Tensor? running_mean, Tensor? running_var"
+HOW = "bool training, float momentum, float eps"
+THREE = "(Tensor, Tensor, Tensor)"
+
+native_batch_norm_backward = aten.table(
+    {
+        f"native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, {OPTIONAL}, Tensor? save_mean, "
+        f"Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> {THREE}": Row(
+            "The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for.",
+            gradients,
+            kernel=True,
+            autogen="native_batch_norm_backward.out",
+        )
+    }
+)["native_batch_norm_backward"]
 
 
 @native_batch_norm_backward.derivative("grad_out", "input", "weight")
@@ -343,26 +354,6 @@ def native_batch_norm_backward_derivative(
         given, grad_out, input, scale, mean, rstd, others(input), training=train
     )
     return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
-
-
-@op("aten::_native_batch_norm_legit", tags="core", autogen="_native_batch_norm_legit_functional")
-def _native_batch_norm_legit(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor[Alias("a", write=True)],
-    running_var: Tensor[Alias("b", write=True)],
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """``native_batch_norm``, whose schema says that it writes the running statistics."""
-    ...
-
-
-# No call of the other, whose schema keeps it from writing.
-_native_batch_norm_legit.kernel(native_batch_norm_kernel)
-_native_batch_norm_legit.derivative("input", "weight", "bias")(native_batch_norm_derivative)
 
 
 def into_outputs(name: str, function: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tensor, ...]]:
@@ -379,9 +370,22 @@ def into_outputs(name: str, function: Callable[..., tuple[Tensor, ...]]) -> Call
     return body
 
 
-Library("aten").define(
-    "_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
-    "Tensor(b!) running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, "
+legit = aten.table(
+    {
+        # No call of the other, whose schema keeps it from writing.
+        f"_native_batch_norm_legit({GIVEN}, {WRITTEN}, {HOW}) -> {THREE}": Row(
+            "``native_batch_norm``, whose schema says that it writes the running statistics.",
+            batch_normalized,
+            kernel=True,
+            tags="core",
+            autogen="_native_batch_norm_legit_functional",
+        )
+    }
+)
+legit["_native_batch_norm_legit"].derivative("input", "weight", "bias")(native_batch_norm_derivative)
+
+aten.define(
+    f"_native_batch_norm_legit.out({GIVEN}, {WRITTEN}, {HOW}, *, Tensor(d!) out, Tensor(e!) save_mean, "
     "Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))",
     into_outputs("_native_batch_norm_legit.out", batch_normalized),
     dispatch={
@@ -392,47 +396,29 @@ Library("aten").define(
 )
 
 
-@_native_batch_norm_legit.overload(
-    "no_stats", kernel=True, tags="core", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=())
-)
-@forward(native_batch_norm, running_mean=None, running_var=None)
-def _native_batch_norm_legit_no_stats(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` without running statistics."""
-
-
-@_native_batch_norm_legit_no_stats.derivative("input", "weight", "bias")
-def _native_batch_norm_legit_no_stats_derivative(grad, input, weight, training, eps, result1, result2, output_mask):
-    return native_batch_norm_derivative(grad, input, weight, None, None, training, eps, result1, result2, output_mask)
-
-
-@op(
-    "aten::_native_batch_norm_legit_no_training",
-    kernel="CompositeExplicitAutograd",
+legit |= aten.table(
+    {
+        f"_native_batch_norm_legit.no_stats({GIVEN}, {HOW}) -> {THREE}": Row(
+            "``native_batch_norm`` without running statistics.",
+            forward(native_batch_norm, running_mean=None, running_var=None),
+            kernel=True,
+            out=Out(args=("out", "save_mean", "save_invstd"), explicit=True, tags=()),
+        ),
+        f"_native_batch_norm_legit_no_training({GIVEN}, Tensor running_mean, Tensor running_var, float momentum, "
+        f"float eps) -> {THREE}": Row(
+            "``native_batch_norm`` with the running statistics.",
+            forward(native_batch_norm, training=False),
+            kernel="CompositeExplicitAutograd",
+            autogen="_native_batch_norm_legit_no_training.out",
+        ),
+    },
     tags="core",
-    autogen="_native_batch_norm_legit_no_training.out",
 )
-@forward(native_batch_norm, training=False)
-def _native_batch_norm_legit_no_training(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """``native_batch_norm`` with the running statistics."""
-
-
-@_native_batch_norm_legit_no_training.derivative("input", "weight", "bias")
-def _native_batch_norm_legit_no_training_derivative(
-    grad, input, weight, running_mean, running_var, eps, result1, result2, output_mask
+for _name, _fixed in (
+    ("_native_batch_norm_legit.no_stats", {"running_mean": None, "running_var": None}),
+    ("_native_batch_norm_legit_no_training", {"training": False}),
 ):
-    return native_batch_norm_derivative(
-        grad, input, weight, running_mean, running_var, False, eps, result1, result2, output_mask
-    )
+    legit[_name].derivative("input", "weight", "bias")(partial(native_batch_norm_derivative, **_fixed))
 
 
 @op("aten::batch_norm_update_stats", kernel=True, autogen="batch_norm_update_stats.out")
@@ -447,88 +433,3 @@ def batch_norm_update_stats(
     variance, mean = var_mean_correction(wide, others(input), correction=0, keepdim=True)
     update_running(input, (mean, variance), (running_mean, running_var), momentum)
     return mean.view((-1,)).to(dtype), variance.view((-1,)).to(dtype)
-
-
-@op("aten::_batch_norm_impl_index", tags="maybe_aliasing_or_mutating")
-def _batch_norm_impl_index(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
-    """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
-    channels = input.shape[1] if input.ndim > 1 else 0
-    reserve = empty((0,), dtype=uint8, device=input.device)
-    if input.numel() == 0:
-        result = input.clone()
-        result = result if weight is None else result * weight[0]
-        result = result if bias is None else result + bias[0]
-        none = zeros((channels,), dtype=float64, device=input.device)
-        return result, none, none.clone(), reserve, 0
-    for name, each in (
-        ("running_mean", running_mean),
-        ("running_var", running_var),
-        ("weight", weight),
-        ("bias", bias),
-    ):
-        check(
-            each is not None or training or not name.startswith("running"),
-            f"{name} must be defined in evaluation mode",
-        )
-        check(
-            each is None or each.numel() == channels,
-            f"{name} should contain {channels} elements not {0 if each is None else each.numel()}",
-        )
-    made = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return *made, reserve, 0
-
-
-@op("aten::batch_norm", tags="maybe_aliasing_or_mutating")
-@forward(_batch_norm_impl_index, result=0)
-def batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
-
-
-@op("aten::instance_norm")
-def instance_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
-    check(
-        use_input_stats or (running_mean is not None and running_var is not None),
-        "Expected running_mean and running_var to be defined when use_input_stats is false",
-    )
-    check_channels(input)
-    batch, channels = input.shape[:2]
-    scale, shift, mean, variance = (
-        None if each is None else each.repeat((batch,)) for each in (weight, bias, running_mean, running_var)
-    )
-    samples = input.contiguous().view((1, batch * channels, *input.shape[2:]))
-    result = batch_norm(samples, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
-    for kept, moved in ((running_mean, mean), (running_var, variance)):
-        if kept is not None and moved is not None:
-            copy_elements(kept, moved.view((batch, channels)).mean(0))
-    return result.view(input.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.nn.conv_functions import Sizes
@@ -16,7 +16,7 @@ from opdsl.aten.nn.sliding import as_sizes
 from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import Bools, Name, SymInt, SymInts
+from opdsl.schema.vocabulary import Bools, SymInt
 
 lib = Library("aten")
 
@@ -152,36 +152,31 @@ lib.table(
 )
 
 
-@op(
-    "aten::_slow_conv2d_backward.output_mask",
-    python_module="nn",
-    dispatch={"CPU": "slow_conv2d_backward_cpu", "CUDA": "slow_conv2d_backward_cuda"},
-    autogen="_slow_conv2d_backward.output_mask_out",
-)
-@forward(
-    convolution_backward,
-    bias_sizes=lambda weight: weight.shape[:1],
-    input=lambda self: self,
-    stride=lambda stride: as_sizes(stride),
-    padding=lambda padding: as_sizes(padding),
-    dilation=(1, 1),
-    transposed=False,
-    output_padding=(0, 0),
-    groups=1,
-    unused=("kernel_size",),
-)
-def _slow_conv2d_backward_output_mask(
-    grad_output: Tensor,
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: SymInts[2],
-    stride: SymInts[2],
-    padding: SymInts[2],
-    output_mask: Bools[3],
-) -> tuple[
-    Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
-]:
-    """The gradients of ``_slow_conv2d_forward``, those that ``output_mask`` asks for."""
+_GRADIENTS = "(Tensor grad_input, Tensor grad_weight, Tensor grad_bias)"
+
+_slow_conv2d_backward_output_mask = lib.table(
+    {
+        "_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, "
+        f"{SIZES[2]}, bool[3] output_mask) -> {_GRADIENTS}": Row(
+            "The gradients of ``_slow_conv2d_forward``, those that the mask asks for.",
+            forward(
+                convolution_backward,
+                bias_sizes=lambda weight: weight.shape[:1],
+                input=lambda self: self,
+                stride=lambda stride: as_sizes(stride),
+                padding=lambda padding: as_sizes(padding),
+                dilation=(1, 1),
+                transposed=False,
+                output_padding=(0, 0),
+                groups=1,
+                unused=("kernel_size",),
+            ),
+            python_module="nn",
+            dispatch=kernels("slow_conv2d_backward_cpu", "slow_conv2d_backward_cuda"),
+            autogen="_slow_conv2d_backward.output_mask_out",
+        )
+    }
+)["_slow_conv2d_backward.output_mask"]
 
 
 @op("aten::conv_tbc", dispatch={"CompositeExplicitAutograd": "conv_tbc"}, autogen="conv_tbc.out")
@@ -212,46 +207,22 @@ convolution_overrideable = convolution.alias(
 )
 
 
-@convolution_overrideable.derivative("input", "weight", "bias")
-def convolution_overrideable_derivative(
-    grad: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    transposed: bool,
-    output_padding: Any,
-    groups: int,
-    output_mask: Any,
-) -> Any:
-    values = stride, padding, dilation, transposed, output_padding, groups
-    return convolution_backward_overrideable(grad, input.conj(), weight.conj(), *values, output_mask)
+convolution_backward_overrideable = lib.table(
+    {
+        "convolution_backward_overrideable(Tensor grad_output, Tensor input, Tensor weight, SymInt[] stride, "
+        "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "
+        f"bool[3] output_mask) -> {_GRADIENTS}": Row(
+            "The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for.",
+            forward(convolution_backward, bias_sizes=None),
+            kernel="CompositeExplicitAutograd",
+            autogen="convolution_backward_overrideable.out",
+        )
+    }
+)["convolution_backward_overrideable"]
 
-
-@op(
-    "aten::convolution_backward_overrideable",
-    kernel="CompositeExplicitAutograd",
-    autogen="convolution_backward_overrideable.out",
+convolution_overrideable.derivative("input", "weight", "bias")(
+    forward(convolution_backward_overrideable, input=lambda input: input.conj(), weight=lambda weight: weight.conj())
 )
-@forward(convolution_backward, bias_sizes=None)
-def convolution_backward_overrideable(
-    grad_output: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[SymInt],
-    groups: SymInt,
-    output_mask: Bools[3],
-) -> tuple[
-    Annotated[Tensor, Name("grad_input")], Annotated[Tensor, Name("grad_weight")], Annotated[Tensor, Name("grad_bias")]
-]:
-    """The gradients of ``convolution_overrideable``, those that ``output_mask`` asks for."""
-
-
 convolution_backward_overrideable.derivative("grad_output", "input", "weight")(convolution_backward_derivative)
 
 

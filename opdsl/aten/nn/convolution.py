@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen, spread
-from opdsl.declare import forward, op
+from opdsl.declare import Library, Row, forward, op
 from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, new_tensor, slide
 from opdsl.kernels.calls import WindowSpec
@@ -607,43 +607,23 @@ def convolution_backward_derivative(
     return found[0], found[1], found[2]
 
 
-@op("aten::_convolution", kernel="CompositeExplicitAutograd", autogen="_convolution.out")
-@forward(convolution, unused=("benchmark", "deterministic", "cudnn_enabled", "allow_tf32"))
-def _convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[SymInt],
-    groups: SymInt,
-    benchmark: bool,
-    deterministic: bool,
-    cudnn_enabled: bool,
-    allow_tf32: bool,
-) -> Tensor:
-    """``convolution``; the last four arguments are for kernels of cuDNN."""
+_HOW = (
+    "Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed"
+)
+_LIBRARY = ("benchmark", "deterministic", "cudnn_enabled")
+_FLAGS = ", ".join(f"bool {each}" for each in _LIBRARY)
 
-
-_convolution.derivative("input", "weight", "bias")(convolution_derivative)
-
-
-@_convolution.overload("deprecated")
-@forward(convolution, unused=("benchmark", "deterministic", "cudnn_enabled"))
-def _convolution_deprecated(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[int],
-    groups: SymInt,
-    benchmark: bool,
-    deterministic: bool,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """``_convolution`` without its last argument."""
+_made = Library("aten").table(
+    {
+        f"_convolution({_HOW}, SymInt[] output_padding, SymInt groups, {_FLAGS}, bool allow_tf32) -> Tensor": Row(
+            "``convolution``; the last four arguments are for kernels of cuDNN.",
+            forward(convolution, unused=(*_LIBRARY, "allow_tf32")),
+            kernel="CompositeExplicitAutograd",
+            autogen="_convolution.out",
+        ),
+        f"_convolution.deprecated({_HOW}, int[] output_padding, SymInt groups, {_FLAGS}) -> Tensor": Row(
+            "``_convolution`` without its last argument.", forward(convolution, unused=_LIBRARY)
+        ),
+    }
+)
+_made["_convolution"].derivative("input", "weight", "bias")(convolution_derivative)

@@ -10,12 +10,11 @@ from opdsl.aten.index.bucketization import searchsorted
 from opdsl.aten.nn.embedding import frequencies
 from opdsl.aten.nn.normalization import require_floating
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import forward, op
+from opdsl.declare import Library, Row, forward
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, int32, int64
-from opdsl.schema.vocabulary import SymInt
 
 SUM, MEAN, MAX = range(3)
 
@@ -133,50 +132,98 @@ def weight_gradient(grad: Tensor, weight: Tensor, indices: Tensor, offset2bag: T
 # ----------------------------------------------------------------------------------------------------------- operators
 
 
-@op("aten::_embedding_bag", tags="core", autogen="_embedding_bag.out")
-def _embedding_bag(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int = -1,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums, means or maxima over bags of rows of a table.
+def row_number(weight: Tensor, padding_idx: int | None) -> int:
+    """The number of a row of a table; those below 0 count from the end, and there is none of None.
 
-    Args:
-        weight: the table.
-        indices: the numbers of rows, those of one bag after those of another.
-        offsets: where each bag begins.
-        scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
-        mode: 0 for sums, 1 for means, 2 for maxima.
-        sparse: what PyTorch's gradient is; ours is a whole table.
-        per_sample_weights: what rows are multiplied by.
-        include_last_offset: whether the last offset is the end of the last bag.
-        padding_idx: the number of a row that does not count.
-
-    Returns:
-        The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+    Raises:
+        ShapeError: there is no such row.
     """
-    ...
+    if padding_idx is None:
+        return -1
+    count = weight.size(0)
+    check(
+        -count <= padding_idx < count,
+        f"padding_idx must be within the number of embeddings, -{count} through {count - 1}, but got {padding_idx}",
+    )
+    return padding_idx % count
 
 
-@_embedding_bag.kernel
-def _embedding_bag_kernel(
-    weight,
-    indices,
-    offsets,
-    scale_grad_by_freq,
-    mode,
-    sparse,
-    per_sample_weights,
-    include_last_offset,
-    padding_idx,
-):
-    return bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx)
+def known_bags(offset2bag: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
+    """The bag of each index, which PyTorch leaves out for sums."""
+    return offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
+
+
+def checked_weight_gradient(
+    grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int
+) -> Tensor:
+    """``weight_gradient`` of sums.
+
+    Raises:
+        ShapeError: they are no sums.
+    """
+    require_floating("embedding_bag_backward", grad)
+    check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")
+    return weight_gradient(grad, weight, indices, known_bags(offset2bag, indices, offsets), padding_idx)
+
+
+aten = Library("aten")
+
+_BAGS = (
+    "Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode"
+)
+_GIVEN = "Tensor weight, Tensor indices, Tensor offsets"
+_HOW = "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None"
+_FOUR = "(Tensor, Tensor, Tensor, Tensor)"
+
+_made = aten.table(
+    {
+        f"_embedding_bag({_GIVEN}, {_HOW}, bool include_last_offset=False, int padding_idx=-1) -> {_FOUR}": Row(
+            """Sums, means or maxima over bags of rows of a table.
+
+            Args:
+                weight: the table.
+                indices: the numbers of rows, those of one bag after those of another.
+                offsets: where each bag begins.
+                scale_grad_by_freq: whether gradients of rows are divided by how often they occur.
+                mode: 0 for sums, 1 for means, 2 for maxima.
+                sparse: what PyTorch's gradient is; ours is a whole table.
+                per_sample_weights: what rows are multiplied by.
+                include_last_offset: whether the last offset is the end of the last bag.
+                padding_idx: the number of a row that does not count.
+
+            Returns:
+                The bags; and for the gradient the bag of each index, the sizes of bags and the rows that maxima are of.
+            """,
+            bagged,
+            tags="core",
+            autogen="_embedding_bag.out",
+        ),
+        f"_embedding_bag_dense_backward(Tensor grad, Tensor indices, {_BAGS}, Tensor? per_sample_weights, "
+        "int padding_idx=-1) -> Tensor": Row(
+            "The gradient of ``_embedding_bag``'s table.", table_gradient, autogen="_embedding_bag_dense_backward.out"
+        ),
+        f"_embedding_bag_per_sample_weights_backward(Tensor grad, {_GIVEN}, Tensor offset2bag, int mode, "
+        "int padding_idx=-1) -> Tensor": Row(
+            "The gradient of what ``_embedding_bag`` multiplies rows by.",
+            checked_weight_gradient,
+            autogen="_embedding_bag_per_sample_weights_backward.out",
+        ),
+    },
+    kernel=True,
+)
+_embedding_bag = _made["_embedding_bag"]
+_embedding_bag_per_sample_weights_backward = _made["_embedding_bag_per_sample_weights_backward"]
+
+_embedding_bag_backward = aten.table(
+    {
+        f"_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, {_BAGS}, bool sparse, "
+        "Tensor? per_sample_weights, int padding_idx=-1) -> Tensor": Row(
+            "The gradient of ``_embedding_bag``'s table, which is never sparse here.",
+            forward(_made["_embedding_bag_dense_backward"], offset2bag=known_bags, unused=("sparse",)),
+            kernel=True,
+        )
+    }
+)["_embedding_bag_backward"]
 
 
 @_embedding_bag.derivative("weight", output_differentiability=(True, False, False, False))
@@ -214,115 +261,15 @@ _embedding_bag_forward_only = _embedding_bag.alias(
 )
 
 
-@op("aten::embedding_bag")
-@forward(_embedding_bag)
-def embedding_bag(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """See ``_embedding_bag``."""
-
-
-@embedding_bag.overload("padding_idx")
-def embedding_bag_with_padding(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    scale_grad_by_freq: bool,
-    mode: int,
-    sparse: bool,
-    per_sample_weights: Tensor | None,
-    include_last_offset: bool,
-    padding_idx: int | None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end."""
-    number = -1
-    if padding_idx is not None:
-        count = weight.size(0)
-        check(
-            -count <= padding_idx < count,
-            f"padding_idx must be within the number of embeddings, -{count} through {count - 1}, but got {padding_idx}",
-        )
-        number = padding_idx % count
-    return _embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, number
-    )
-
-
-@op("aten::_embedding_bag_backward", kernel=True)
-def _embedding_bag_backward(
-    grad: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    offset2bag: Tensor,
-    bag_size: Tensor,
-    maximum_indices: Tensor,
-    num_weights: SymInt,
-    scale_grad_by_freq: bool,
-    mode: int,
-    sparse: bool,
-    per_sample_weights: Tensor | None,
-    padding_idx: int = -1,
-) -> Tensor:
-    """The gradient of ``_embedding_bag``'s table, which is never sparse here."""
-    if not offset2bag.numel():  # PyTorch leaves it out for sums
-        offset2bag = bag_of_each(indices, offsets)
-    return _embedding_bag_dense_backward(
-        grad,
-        indices,
-        offset2bag,
-        bag_size,
-        maximum_indices,
-        num_weights,
-        scale_grad_by_freq,
-        mode,
-        per_sample_weights,
-        padding_idx,
-    )
-
-
-@op("aten::_embedding_bag_dense_backward", autogen="_embedding_bag_dense_backward.out")
-def _embedding_bag_dense_backward(
-    grad: Tensor,
-    indices: Tensor,
-    offset2bag: Tensor,
-    bag_size: Tensor,
-    maximum_indices: Tensor,
-    num_weights: SymInt,
-    scale_grad_by_freq: bool,
-    mode: int,
-    per_sample_weights: Tensor | None,
-    padding_idx: int = -1,
-) -> Tensor:
-    """The gradient of ``_embedding_bag``'s table."""
-    ...
-
-
-_embedding_bag_dense_backward.kernel(table_gradient)
-
-
-@op(
-    "aten::_embedding_bag_per_sample_weights_backward",
-    kernel=True,
-    autogen="_embedding_bag_per_sample_weights_backward.out",
+aten.table(
+    {
+        f"embedding_bag({_GIVEN}, {_HOW}, bool include_last_offset=False) -> {_FOUR}": Row(
+            "See ``_embedding_bag``.", forward(_embedding_bag)
+        ),
+        f"embedding_bag.padding_idx({_GIVEN}, bool scale_grad_by_freq, int mode, bool sparse, "
+        f"Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> {_FOUR}": Row(
+            "See ``_embedding_bag``; None for no padding, and numbers below 0 count from the end.",
+            forward(_embedding_bag, padding_idx=row_number),
+        ),
+    }
 )
-def _embedding_bag_per_sample_weights_backward(
-    grad: Tensor,
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    offset2bag: Tensor,
-    mode: int,
-    padding_idx: int = -1,
-) -> Tensor:
-    """The gradient of what ``_embedding_bag`` multiplies rows by."""
-    require_floating("embedding_bag_backward", grad)
-    check(mode == SUM, "embedding_bag_backward: per_sample_weights only supported for mode='sum'")
-    bags = offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
-    return weight_gradient(grad, weight, indices, bags, padding_idx)

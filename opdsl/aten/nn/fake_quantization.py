@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and, logical_or
-from opdsl.declare import forward, op
+from opdsl.declare import Library, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
@@ -82,14 +82,6 @@ def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tenso
 fake_quantize_per_tensor_affine_cachemask.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
 
 
-@op("aten::fake_quantize_per_tensor_affine", device_check="NoCheck")
-@forward(fake_quantize_per_tensor_affine_cachemask, result=0)
-def fake_quantize_per_tensor_affine(
-    self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
-) -> Tensor:
-    """``fake_quantize_per_tensor_affine_cachemask`` without its mask."""
-
-
 @op(
     "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
     kernel=True,
@@ -109,18 +101,6 @@ def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
 _fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative(
     self=fake_quantize_per_tensor_affine_cachemask_backward
 )
-
-
-@fake_quantize_per_tensor_affine.overload("tensor_qparams", device_check="NoCheck")
-@forward(
-    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
-    fake_quant_enabled=lambda scale: scale.new_ones((1,)),
-    result=0,
-)
-def fake_quantize_per_tensor_affine_tensor_qparams(
-    self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int
-) -> Tensor:
-    """``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors."""
 
 
 @op(
@@ -148,12 +128,31 @@ def fake_quantize_per_channel_affine_cachemask_backward(grad: Tensor, mask: Tens
 fake_quantize_per_channel_affine_cachemask.derivative(self=fake_quantize_per_channel_affine_cachemask_backward)
 
 
-@op("aten::fake_quantize_per_channel_affine", device_check="NoCheck")
-@forward(fake_quantize_per_channel_affine_cachemask, result=0)
-def fake_quantize_per_channel_affine(
-    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
-) -> Tensor:
-    """``fake_quantize_per_channel_affine_cachemask`` without its mask."""
+_BOUNDS = "int quant_min, int quant_max"
+
+Library("aten").table(
+    {
+        f"fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, {_BOUNDS}) -> Tensor": Row(
+            "``fake_quantize_per_tensor_affine_cachemask`` without its mask.",
+            forward(fake_quantize_per_tensor_affine_cachemask, result=0),
+        ),
+        "fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
+        f"{_BOUNDS}) -> Tensor": Row(
+            "``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors.",
+            forward(
+                _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
+                fake_quant_enabled=lambda scale: scale.new_ones((1,)),
+                result=0,
+            ),
+        ),
+        "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, "
+        f"{_BOUNDS}) -> Tensor": Row(
+            "``fake_quantize_per_channel_affine_cachemask`` without its mask.",
+            forward(fake_quantize_per_channel_affine_cachemask, result=0),
+        ),
+    },
+    device_check="NoCheck",
+)
 
 
 # -------------------------------------------------------------------------------------------- scales that are learned

@@ -1,0 +1,100 @@
+"""What networks call: batch norm and instance norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten.create.factories import empty, zeros
+from opdsl.aten.nn.batch_normalization import GIVEN, HOW, OPTIONAL, check_channels, native_batch_norm
+from opdsl.declare import Library, Row, forward, op
+from opdsl.kernels import check
+from opdsl.kernels.primitives.copying import copy_elements
+from opdsl.runtime import Tensor, float64, uint8
+
+aten = Library("aten")
+
+
+def checked_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, ...]:
+    """``native_batch_norm`` of what fits, memory of a backend's own, and its number: 0, for ours."""
+    channels = input.shape[1] if input.ndim > 1 else 0
+    reserve = empty((0,), dtype=uint8, device=input.device)
+    if input.numel() == 0:
+        result = input.clone()
+        result = result if weight is None else result * weight[0]
+        result = result if bias is None else result + bias[0]
+        none = zeros((channels,), dtype=float64, device=input.device)
+        return result, none, none.clone(), reserve, 0
+    named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    for name, each in named.items():
+        check(
+            each is not None or training or not name.startswith("running"),
+            f"{name} must be defined in evaluation mode",
+        )
+        check(
+            each is None or each.numel() == channels,
+            f"{name} should contain {channels} elements not {0 if each is None else each.numel()}",
+        )
+    made = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return *made, reserve, 0
+
+
+_WHOLE = f"{GIVEN}, {OPTIONAL}, {HOW}, bool cudnn_enabled"
+
+_impl_index = aten.table(
+    {
+        f"_batch_norm_impl_index({_WHOLE}) -> (Tensor, Tensor, Tensor, Tensor, int)": Row(
+            "``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours.",
+            checked_batch_norm,
+            tags="maybe_aliasing_or_mutating",
+        )
+    }
+)["_batch_norm_impl_index"]
+
+batch_norm = aten.table(
+    {
+        f"batch_norm({_WHOLE}) -> Tensor": Row(
+            "Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``.",
+            forward(_impl_index, result=0),
+            tags="maybe_aliasing_or_mutating",
+        )
+    }
+)["batch_norm"]
+
+
+@op("aten::instance_norm")
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
+    check(
+        use_input_stats or (running_mean is not None and running_var is not None),
+        "Expected running_mean and running_var to be defined when use_input_stats is false",
+    )
+    check_channels(input)
+    batch, channels = input.shape[:2]
+    scale, shift, mean, variance = (
+        None if each is None else each.repeat((batch,)) for each in (weight, bias, running_mean, running_var)
+    )
+    samples = input.contiguous().view((1, batch * channels, *input.shape[2:]))
+    result: Tensor = batch_norm(samples, scale, shift, mean, variance, use_input_stats, momentum, eps, cudnn_enabled)
+    for kept, moved in ((running_mean, mean), (running_var, variance)):
+        if kept is not None and moved is not None:
+            copy_elements(kept, moved.view((batch, channels)).mean(0))
+    return result.view(input.shape)
