@@ -20,6 +20,18 @@ def category_of(operand: Tensor | complex) -> Category:
     return next((category for kind, category in kinds if isinstance(operand, kind)), Category.COMPLEX)
 
 
+def require_floating(operator: str, tensor: Tensor, *others: DType) -> None:
+    """Refuses what PyTorch has no kernel for.
+
+    Raises:
+        UnsupportedDTypeError: the dtype is neither floating nor one of the others.
+    """
+    if tensor.dtype.category is not Category.FLOAT and tensor.dtype not in others:
+        raise UnsupportedDTypeError(
+            f"\"{operator}\" not implemented for '{tensor.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
 def real(number: complex) -> float:
     """A number that has to be real.
 

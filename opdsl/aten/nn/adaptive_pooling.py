@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.average_pooling import means, set_means, take_means
 from opdsl.aten.nn.max_pooling import add_to_numbered, gathered_derivative, set_largest, take_largest
 from opdsl.aten.nn.padding import zero_derivative
@@ -15,7 +16,6 @@ from opdsl.aten.nn.pooling import (
     check_gradient,
     dividing,
     one_number,
-    require_dtype,
     strides_like,
     with_one,
 )
@@ -77,7 +77,7 @@ def check_mean_gradient(operator: str, grad_output: Tensor, self: Tensor, dims: 
         f"{list(grad_output.shape)} with an empty dimension",
     )
     check_gradient(operator, grad_output, self, (*self.shape[:-dims], *windows.counts))
-    require_dtype(operator, self)
+    require_floating(operator, self)
     return windows
 
 
@@ -99,7 +99,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
     @pool.meta
     def pool_meta(ctx, self, output_size):
         windows = windows_into(name, self, output_size, dims, every=dims == 3)
-        require_dtype(errors, self)
+        require_floating(errors, self)
         return set_means(ctx, self, windows, format_of(self, (*self.shape[:-dims], *windows.counts), dims))
 
     pool.sharding(rows=dims)
@@ -221,7 +221,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     @pool.meta
     def pool_meta(ctx, self, output_size):
         windows = windows_into(name, self, output_size, dims, every=True)
-        require_dtype(errors, self)
+        require_floating(errors, self)
         return set_largest(ctx, self, windows, format_of(self, (*self.shape[:-dims], *windows.counts), dims))
 
     pool.sharding(rows=dims)
@@ -245,7 +245,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         )
         windows = windows_into(f"{name}_backward", self, grad_output.shape[-dims:], dims, every=True)
         check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *windows.counts), indices)
-        require_dtype(f"{name}_backward", self)
+        require_floating(f"{name}_backward", self)
         strides = format_of(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 

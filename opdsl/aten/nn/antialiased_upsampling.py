@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.ranges import arange
-from opdsl.aten.nn.interpolation import check_sizes, require_kernel, step_of
+from opdsl.aten.nn.interpolation import check_sizes, step_of
 from opdsl.aten.nn.upsampling import by_factors
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Library, Out, op
@@ -80,7 +81,7 @@ def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool,
     """
     check_sizes(self.shape[2:], output_size, 2, self.ndim)
     check(0 not in self.shape[1:], f"Non-empty 4D data tensor expected but got a tensor with sizes {list(self.shape)}")
-    require_kernel(name, (uint8,), self.dtype)
+    require_floating(name, self, uint8)
     memory_format = self.geometry.suggested_memory_format()
     if tuple(self.shape[2:]) == tuple(output_size):
         return self.clone(memory_format=memory_format)
@@ -119,7 +120,7 @@ def spread(
         f"Expected grad_output to have the same shape as output; output has shape {wanted} but got grad_output with "
         f"shape {list(grad.shape)}",
     )
-    require_kernel(f"{name}_backward", (), grad.dtype)
+    require_floating(f"{name}_backward", grad)
     down, right = (
         shares(mode, size, count, aligned, scale, grad.device).to(grad.dtype)
         for size, count, scale in zip(input_size[2:], output_size, scales, strict=True)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.create.factories import empty
 from opdsl.aten.nn.normalization import (
-    require_floating,
     second_gradients,
     statistics_dtype,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from opdsl.aten.nn.convolution import columns_of, convolution
+from opdsl.aten.nn.convolution import convolution
 from opdsl.aten.nn.sliding import Sliding, as_sizes, collect, counts_of, lengths_of, spread
+from opdsl.aten.nn.window_products import columns_of
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Library, Out, Row, op
 from opdsl.errors import UnsupportedDTypeError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.bucketization import searchsorted
 from opdsl.aten.nn.embedding import frequencies
-from opdsl.aten.nn.normalization import require_floating
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Library, Row, forward
 from opdsl.dispatch import is_grad_enabled

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.index_tensors import BOTH, as_int64, require_inside
-from opdsl.aten.nn.normalization import require_floating
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.norms import linalg_vector_norm
 from opdsl.declare import op

@@ -90,6 +90,7 @@ def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tens
 
 @op(
     "aten::_fused_moving_avg_obs_fq_helper",
+    kernel=("CPU", "CUDA"),
     dispatch="CPU, CUDA",
     autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
 )
@@ -121,25 +122,6 @@ def _fused_moving_avg_obs_fq_helper(
         per_row_fake_quant: whether there is a scale for each channel.
         symmetric_quant: whether 0 lies in the middle.
     """
-    ...
-
-
-@_fused_moving_avg_obs_fq_helper.kernel("CPU", "CUDA")
-def _fused_moving_avg_obs_fq_helper_kernel(
-    self,
-    observer_on,
-    fake_quant_on,
-    running_min,
-    running_max,
-    scale,
-    zero_point,
-    averaging_const,
-    quant_min,
-    quant_max,
-    ch_axis,
-    per_row_fake_quant,
-    symmetric_quant,
-):
     require_bounds(quant_min, quant_max)
     statistics = running_min, running_max, scale, zero_point
     count, is_new = counted(self, ch_axis, per_row_fake_quant, statistics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten._shared.checks import real
+from opdsl.aten._shared.checks import real, require_floating
 from opdsl.aten.create.like_factories import empty_like, ones_like, zeros_like
 from opdsl.aten.nn.activation_gradients import leaky_relu_backward
 from opdsl.aten.nn.activations import leaky_relu
@@ -12,7 +12,6 @@ from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, forward, op
-from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Generator, Tensor, wrap_dimension
 from opdsl.schema import Alias
@@ -35,12 +34,6 @@ def halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     size = self.shape[at]
     check(size % 2 == 0, f"Halving dimension must be even, but dimension {at} is size {size}")
     return self.narrow(at, 0, size // 2), self.narrow(at, size // 2, size // 2)
-
-
-def require_floating(name: str, self: Tensor) -> None:
-    """That a tensor has floating-point numbers."""
-    if not self.dtype.is_floating_point:
-        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{self.dtype.scalar_type}'")
 
 
 @op(

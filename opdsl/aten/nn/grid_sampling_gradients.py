@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from opdsl.aten.nn.grid_sampling import MODES, PADDINGS, check_grid, grid_sampler_2d, grid_sampler_3d
-from opdsl.declare import Library, forward, op
+from opdsl.declare import Library, Row, forward
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import Bools
 
 lib = Library("opdsl")
 
@@ -56,41 +56,37 @@ def declare(dims: int, wanted: str) -> Any:
 GRADIENTS = {(dims, wanted): declare(dims, wanted) for dims in (2, 3) for wanted in ("input", "grid")}
 
 
-def gradients(dims: int, output_mask: Any, *given: Any) -> tuple[Any, Any]:
+def gradients(
+    dims: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Any,
+) -> tuple[Any, ...]:
     """The gradients of the images and of the points, where they are asked for."""
-    return (
-        GRADIENTS[dims, "input"](*given) if output_mask[0] else None,
-        GRADIENTS[dims, "grid"](*given) if output_mask[1] else None,
-    )
+    given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+    wanted = zip(("input", "grid"), output_mask, strict=True)
+    return tuple(GRADIENTS[dims, name](*given) if is_asked else None for name, is_asked in wanted)
 
 
-@op("aten::grid_sampler_2d_backward", dispatch="CPU, CUDA, MPS", autogen="grid_sampler_2d_backward.out")
-def grid_sampler_2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Bools[2],
-) -> tuple[Tensor, Tensor]:
-    """The gradients of images at points: those of the images and of the points that ``output_mask`` asks for."""
-    return gradients(2, output_mask, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
+aten = Library("aten")
 
+_GIVEN = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 
-@op("aten::grid_sampler_3d_backward", dispatch="CPU, CUDA, MPS", autogen="grid_sampler_3d_backward.out")
-def grid_sampler_3d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Bools[2],
-) -> tuple[Tensor, Tensor]:
-    """The gradients of volumes at points: those of the volumes and of the points that ``output_mask`` asks for."""
-    return gradients(3, output_mask, grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
-
+_made = aten.table(
+    {
+        f"grid_sampler_{dims}d_backward({_GIVEN}, bool[2] output_mask) -> (Tensor, Tensor)": Row(
+            f"The gradients of {what} at points: those of the {what} and of the points that ``output_mask`` asks for.",
+            partial(gradients, dims),
+            autogen=f"grid_sampler_{dims}d_backward.out",
+        )
+        for dims, what in ((2, "images"), (3, "volumes"))
+    },
+    dispatch="CPU, CUDA, MPS",
+)
 
 _grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
     "aten::_grid_sampler_2d_cpu_fallback",
@@ -98,13 +94,12 @@ _grid_sampler_2d_cpu_fallback = grid_sampler_2d.alias(
     autogen="_grid_sampler_2d_cpu_fallback.out",
 )
 
-
-@op(
-    "aten::_grid_sampler_2d_cpu_fallback_backward",
-    dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
+aten.table(
+    {
+        f"_grid_sampler_2d_cpu_fallback_backward({_GIVEN}) -> (Tensor, Tensor)": Row(
+            "The gradients of ``grid_sampler_2d``.",
+            forward(_made["grid_sampler_2d_backward"], output_mask=(True, True)),
+            dispatch={"CompositeExplicitAutograd": "_grid_sampler_2d_cpu_fallback_backward"},
+        )
+    }
 )
-@forward(grid_sampler_2d_backward, output_mask=(True, True))
-def _grid_sampler_2d_cpu_fallback_backward(
-    grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> tuple[Tensor, Tensor]:
-    """The gradients of ``grid_sampler_2d``."""

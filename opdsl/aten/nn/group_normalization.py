@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.batch_normalization import Statistics, check_channels, scaled_and_shifted
-from opdsl.aten.nn.normalization import layer_norm_input_gradient, require_floating, statistics_dtype
+from opdsl.aten.nn.normalization import layer_norm_input_gradient, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
 from opdsl.declare import op, traceable
 from opdsl.dispatch import is_grad_enabled
@@ -79,6 +80,7 @@ def native_group_norm(
     ...
 
 
+@traceable
 def group_normalized(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -102,13 +104,8 @@ def group_normalized(
     return made, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
 
 
-@native_group_norm.kernel
-@traceable
-def native_group_norm_kernel(input, weight, bias, N, C, HxW, group, eps):
-    return group_normalized(input, weight, bias, N, C, HxW, group, eps)
-
-
-native_group_norm.kernel("CompositeExplicitAutograd")(native_group_norm_kernel)
+native_group_norm.kernel(group_normalized)
+native_group_norm.kernel("CompositeExplicitAutograd")(group_normalized)
 
 
 def through_statistics(rows: Tensor, statistics: Statistics, grads: Sequence[Tensor]) -> Tensor:
@@ -170,7 +167,7 @@ def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask:
     )
 
 
-@op("aten::native_group_norm_backward", tags="core", autogen="native_group_norm_backward.out")
+@op("aten::native_group_norm_backward", kernel=True, tags="core", autogen="native_group_norm_backward.out")
 def native_group_norm_backward(
     grad_out: Tensor,
     input: Tensor,
@@ -184,23 +181,19 @@ def native_group_norm_backward(
     output_mask: Bools[3],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
-    ...
-
-
-@native_group_norm_backward.kernel
-def native_group_norm_backward_kernel(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+    asked: Any = output_mask
     check_groups(input, weight, None, C, group)
     layout = input.geometry.suggested_memory_format()
     wide = precision_of(input.dtype)
     grads, rows = (in_groups(each, N, C, HxW, group).to(wide) for each in (grad_out, input))
     means, deviations = (each.view((N, group, 1, 1)).to(wide) for each in (mean, rstd))
     found: Any = None  # for what is not asked for
-    if output_mask[0]:
+    if asked[0]:
         scaled = grads if weight is None else grads * of_groups(weight, group, wide)
         made = layer_norm_input_gradient(scaled, rows, means, deviations, None, 2)
         found = made.view(input.shape).to(input.dtype).contiguous(memory_format=layout)
     standardized = (rows - means) * deviations
-    to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, output_mask[1:])
+    to_weight, to_bias = parameter_gradients(standardized, grads, input if weight is None else weight, asked[1:])
     return found, to_weight, to_bias
 
 

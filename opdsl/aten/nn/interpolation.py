@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.grid_sampling import weights
-from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import DType, Tensor, float64, int64
@@ -159,16 +159,6 @@ def check_sizes(inner: Sequence[int], wanted: Sequence[int], dims: int, ndim: in
     )
 
 
-def require_kernel(name: str, taken: Sequence[DType], dtype: DType) -> None:
-    """That PyTorch has a kernel for the dtype.
-
-    Raises:
-        UnsupportedDTypeError: it has none.
-    """
-    if not dtype.is_floating_point and dtype not in taken:
-        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'. Convert first: x.float().")
-
-
 def resized_meta(
     ctx: MetaContext, name: str, taken: Sequence[DType], self: Tensor, output_size: Sequence[int], dims: int
 ) -> None:
@@ -178,7 +168,7 @@ def resized_meta(
         0 not in self.shape[1:],
         f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self.shape)}",
     )
-    require_kernel(name, taken, self.dtype)
+    require_floating(name, self, *taken)
     memory_format = self.geometry.suggested_memory_format()
     ctx.set_output(0, (*self.shape[:2], *output_size), like=self, memory_format=memory_format)
 
@@ -204,7 +194,7 @@ def gradient_meta(
             f"Expected grad_output to have the same shape as output; output.size({dim}) = {wanted} but got "
             f"grad_output.size({dim}) = {ours}",
         )
-    require_kernel(f"{name}_backward", taken, grad.dtype)
+    require_floating(f"{name}_backward", grad, *taken)
     memory_format = grad.geometry.suggested_memory_format()
     ctx.set_output(0, tuple(input_size), like=grad, memory_format=memory_format)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.normalization import softmax
 from opdsl.declare import op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_, wrap_dimension
 
@@ -41,8 +42,7 @@ def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_typ
         mask_type: see above; 2 for a mask of the same shape.
     """
     hidden = spread_mask(self, mask, mask_type)
-    if not self.dtype.is_floating_point:
-        raise UnsupportedDTypeError(f"\"masked_softmax\" not implemented for '{self.dtype.scalar_type}'")
+    require_floating("masked_softmax", self)
     return softmax(self.masked_fill(hidden, -math.inf), wrap_dimension(-1 if dim is None else dim, self.ndim))
 
 

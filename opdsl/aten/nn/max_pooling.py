@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.index_tensors import require_inside
 from opdsl.aten.nn.padding import zero_derivative
 from opdsl.aten.nn.pooling import (
@@ -17,7 +18,6 @@ from opdsl.aten.nn.pooling import (
     one_number,
     parameters,
     place,
-    require_dtype,
     require_images,
     slides,
     sliding,
@@ -165,7 +165,7 @@ def declare_max_pool(
         require_images(name, self, dims)
         shape = (*self.shape[:-dims], *sliding(self.shape, given).counts)
         check_gradient(f"{name}_backward", grad_output, self, shape, indices)
-        require_dtype(f"max_pool{dims}d_backward", self)
+        require_floating(f"max_pool{dims}d_backward", self)
         strides = strides_like(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 
@@ -314,6 +314,6 @@ def max_pool1d(
 ) -> Tensor:
     """The largest element of each window of signals; see ``max_pool2d``."""
     require_images("max_pool1d", self, 1)
-    require_dtype("max_pool1d_impl", self)
+    require_floating("max_pool1d_impl", self)
     one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
     return largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.declare import Library, Out, forward, op
 from opdsl.dispatch import is_grad_enabled
@@ -18,18 +19,6 @@ from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
 from opdsl.schema.vocabulary import Bools, SymInt
 
 # ------------------------------------------------------------------------------------------------------------- softmax
-
-
-def require_floating(operator: str, tensor: Tensor) -> None:
-    """Refuses integers, bools and complex numbers, for which PyTorch has no kernels.
-
-    Raises:
-        UnsupportedDTypeError: the dtype is one of them.
-    """
-    if tensor.dtype.category is not Category.FLOAT:
-        raise UnsupportedDTypeError(
-            f"\"{operator}\" not implemented for '{tensor.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
 
 
 def softmax_meta(ctx, self, dim, half_to_float):
@@ -296,7 +285,7 @@ def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
     return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd
 
 
-@op("aten::native_layer_norm_backward", tags="core", autogen="native_layer_norm_backward.out")
+@op("aten::native_layer_norm_backward", kernel=True, tags="core", autogen="native_layer_norm_backward.out")
 def native_layer_norm_backward(
     grad_out: Tensor,
     input: Tensor,
@@ -308,23 +297,19 @@ def native_layer_norm_backward(
     output_mask: Bools[3],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
-    ...
-
-
-@native_layer_norm_backward.kernel
-def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
+    asked: Any = output_mask
+    dims = normalized_dims(input, tuple(normalized_shape), weight=weight, bias=bias)
     check(grad_out.shape == input.shape, f"expected a gradient of shape {list(input.shape)}", got=grad_out.shape)
     rows = list(range(dims.start))
     wide = precision_of(input.dtype)
     grads: list[Any] = [None, None, None]  # None for what is not asked for
-    if output_mask[0]:
+    if asked[0]:
         grads[0] = layer_norm_input_gradient(grad_out, input, mean, rstd, weight, len(dims))
-    if output_mask[1]:
+    if asked[1]:
         normalized = (input.to(wide) - mean.to(wide)) * rstd.to(wide)
         kept = input.dtype if weight is None else weight.dtype
         grads[1] = sum_of_rows(normalized * grad_out.to(wide), rows).to(kept)
-    if output_mask[2]:
+    if asked[2]:
         grads[2] = sum_of_rows(grad_out.to(wide), rows).to(input.dtype if bias is None else bias.dtype)
     return grads[0], grads[1], grads[2]
 

@@ -31,30 +31,23 @@ def mean_of(average: float, value: float, weight: float) -> float:
     return average + weight * (value - average) if weight < 0.5 else value - (value - average) * (1 - weight)
 
 
-@lib.op(out=True)
-def adam_step(
-    param: Tensor,
-    grad: Tensor,
-    exp_avg: Tensor,
-    exp_avg_sq: Tensor,
-    decay: Tensor,
-    step_size: Tensor,
-    correction: Tensor,
-    skipped: Tensor,
-    weight1: float,
-    weight2: float,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
-    ...
+_MOMENTS = "Tensor param, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq"
+_NUMBERS = (
+    "Tensor decay, Tensor step_size, Tensor correction, Tensor skipped, float weight1, float weight2, "
+    "float weight_decay, float eps, bool maximize"
+)
+
+adam_step = lib.define(
+    f"adam_step({_MOMENTS}, {_NUMBERS}) -> (Tensor, Tensor, Tensor)",
+    out=True,
+)
 
 
 @adam_step.pointwise(dtypes="floating")
 def adam_scalar_function(
     param, grad, mean, squares, decay, step_size, correction, skipped, weight1, weight2, weight_decay, eps, maximize
 ):
+    """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
     slope = followed(param, grad, weight_decay, maximize)
     new_mean = mean_of(mean, slope, weight1)
     new_squares = squares * (1 - weight2) + weight2 * slope * slope
@@ -63,25 +56,10 @@ def adam_scalar_function(
     return param if stays else moved, mean if stays else new_mean, squares if stays else new_squares
 
 
-@lib.op(out=True)
-def amsgrad_step(
-    param: Tensor,
-    grad: Tensor,
-    exp_avg: Tensor,
-    exp_avg_sq: Tensor,
-    max_exp_avg_sq: Tensor,
-    decay: Tensor,
-    step_size: Tensor,
-    correction: Tensor,
-    skipped: Tensor,
-    weight1: float,
-    weight2: float,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The same of Adam that never grows its steps, and the largest mean of squares yet."""
-    ...
+amsgrad_step = lib.define(
+    f"amsgrad_step({_MOMENTS}, Tensor max_exp_avg_sq, {_NUMBERS}) -> (Tensor, Tensor, Tensor, Tensor)",
+    out=True,
+)
 
 
 @amsgrad_step.pointwise(dtypes="floating")
@@ -101,6 +79,7 @@ def amsgrad_scalar_function(
     eps,
     maximize,
 ):
+    """The same of Adam that never grows its steps, and the largest mean of squares yet."""
     slope = followed(param, grad, weight_decay, maximize)
     new_mean = mean_of(mean, slope, weight1)
     new_squares = squares * (1 - weight2) + weight2 * slope * slope
@@ -115,40 +94,31 @@ def amsgrad_scalar_function(
     )
 
 
-@lib.op(out=True)
-def sgd_step(param: Tensor, grad: Tensor, lr: Tensor, skipped: Tensor, weight_decay: float, maximize: bool) -> Tensor:
-    """A parameter after a step against its gradient."""
-    ...
+sgd_step = lib.define(
+    "sgd_step(Tensor param, Tensor grad, Tensor lr, Tensor skipped, float weight_decay, bool maximize) -> Tensor",
+    out=True,
+)
 
 
 @sgd_step.pointwise(dtypes="floating")
 def sgd_scalar_function(param, grad, lr, skipped, weight_decay, maximize):
+    """A parameter after a step against its gradient."""
     moved = param - lr * followed(param, grad, weight_decay, maximize)
     return param if skipped == 1 else moved
 
 
-@lib.op(out=True)
-def momentum_step(
-    param: Tensor,
-    grad: Tensor,
-    buffer: Tensor,
-    lr: Tensor,
-    skipped: Tensor,
-    weight_decay: float,
-    momentum: float,
-    weight: float,
-    nesterov: bool,
-    maximize: bool,
-    is_first_step: bool,
-) -> tuple[Tensor, Tensor]:
-    """A parameter and its momentum after a step along that."""
-    ...
+momentum_step = lib.define(
+    "momentum_step(Tensor param, Tensor grad, Tensor buffer, Tensor lr, Tensor skipped, float weight_decay, "
+    "float momentum, float weight, bool nesterov, bool maximize, bool is_first_step) -> (Tensor, Tensor)",
+    out=True,
+)
 
 
 @momentum_step.pointwise(dtypes="floating")
 def momentum_scalar_function(
     param, grad, buffer, lr, skipped, weight_decay, momentum, weight, nesterov, maximize, is_first_step
 ):
+    """A parameter and its momentum after a step along that."""
     slope = followed(param, grad, weight_decay, maximize)
     moving = slope if is_first_step else buffer * momentum + slope * weight
     moved = param - lr * (slope + momentum * moving if nesterov else moving)
@@ -156,23 +126,16 @@ def momentum_scalar_function(
     return param if stays else moved, buffer if stays else moving
 
 
-@lib.op(out=True)
-def adagrad_step(
-    param: Tensor,
-    grad: Tensor,
-    state_sum: Tensor,
-    lr: Tensor,
-    skipped: Tensor,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> tuple[Tensor, Tensor]:
-    """A parameter and the sum of squares of its gradients after a step of Adagrad."""
-    ...
+adagrad_step = lib.define(
+    "adagrad_step(Tensor param, Tensor grad, Tensor state_sum, Tensor lr, Tensor skipped, "
+    "float weight_decay, float eps, bool maximize) -> (Tensor, Tensor)",
+    out=True,
+)
 
 
 @adagrad_step.pointwise(dtypes="floating")
 def adagrad_scalar_function(param, grad, state_sum, lr, skipped, weight_decay, eps, maximize):
+    """A parameter and the sum of squares of its gradients after a step of Adagrad."""
     slope = followed(param, grad, weight_decay, maximize)
     new_sum = state_sum + slope * slope
     moved = param - lr * slope / (math.sqrt(new_sum) + eps)

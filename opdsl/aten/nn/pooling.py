@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from opdsl.aten.nn.sliding import as_sizes, spread
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Category, DType, Tensor, int64, strides_for
+from opdsl.runtime import Tensor, int64, strides_for
 from opdsl.sharding.rules import Window
 
 Shape = tuple[int, ...]
@@ -91,18 +91,6 @@ def strides_like(self: Tensor, shape: Shape, dims: int) -> tuple[int, ...] | Non
     if self.ndim != dims + 2:
         return None
     return strides_for(shape, self.geometry.suggested_memory_format())
-
-
-def require_dtype(operator: str, self: Tensor, *others: DType) -> None:
-    """Refuses what PyTorch has no kernel for.
-
-    Raises:
-        UnsupportedDTypeError: the dtype is neither floating nor one of the others.
-    """
-    if self.dtype.category is not Category.FLOAT and self.dtype not in others:
-        raise UnsupportedDTypeError(
-            f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
 
 
 def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shape, *others: Tensor) -> None:

@@ -5,28 +5,16 @@ The rules are those of ATen/native/Loss.cpp and cpu/BinaryOpsKernel.cpp, cpu/Poi
 
 from __future__ import annotations
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import Loss, plus, reduced, share, sum_or_mean
 from opdsl.aten.nn.regression_losses import ITERATED, STRUCTURED, loss_meta
 from opdsl.declare import Library, Out, forward, op
-from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
 
 lib = Library("opdsl")
-
-
-def require_floats(name: str, self: Tensor) -> None:
-    """That PyTorch has a kernel for the dtype.
-
-    Raises:
-        UnsupportedDTypeError: it has none.
-    """
-    if not self.dtype.is_floating_point:
-        raise UnsupportedDTypeError(
-            f"\"{name}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
 
 
 # ------------------------------------------------------------------------------------------------------ smooth_l1_loss
@@ -95,7 +83,7 @@ def smooth_l1_loss_cpu(self, target, reduction, beta, out):
 )
 def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     """The gradient of ``smooth_l1_loss``."""
-    require_floats("smooth_l1_backward_cpu_out", self)
+    require_floating("smooth_l1_backward_cpu_out", self)
     return smooth_l1_slopes(self, target, beta) * share(grad_output, self, target, reduction)
 
 
@@ -156,7 +144,7 @@ def huber_slope(self, target, delta):
 def huber_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0) -> Tensor:
     """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
-    require_floats("huber", self)
+    require_floating("huber", self)
     return reduced(huber_elements(self, target, delta), reduction)
 
 
@@ -168,7 +156,7 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, de
 )
 def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     """The gradient of ``huber_loss``."""
-    require_floats("huber_backward_cpu_out", self)
+    require_floating("huber_backward_cpu_out", self)
     return huber_slopes(self, target, delta) * share(grad_output, self, target, reduction)
 
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
+from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.max_pooling import gathered_derivative
 from opdsl.aten.nn.padding import zero_derivative
-from opdsl.aten.nn.pooling import check_gradient, require_dtype, require_images
+from opdsl.aten.nn.pooling import check_gradient, require_images
 from opdsl.declare import Out, forward, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -29,7 +30,7 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     Raises:
         ShapeError, DTypeError, UnsupportedDTypeError, PositionError: the arguments do not fit.
     """
-    require_dtype(name, self)
+    require_floating(name, self)
     if indices.dtype is not int64:
         raise DTypeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_type}")
     check(len(output_size) == dims, f"{name}(): output_size should have {dims} elements, but got {list(output_size)}")
@@ -105,7 +106,7 @@ def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_si
     for what, given in (("kernel_size", kernel_size), ("output_size", output_size)):
         check(len(given) == dims, f"{name}(): {what} should have {dims} elements, but got {list(given)}")
     require_images(name, self, dims)
-    require_dtype(name, self)
+    require_floating(name, self)
     check(min(kernel_size) > 0, f"{name}(): kernel_size should be greater than zero, but got {list(kernel_size)}")
     check(min(output_size) > 0, f"{name}(): output_size should be greater than zero, but got {list(output_size)}")
     for kernel, count, size in zip(kernel_size, output_size, self.shape[-dims:], strict=True):

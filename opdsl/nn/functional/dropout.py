@@ -6,6 +6,7 @@ import warnings
 
 from opdsl.errors import OptionError, ShapeError
 from opdsl.nn.functional._common import in_place_or_not
+from opdsl.nn.functional._families import by_dims
 from opdsl.runtime import Tensor
 
 
@@ -68,23 +69,11 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
 
-def _drop_channels(name: str, spatial: int, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    """Whole channels; a tensor of one dimension less has no batch."""
-    if input.ndim == spatial + 1:
-        made = _drop("feature_dropout", input.unsqueeze(0), p, training, inplace)
-        return input if inplace else made.squeeze(0)
-    if input.ndim != spatial + 2:
-        raise ShapeError(
-            f"{name}: Expected {spatial + 1}D or {spatial + 2}D input, but received a {input.ndim}D input."
-        )
-    return _drop("feature_dropout", input, p, training, inplace)
-
-
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L).
+def _dropout(dims: int, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of {images}.
 
     Args:
-        input: of shape (N, C, L) or (C, L).
+        input: of shape {images}.
         p, training, inplace: as of ``dropout``.
 
     Raises:
@@ -95,8 +84,20 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> dropped = F.dropout1d(opdsl.ones(1, 50, 4))
     >>> bool((dropped.amax(-1) == dropped.amin(-1)).all())
     True
+    >>> F.dropout3d(opdsl.ones(2, 1, 1, 1), p=1.0).flatten()
+    tensor([0., 0.])
     """
-    return _drop_channels("dropout1d", 1, input, p, training, inplace)
+    if input.ndim == dims + 1:
+        made = _drop("feature_dropout", input.unsqueeze(0), p, training, inplace)
+        return input if inplace else made.squeeze(0)
+    if input.ndim != dims + 2:
+        raise ShapeError(
+            f"dropout{dims}d: Expected {dims + 1}D or {dims + 2}D input, but received a {input.ndim}D input."
+        )
+    return _drop("feature_dropout", input, p, training, inplace)
+
+
+dropout1d, dropout3d = by_dims("dropout{dims}d", _dropout, 1, 3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -122,21 +123,3 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             stacklevel=2,
         )
     return _drop("feature_dropout", input, p, training, inplace)
-
-
-def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).
-
-    Args:
-        input: of shape (N, C, D, H, W) or (C, D, H, W).
-        p, training, inplace: as of ``dropout``.
-
-    Raises:
-        OptionError: ``p`` is no probability; it is a ValueError.
-        ShapeError: the input has another number of dimensions.
-
-    >>> import opdsl, opdsl.nn.functional as F
-    >>> F.dropout3d(opdsl.ones(2, 1, 1, 1), p=1.0).flatten()
-    tensor([0., 0.])
-    """
-    return _drop_channels("dropout3d", 3, input, p, training, inplace)

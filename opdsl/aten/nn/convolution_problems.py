@@ -1,0 +1,259 @@
+"""What a call of a convolution comes to: its parameters, windows, layouts and dtypes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opdsl.aten.nn.sliding import Sliding, counts_of, spread
+from opdsl.aten.nn.window_products import Operands, Shape, Slides, empty_in, slides_of
+from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_
+from opdsl.kernels.calls import WindowSpec
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import (
+    Category,
+    DType,
+    MemoryFormat,
+    Tensor,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int64,
+)
+from opdsl.runtime.geometry import TensorMeta
+
+_FEW = 8
+"""Channels of groups that are read in rows of one channel, unless it is one, which may be a lane."""
+
+COMMON = (float32, float16, bfloat16)
+"""The dtypes for which PyTorch has a library of its own."""
+
+LAYOUTS = {2: MemoryFormat.channels_last, 3: MemoryFormat.channels_last_3d}
+
+
+class Parameters(NamedTuple):
+    """What a convolution slides with, a number for each dimension."""
+
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    transposed: bool
+    output_padding: Shape
+    groups: int
+
+
+# ------------------------------------------------------------------------------------------------------------- checks
+
+
+def parameters(
+    dims: int,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Parameters:
+    """The parameters of a convolution over so many dimensions.
+
+    Raises:
+        ShapeError: they are not one or ``dims`` numbers, or too small.
+    """
+    named = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding}
+    least = {"stride": 1, "dilation": 1}
+    for name, values in named.items():
+        check(
+            len(values) in (1, dims),
+            f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+            f"dimensions, but got {name}={list(values)}",
+        )
+        smallest = least.get(name, 0)
+        what = "negative" if smallest == 0 else "non-positive"
+        check(min(values) >= smallest, f"{what} {name} is not supported, got {list(values)}")
+    check(groups > 0, f"non-positive groups is not supported, got {groups}")
+    sizes = {name: spread(values, dims) for name, values in named.items()}
+    return Parameters(**sizes, transposed=transposed, groups=groups)
+
+
+def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | None, given: Parameters) -> None:
+    """That input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
+
+    Raises:
+        ShapeError: they do not.
+    """
+    groups, shape = given.groups, list(weight.shape)
+    check(
+        weight.ndim == input.ndim,
+        f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {shape}, but got "
+        f"{input.ndim}-dimensional input of size {list(input.shape)} instead",
+    )
+    check(
+        weight.shape[0] >= groups and weight.shape[0] % groups == 0,
+        f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+        f"{shape} instead",
+    )
+    channels = weight.shape[0] if given.transposed else weight.shape[1] * groups
+    check(
+        input.shape[1] == channels,
+        f"Given groups={groups}, weight of size {shape}, expected input{list(input.shape)} to have {channels} "
+        f"channels, but got {input.shape[1]} channels instead",
+    )
+    check(
+        0 not in input.shape or 0 in input.shape[:2],
+        f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}",
+    )
+    outputs = weight.shape[1] * groups if given.transposed else weight.shape[0]
+    check(
+        bias_sizes is None or tuple(bias_sizes) == (outputs,),
+        f"Given weight of size {shape}, expected bias to be 1-dimensional with {outputs} elements, but got bias of "
+        f"size {bias_sizes} instead",
+    )
+
+
+def windows_of(input: TensorMeta, weight: TensorMeta, given: Parameters) -> Slides:
+    """The windows over the input; over the result of a transposed convolution, which may be empty for common dtypes.
+
+    Raises:
+        ShapeError: there is none.
+    """
+    lengths = weight.shape[2:]
+    steps = zip(input.shape[2:], lengths, given.stride, given.padding, given.dilation, strict=True)
+    reaches = [dilation * (length - 1) + 1 for length, dilation in zip(lengths, given.dilation, strict=True)]
+    if given.transposed:
+        sizes = [
+            (size - 1) * stride - 2 * pad + reach + extra
+            for (size, _, stride, pad, _), reach, extra in zip(steps, reaches, given.output_padding, strict=True)
+        ]
+        least = 0 if input.dtype in COMMON else 1
+        check(
+            all(size >= least for size in sizes) or 0 in input.shape,
+            f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: {sizes}. "
+            "Output size is too small",
+        )
+        counts = list(input.shape[2:])
+    else:
+        sizes = list(input.shape[2:])
+        counts = [
+            (size + 2 * pad - reach) // stride + 1
+            for (size, _, stride, pad, _), reach in zip(steps, reaches, strict=True)
+        ]
+        check(
+            all(length > 0 for length in lengths) and all(count > 0 for count in counts),
+            f"Calculated input size per channel: {sizes}, padded by {list(given.padding)}. Kernel size: "
+            f"{list(lengths)}, dilated by {list(given.dilation)}. Kernel size can't be greater than actual input size",
+        )
+    each = zip(sizes, counts, lengths, given.padding, given.stride, given.dilation, strict=True)
+    return tuple(
+        Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in each
+    )
+
+
+def check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *, transposed: bool) -> None:
+    """That input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
+
+    Raises:
+        DTypeError, DeviceError: they have not. UnsupportedDTypeError: it has none.
+    """
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and each.device is not input.device:
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but the input is on {input.device}, and {name} on "
+                f"{each.device}"
+            )
+        if each is not None and each.dtype is not input.dtype:
+            raise DTypeError(
+                f"Input type ({input.dtype.scalar_type}) and {name} type ({each.dtype.scalar_type}) should be the same"
+            )
+    narrow = input.dtype.category is Category.INT and input.dtype is not int64
+    if input.dtype is bool_ or (transposed and narrow):
+        raise UnsupportedDTypeError(
+            f"this convolution is not implemented for '{input.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def layout_of(input: TensorMeta, weight: TensorMeta) -> MemoryFormat:
+    """The memory format of a result: channels last if the input or the weight is.
+
+    Only the library that PyTorch has for the common dtypes leaves volumes so.
+    """
+    layout = LAYOUTS.get(input.ndim - 2) if input.dtype in COMMON or input.ndim < 5 else None
+    formats = (input.suggested_memory_format(), weight.suggested_memory_format())
+    return layout if layout is not None and layout in formats else MemoryFormat.contiguous_format
+
+
+# -------------------------------------------------------------------------------------------------------------- a call
+
+
+class Problem(NamedTuple):
+    """What follows from the geometries of a call of a convolution.
+
+    given: its parameters.
+    windows: over what is larger, the input or the result of a transposed one.
+    slides: see ``Operands``.
+    shape, layout: of the result. As in PyTorch it has no channels where the input has none.
+    inner: the layout that is computed in; None where any will do.
+    dtype: that is computed in.
+    """
+
+    given: Parameters
+    windows: Slides
+    slides: tuple[WindowSpec, ...] | None
+    shape: Shape
+    layout: MemoryFormat
+    inner: MemoryFormat | None
+    dtype: DType
+
+    def operands(self, input: Tensor, weight: Tensor, result: Tensor) -> Operands:
+        """The roles of the tensors of the call."""
+        pair = (result, input) if self.given.transposed else (input, result)
+        return Operands(pair[0], weight, pair[1], self.windows, self.given.groups, self.slides)
+
+    def given_in(self, tensor: Tensor) -> Tensor:
+        """An input, or a gradient of a result, as it is computed with."""
+        wide = widened(tensor, self.dtype)
+        return wide if self.inner is None else wide.contiguous(memory_format=self.inner)
+
+    def empty(self, like: Tensor, shape: Shape) -> Tensor:
+        """Memory for a result, or for a gradient of the input."""
+        return empty_in(like, shape, self.inner or self.layout, self.dtype)
+
+    def given_out(self, made: Tensor, dtype: DType) -> Tensor:
+        """What is returned of what has been made."""
+        if self.inner in (None, self.layout):
+            return widened(made, dtype)
+        return copy_(empty_in(made, made.shape, self.layout, dtype), made)
+
+
+@lru_cache(maxsize=1024)
+def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, values: tuple[Any, ...]) -> Problem:
+    """Check a call and say what it comes to; ``values`` are its parameters.
+
+    Raises:
+        ShapeError, DTypeError: the operands do not fit.
+    """
+    check(weight.ndim > 2, "weight should have at least three dimensions", got=weight.shape)
+    given = parameters(weight.ndim - 2, *values)
+    check_operands(input, weight, None if bias is None else bias.shape, given)
+    check_dtypes(input, weight, bias, transposed=given.transposed)
+    windows = windows_of(input, weight, given)
+    outputs = weight.shape[1] * given.groups if given.transposed else weight.shape[0]
+    inner = tuple(each.size for each in windows) if given.transposed else counts_of(windows)
+    shape = (input.shape[0], outputs if input.shape[1] or given.transposed else 0, *inner)
+    wide, slides = precision_of(input.dtype), None
+    if wide in (float32, float64) and not any(0 in sizes for sizes in (input.shape, weight.shape, shape)):
+        slides = slides_of(windows)
+    layout: MemoryFormat = layout_of(input, weight)
+    taken = max(weight.shape[1], weight.shape[0] // given.groups)
+    computed: MemoryFormat | None = None
+    if given.groups > 1 and taken < _FEW:
+        computed = layout if taken == 1 and slides is not None else MemoryFormat.contiguous_format
+    return Problem(given, windows, slides, shape, layout, computed, wide)
+
+
+def widened(tensor: Tensor, dtype: DType) -> Tensor:
+    """A tensor in a dtype; itself where it has it."""
+    return tensor if tensor.dtype is dtype else tensor.to(dtype)

@@ -1,0 +1,195 @@
+"""Products of weights with what windows show, and their transposes: what convolutions and their gradients compute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import attrs
+
+from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen
+from opdsl.kernels import copy_, fill_, multiply, new_tensor, slide
+from opdsl.kernels.calls import WindowSpec
+from opdsl.runtime import (
+    DType,
+    MemoryFormat,
+    Tensor,
+)
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.strides import strides_for
+
+Shape = tuple[int, ...]
+Slides = tuple[Sliding, ...]
+
+_ELEMENTS = 1 << 21
+"""So many elements of columns are laid out at once, for as many samples as that is."""
+
+_FAR = 1 << 12
+"""Windows that reach further may have elements that lie in margins alone."""
+
+
+def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
+    """Where parts of a batch begin, and how many samples they have: what memory close by holds of columns.
+
+    elements: of the columns of a sample.
+    """
+    step = max(1, _ELEMENTS // max(elements, 1))
+    for start in range(0, batch, step):
+        yield start, min(step, batch - start)
+
+
+def empty_in(
+    like: Tensor, shape: Shape, layout: MemoryFormat = MemoryFormat.contiguous_format, dtype: DType | None = None
+) -> Tensor:
+    """Memory on a tensor's device, of its dtype unless another is given."""
+    return new_tensor(geometry(dtype or like.dtype, like.device, shape, strides_for(shape, layout)))
+
+
+def columns_of(images: Tensor, windows: Slides, groups: int) -> Tensor:
+    """What windows show, a column each: (batch, groups, channels of a group * elements, windows)."""
+    shown, dims = seen(images, windows), len(windows)
+    batch, channels = images.shape[:2]
+    turned = shown.permute((0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims)))
+    rows = channels // groups * math.prod(lengths_of(windows))
+    return turned.reshape((batch, groups, rows, math.prod(counts_of(windows))))
+
+
+def multiply_samples(first: Tensor, second: Tensor, out: Tensor) -> None:
+    """Write the products of matrices that all samples share with those of each.
+
+    first: (groups, rows, inner). second: (batch, groups, inner, columns). out: (batch, groups, rows, columns).
+    """
+    batch, groups = second.shape[:2]
+    if groups == 1:
+        multiply(first.expand((batch, *first.shape[1:])), second.squeeze(1), out.squeeze(1))
+        return
+    for sample in range(batch):
+        multiply(first, second.select(0, sample), out.select(0, sample))
+
+
+class Operands(NamedTuple):
+    """A convolution without its bias: of these three it makes the results, its gradients the other two.
+
+    images: (batch, channels, sizes).
+    weight: (outputs, channels of a group, lengths).
+    results: (batch, outputs, counts).
+    windows: over the images.
+    groups: of channels and outputs.
+    slides: the windows, as backends take them; None where there is nothing for these to compute.
+    """
+
+    images: Tensor
+    weight: Tensor
+    results: Tensor
+    windows: Slides
+    groups: int
+    slides: tuple[WindowSpec, ...] | None
+
+    def write(self, kind: str, bias: Tensor | None = None) -> None:
+        """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
+        if any(each.dilation * (each.length - 1) > _FAR for each in self.windows):
+            met = [_met(each) for each in self.windows]
+            if any(count < each.length for (_, count), each in zip(met, self.windows, strict=True)):
+                self._write_near(kind, bias, met)
+                return
+        if self.slides is not None:
+            dense = bias if bias is None or bias.is_contiguous() else bias.contiguous()
+            if slide(kind, self.images, self.weight, self.results, self.slides, self.groups, dense):
+                return
+        made = _BY_COLUMNS[kind](self)
+        if bias is not None:
+            made.add_(bias.view((-1, *(1,) * len(self.windows))))
+
+    def _write_near(self, kind: str, bias: Tensor | None, met: Sequence[tuple[int, int]]) -> None:
+        """``write`` by some elements of the windows alone: those in margins see zeros, and have no gradients.
+
+        met: of each dimension the first one, and how many.
+        """
+        part, windows = self.weight, []
+        for dim, (each, (first, count)) in enumerate(zip(self.windows, met, strict=True), 2):
+            part = part.narrow(dim, first, count)
+            windows.append(attrs.evolve(each, length=count, first=each.first + first * each.dilation))
+        near = self._replace(weight=part.contiguous(), windows=tuple(windows))
+        if self.slides is not None and part.numel():
+            near = near._replace(slides=slides_of(windows))
+        written = {"correlate": self.results, "spread": self.images, "weigh": self.weight}[kind]
+        if kind == "weigh" or not part.numel():
+            fill_(written, 0)
+        if part.numel():
+            near.write(kind, bias)
+            if kind == "weigh":
+                copy_(part, near.weight)
+        elif bias is not None:
+            written.add_(bias.view((-1, *(1,) * len(windows))))
+
+    @property
+    def kernels(self) -> Tensor:
+        """The weight as matrices: (groups, outputs of a group, elements of a window)."""
+        outputs = self.weight.shape[0]
+        return self.weight.reshape((self.groups, outputs // self.groups, math.prod(self.weight.shape[1:])))
+
+    @property
+    def flat(self) -> Tensor:
+        """The results as matrices: (batch, groups, outputs of a group, windows)."""
+        batch, outputs = self.results.shape[:2]
+        count = math.prod(counts_of(self.windows))
+        return self.results.reshape((batch, self.groups, outputs // self.groups, count))
+
+
+def slides_of(windows: Sequence[Sliding]) -> tuple[WindowSpec, ...]:
+    """Windows as backends take them."""
+    return tuple(
+        WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation) for each in windows
+    )
+
+
+def _met(window: Sliding) -> tuple[int, int]:
+    """Which of a window's elements lie between the first and the last place of the images for some window, or none."""
+    last = window.first + (window.count - 1) * window.stride
+    begin = max(0, -(last // window.dilation))
+    end = min(window.length, (window.size - 1 - window.first) // window.dilation + 1)
+    return (begin, end - begin) if begin < end else (0, 0)
+
+
+def correlate(operands: Operands) -> Tensor:
+    """Write the products of the weight with all windows into the results."""
+    images, _, results, windows, groups, _ = operands
+    kernels, count = operands.kernels, math.prod(counts_of(windows))
+    batch = images.shape[0]
+    made = empty_in(images, (batch, groups, kernels.shape[1], count))
+    for start, size in parts(batch, groups * kernels.shape[2] * count):
+        columns = columns_of(images.narrow(0, start, size), windows, groups)
+        multiply_samples(kernels, columns, made.narrow(0, start, size))
+    return copy_(results, made.view(results.shape))
+
+
+def spread_out(operands: Operands) -> Tensor:
+    """The transpose of ``correlate``: write the images from the results."""
+    images, weight, results, windows, groups, _ = operands
+    batch, count = results.shape[0], math.prod(counts_of(windows))
+    inner, dims = weight.shape[1], len(windows)
+    kernels, flat = operands.kernels.transpose(1, 2), operands.flat
+    back = (0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
+    for start, size in parts(batch, groups * kernels.shape[1] * count):
+        columns = empty_in(results, (size, groups, kernels.shape[1], count))
+        multiply_samples(kernels, flat.narrow(0, start, size), columns)
+        shape = (size, groups * inner, *lengths_of(windows), *counts_of(windows))
+        collect(images.narrow(0, start, size), columns.view(shape).permute(back), windows)
+    return images
+
+
+def weight_gradient(operands: Operands) -> Tensor:
+    """Write the gradient of the weight of ``correlate``, of which the results are the gradients of its results."""
+    images, weight, _, windows, groups, _ = operands
+    batch, outputs, count = *operands.results.shape[:2], math.prod(counts_of(windows))
+    made = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
+    fill_(made, 0)
+    flat = operands.flat
+    for sample in range(batch if count else 0):
+        columns = columns_of(images.narrow(0, sample, 1), windows, groups).squeeze(0)
+        multiply(flat.select(0, sample), columns.transpose(1, 2), made, 1, 1)
+    return copy_(weight, made.view(weight.shape))
+
+
+_BY_COLUMNS = {"correlate": correlate, "spread": spread_out, "weigh": weight_gradient}
