@@ -94,9 +94,8 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     chunk = smallest(channels, _CHUNK) if weighs else channels
     band = dimensions[places[0]]
     phases = math.prod(each["phases"] for each, _ in axes)
-    row = phases * math.prod(each["extent"] for each in dimensions if each is not band)
+    row = phases * math.prod(each["steps"] + each["shift"] for each in dimensions if each is not band)
     band_size = largest(1, smallest(band["steps"], _NEAR // call.dtype.itemsize // (row * chunk)))
-    band["extent"] = band_size + band["shift"]
     plan: list[int | Table] = words(
         ConvolutionPlan,
         dimensions=_records(Dimension, dimensions),
@@ -111,7 +110,6 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
         out_slot=2 * (4 if call.is_biased else 3),
         band=places[0],
         band_size=band_size,
-        plane=phases * math.prod(each["extent"] for each in dimensions),
         chunk=chunk,
         x_sample=read[0],
         x_channel=read[1],
@@ -159,7 +157,6 @@ def _dimension(window: WindowSpec, spreads: bool, w_stride: int) -> dict[str, in
         "dilation": window.dilation,
         "w_stride": w_stride,
         "shift": shift,
-        "extent": steps + shift,
     }
 
 

@@ -11,7 +11,9 @@ from opdsl.backends.cpu.machine.planes import (
     ceiling,
     cut,
     exchange,
+    extent,
     phases_of,
+    plane_elements,
     prepare,
     tables,
     weight_place,
@@ -42,11 +44,12 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     cut(plan, 0, plan.band_size, counts, firsts)
     terms = plan.channels * window_elements(plan)
     phases = phases_of(plan.written)
-    e1 = plan.dimensions[1].extent
-    e2 = plan.dimensions[2].extent
+    e1 = extent(plan, 1)
+    e2 = extent(plan, 2)
     height = TILES[0].rows
     pitch = counts[0] * e1 * e2 + WIDEST
-    planes_size = plan.channels * plan.plane + 2 * WIDEST
+    plane = phases_of(plan.read) * plane_elements(plan)
+    planes_size = plan.channels * plane + 2 * WIDEST
     block = room(8 * (2 * terms + phases + 1 + plan.filters) + SIZE * (planes_size + pitch * height) + 6 * LINE)
     ka = cast(Words, behind(block, 0))
     kb = cast(Words, behind(ka, 8 * terms))
@@ -56,7 +59,7 @@ def correlate(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     sums = cast(Reals, behind(planes, SIZE * planes_size))
     tables(plan, plan.channels, ka, kb, starts)
     for j in range(0, 2 * WIDEST, LANES):
-        store(planes + (plan.channels * plan.plane + j), zeros())
+        store(planes + (plan.channels * plane + j), zeros())
     length = plan.dimensions[plan.band].steps
     at = begin
     while at < end:
@@ -101,7 +104,8 @@ def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     windows = counts[0] * counts[1] * counts[2]
     pitch = (plan.filters + LANES - 1) & -LANES
     whole = min(plan.channels, end - begin) * window
-    planes_size = plan.chunk * plan.plane + 2 * WIDEST
+    plane = phases_of(plan.read) * plane_elements(plan)
+    planes_size = plan.chunk * plane + 2 * WIDEST
     turned_size = pitch * windows + WIDEST
     elements = planes_size + turned_size + pitch * whole + WIDEST
     block = room(8 * (3 * terms + 2 * windows + 2) + SIZE * elements + 9 * LINE)
@@ -120,7 +124,7 @@ def weigh(frame: Pointer[ConvolutionPlan], begin: int, end: int) -> None:
     extents = local(int, 3)
     strides = local(int, 3)
     for dim in unrolled(range(3)):
-        extents[dim] = plan.dimensions[dim].extent
+        extents[dim] = extent(plan, dim)
         strides[dim] = plan.written[dim].stride
     for each in range(windows):
         row_of = each // counts[2]

@@ -54,7 +54,6 @@ class Dimension(Struct):
     steps: from one window, or result, to the next.
     length, first, stride, dilation: of the windows. w_stride: elements between neighbours of the weight.
     shift: by how much windows reach beyond their first element, in elements of a plane.
-    extent: of a plane.
     """
 
     steps: int
@@ -64,7 +63,6 @@ class Dimension(Struct):
     dilation: int
     w_stride: int
     shift: int
-    extent: int
 
 
 class ConvolutionPlan(Plan):
@@ -77,7 +75,6 @@ class ConvolutionPlan(Plan):
     is_biased: whether a bias lies among the operands.
     out_slot: words from the frame to the result's address.
     band: the dimension along which results are computed in bands; band_size: how many at a time.
-    plane: elements of a channel's planes.
     chunk: of how many channels there are planes at a time.
     x_sample, ...: elements between neighbours; of the weight as it is read, whose rows are what results have.
     """
@@ -94,7 +91,6 @@ class ConvolutionPlan(Plan):
     out_slot: int
     band: int
     band_size: int
-    plane: int
     chunk: int
     x_sample: int
     x_channel: int
@@ -120,9 +116,16 @@ def window_elements(plan: ConvolutionPlan) -> int:
 
 
 @internal("alwaysinline")
+def extent(plan: ConvolutionPlan, dim: int) -> int:
+    """The size of planes along a dimension: what the windows of a band reach."""
+    dimension = plan.dimensions[dim]
+    return (plan.band_size if plan.band == dim else dimension.steps) + dimension.shift
+
+
+@internal("alwaysinline")
 def plane_elements(plan: ConvolutionPlan) -> int:
-    """Elements of one plane."""
-    return plan.dimensions[0].extent * plan.dimensions[1].extent * plan.dimensions[2].extent
+    """Elements of one plane; a channel has one for each phase of what is read."""
+    return extent(plan, 0) * extent(plan, 1) * extent(plan, 2)
 
 
 @internal("alwaysinline")
@@ -156,6 +159,7 @@ def tables(plan: ConvolutionPlan, channels: int, ka: Words, kb: Words, starts: W
     """
     window = window_elements(plan)
     phases = phases_of(plan.written)
+    plane_size = phases_of(plan.read) * plane_elements(plan)
     at = 0
     for phase in range(phases):
         begin = at
@@ -181,7 +185,7 @@ def tables(plan: ConvolutionPlan, channels: int, ka: Words, kb: Words, starts: W
                 planes = planes * plan.read[dim].phases
                 steps = reach // dimension.stride
                 place += (steps if plan.spreads == 0 else dimension.shift - steps) * size
-                size = size * dimension.extent
+                size = size * extent(plan, dim)
             if is_met:
                 ka[at] = weight
                 kb[at] = plane * size + place
@@ -189,7 +193,7 @@ def tables(plan: ConvolutionPlan, channels: int, ka: Words, kb: Words, starts: W
         count = at - begin
         for _ in range(count * (channels - 1)):  # the next channel's
             ka[at] = ka[at - count] + plan.w_channel
-            kb[at] = kb[at - count] + plan.plane
+            kb[at] = kb[at - count] + plane_size
             at += 1
     starts[phases] = at
 
@@ -202,9 +206,22 @@ def prepare(plan: ConvolutionPlan, x: Reals, planes: Reals, channels: int, count
     phases = phases_of(plan.read)
     for c in range(0, channels, some):
         for phase in range(phases):
-            rows = planes + c * plan.plane + phase * elements
+            rows = planes + (c * phases + phase) * elements
             source = x + c * plan.x_channel
-            exchange(plan, plan.read, rows, plan.plane, source, plan.x_channel, some, None, counts, firsts, phase, True)
+            exchange(
+                plan,
+                plan.read,
+                rows,
+                phases * elements,
+                source,
+                plan.x_channel,
+                some,
+                None,
+                counts,
+                firsts,
+                phase,
+                True,
+            )
 
 
 @internal("alwaysinline")
@@ -236,12 +253,13 @@ def exchange(
         step[dim] = axis.step
         size[dim] = axis.size
         stride[dim] = axis.stride
-    length = plan.dimensions[2].extent
+    length = extent(plan, 2)
+    lines = extent(plan, 1)
     turns = crosses(axes, channel, channels)
     if turns and not reads:
         for c in range(channels):
             added = spread(bias_of(bias, c))
-            for j in range(0, count[0] * plan.dimensions[1].extent * length, LANES):
+            for j in range(0, count[0] * lines * length, LANES):
                 store(rows + c * pitch + j, load(rows + c * pitch + j) + added)
     for c in range(0, channels, channels if turns else 1):
         for i0 in range(count[0]):
@@ -249,7 +267,7 @@ def exchange(
             for i1 in range(count[1]):
                 s1 = start[1] + i1 * step[1]
                 limit = size[2] if s0 >= 0 and s0 < size[0] and s1 >= 0 and s1 < size[1] else 0
-                row = rows + c * pitch + (i0 * plan.dimensions[1].extent + i1) * length
+                row = rows + c * pitch + (i0 * lines + i1) * length
                 place = lie + c * channel + s0 * stride[0] + s1 * stride[1]
                 if turns:
                     turn_row(row, pitch, place, channels, start[2], step[2], stride[2], limit, count[2], reads)
