@@ -26,10 +26,8 @@ def require_floating(operator: str, tensor: Tensor, *others: DType) -> None:
     Raises:
         UnsupportedDTypeError: the dtype is neither floating nor one of the others.
     """
-    if tensor.dtype.category is not Category.FLOAT and tensor.dtype not in others:
-        raise UnsupportedDTypeError(
-            f"\"{operator}\" not implemented for '{tensor.dtype.scalar_type}'. Convert first: x.to(float32)."
-        )
+    has_one = tensor.dtype.category is Category.FLOAT or tensor.dtype in others
+    require_kernel(has_one, operator, tensor.dtype, ". Convert first: x.to(float32).")
 
 
 def real(number: complex) -> float:
