@@ -36,8 +36,10 @@ from opdsl.kernels.loops.model import (
     Fetch,
     Fold,
     For,
+    Inside,
     Load,
     Local,
+    Offset,
     Parts,
     Program,
     Scan,
@@ -45,6 +47,7 @@ from opdsl.kernels.loops.model import (
     Statement,
     Store,
     Update,
+    When,
     blocks_of,
     graphs_of,
 )
@@ -141,6 +144,13 @@ class LoopText(StatementText):
                     self.fetch(each)
                 case Bound():
                     self.bound(each)
+                case Inside():
+                    self.inside(each)
+                case Offset():
+                    self.offset(each)
+                case When():
+                    with self.within(()), self.when(self.condition(each.condition, self.lanes[0])):
+                        self.block(each.body)
                 case Update():
                     self.update(each)
                 case _:

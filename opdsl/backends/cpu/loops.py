@@ -25,9 +25,14 @@ METADATA = """!0 = distinct !{}
 !43 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}
 !30 = distinct !{!30, !4, !31}
 !31 = !{!"llvm.loop.unroll.count", i32 4}
+!32 = distinct !{!32, !4}
+!33 = !{!"branch_weights", i32 1, i32 1000}
 !50 = distinct !{!50, !2, !5, !42, !51}
 !51 = !{!"llvm.loop.vectorize.width", i32 16}"""
-PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, FILLED = (f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30, 50))
+PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, FILLED, SCALAR = (
+    f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30, 50, 32)
+)
+SELDOM = ", !prof !33"
 """What follows a loop's branch back."""
 
 LANES = 16
@@ -74,7 +79,9 @@ class Loop:
         """What the next round gets for the values that are carried."""
         self._next = list(values)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None:
+            return
         n, line = self.name, self.text.line
         line(f"  br label %{n}_latch\n{n}_latch:\n  %{n}_next = add nuw nsw i64 {self.counter}, {self.step}")
         line(f"  %{n}_more = icmp slt i64 %{n}_next, {self.end}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS
-from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert, load, load_pair, store, store_pair
+from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert, load, store
 
 if TYPE_CHECKING:
     from opdsl.scalar.graph import Number
@@ -63,22 +63,3 @@ def store_operand(text: Text, operand: Operand, address: str, value: str) -> Non
     """Store a result of the function as an element."""
     stored = convert(text, value, operand.value, MEMORY[operand.dtype].value)
     store(text, operand.dtype, address, stored, ACCESS)
-
-
-def load_lane(text: Text, kind: str, array: str, lane: str) -> str:
-    """An element of an array of values."""
-    address = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
-    return (
-        load_pair(text, kind, address, ACCESS)
-        if kind in PART
-        else text.value(f"load {REGISTER[kind]}, ptr {address}{ACCESS}")
-    )
-
-
-def store_lane(text: Text, kind: str, array: str, lane: str, value: str) -> None:
-    """Store an element of an array of values."""
-    address = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
-    if kind in PART:
-        store_pair(text, kind, address, value, ACCESS)
-    else:
-        text.line(f"  store {REGISTER[kind]} {value}, ptr {address}{ACCESS}")

@@ -9,20 +9,25 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS, SMALLER, Loop, call, smaller
-from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
+from opdsl.backends.cpu.margin_text import BOUNDS
+from opdsl.backends.cpu.operands import Operand, constant, load_operand, number, store_operand
 from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text
 from opdsl.kernels.loops.model import (
+    Argument,
     Bound,
     For,
     Index,
+    Inside,
     Length,
     Load,
+    Offset,
     Part,
     Parts,
     Program,
     Scalar,
     Size,
     Statement,
+    Steps,
     Store,
     Update,
     blocks_of,
@@ -53,8 +58,8 @@ class StatementText(abc.ABC):
     operands: where parameters are, and words that come as arguments. table: where the other words stand behind
         ``strides``.
     lanes: neighbours that are taken together, in registers: for each what is known of values, by name.
-    types: of values. depths: how many loops are around where they are given.
-    functions: the names of graphs.
+    types: of values. depths: how many loops are around where they are given. near: the names of memory of points.
+    functions: the names of graphs. outside: where what lies outside of arrays is in memory, by array and value.
     summands: of indices that are sums. An address is moved by one after the other: LLVM would have to take a sum apart
         that a vector of indices is made of, too.
     """
@@ -70,12 +75,27 @@ class StatementText(abc.ABC):
         self.bases: dict[str, str] = {}
         self.summands: dict[str, tuple[str, ...]] = {}
         self.lanes: list[dict[str, str]] = [{}]
+        self.outside: dict[tuple[str, object], str] = {}
+        self.head(symbol, operands, table)
+        self.rooms: list[str] = []
+        self.near = {local.array.name for local in locals_of(program.body)}
+        for local in locals_of(program.body):
+            sizes = [self.size(extent) for extent in local.array.sizes]
+            whole = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
+            size = whole if local.most is None else str(local.most)
+            self.bases[local.array.name] = self.room(MEMORY[local.array.dtype.name].llvm, size)
+        self.begin = len(text.lines)
+        text.line("")
+
+    def head(self, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
+        """Where the kernel begins: its words and operands."""
+        text = self.text
         text.line(f"define void @{symbol}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
         for word, at in table.items():
             address = f"getelementptr i64, ptr %strides, i64 {at}"
             value = "%count" if at == COUNT else text.value(f"load i64, ptr {text.value(address)}")
             self.give(word, ScalarType.INT64, [value])
-        parameters = {each.name: each for each in program.parameters}
+        parameters = {each.name: each for each in self.program.parameters}
         for name, place in operands.items():
             slot = text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * place.operand}")
             each = parameters.get(name, Scalar(name, ScalarType.INT64))
@@ -84,14 +104,6 @@ class StatementText(abc.ABC):
             else:
                 base = text.value(f"load ptr, ptr {slot}")
                 self.bases[name] = self.moved(base, place.offset)
-        self.rooms: list[str] = []
-        self.near = {each.array.name for each in locals_of(program.body)}
-        for local in locals_of(program.body):
-            sizes = [self.size(extent) for extent in local.array.sizes]
-            size = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
-            self.bases[local.array.name] = self.room(MEMORY[local.array.dtype.name].llvm, size)
-        self.begin = len(text.lines)
-        text.line("")
 
     def moved(self, base: str, offset: int) -> str:
         """An address so many bytes further."""
@@ -111,9 +123,16 @@ class StatementText(abc.ABC):
         for lane, value in zip(self.lanes, values, strict=True):
             lane[name] = value
 
-    def known(self, names: Sequence[str], lane: Mapping[str, str]) -> list[tuple[str, str]]:
+    def known(self, names: Sequence[Argument], lane: Mapping[str, str]) -> list[tuple[str, str]]:
         """Values and their types."""
-        return [(self.types[name].value, lane[name]) for name in names]
+        return [
+            (ScalarType.INT64.value, str(name)) if isinstance(name, int) else (self.types[name].value, lane[name])
+            for name in names
+        ]
+
+    def condition(self, name: str, lane: Mapping[str, str]) -> str:
+        """A condition."""
+        return self.text.value(f"icmp ne i8 {lane[name]}, 0")
 
     def size(self, size: Size) -> str:
         """A size."""
@@ -129,8 +148,8 @@ class StatementText(abc.ABC):
             return smaller(text, text.value(f"sub i64 {self.size(size.size)}, {begin}"), turns)
         return str(size) if isinstance(size, int) else self.lanes[0][size]
 
-    def index(self, index: Index, lane: Mapping[str, str]) -> str:
-        """A place."""
+    def index(self, index: Argument, lane: Mapping[str, str]) -> str:
+        """A whole number."""
         return str(index) if isinstance(index, int) else lane[index]
 
     def begins(self, part: Part | None) -> list[str]:
@@ -152,14 +171,33 @@ class StatementText(abc.ABC):
         """Where an element lies: what changes in the outermost loop first, so that inner ones need not compute it."""
         strides = self.arrays[array].strides
         found, kind = self.bases[array], MEMORY[self.arrays[array].dtype.name].llvm
-        for each, stride in sorted(zip(index, strides, strict=True), key=lambda pair: self.depths.get(str(pair[0]), 0)):
+        firsts = [each.first if isinstance(each, Steps) else each for each in index]
+        for each, stride in sorted(
+            zip(firsts, strides, strict=True), key=lambda pair: self.depths.get(str(pair[0]), 0)
+        ):
             if each == 0 or stride == 0:
                 continue
-            step = "i8" if isinstance(stride, str) else kind
+            step = "i8" if isinstance(stride, str) and array not in self.near else kind
             for place in self.summands.get(self.index(each, lane), (self.index(each, lane),)):
                 offset = place if stride == 1 else self.text.value(f"mul i64 {place}, {self.size(stride)}")
                 found = self.text.value(f"getelementptr {step}, ptr {found}, i64 {offset}")
-        return found
+        steps = [(each, stride) for each, stride in zip(index, strides, strict=True) if isinstance(each, Steps)]
+        return self.stepped_to(found, array, steps, lane) if steps else found
+
+    def stepped_to(self, address: str, array: str, steps: Sequence[tuple[Steps, Size]], lane: Mapping[str, str]) -> str:
+        """An address that is reached in steps."""
+        memory, (turn,) = MEMORY[self.arrays[array].dtype.name], {lane[each.along] for each, _ in steps}
+        if all(isinstance(each.by, int) and isinstance(stride, int) for each, stride in steps):
+            # Steps that do not wrap, so that neighbours are loaded as vectors.
+            places = sum(each.by * stride for each, stride in steps)  # type: ignore[misc,operator]
+            moved = turn if places == 1 else self.text.value(f"mul nsw i64 {turn}, {places}")
+            return self.text.value(f"getelementptr inbounds [{memory.itemsize} x i8], ptr {address}, i64 {moved}")
+        distance = "0"
+        for each, stride in steps:
+            size = str(stride * memory.itemsize) if isinstance(stride, int) else self.size(stride)
+            by = self.text.value(f"mul i64 {size}, {self.index(each.by, lane)}")
+            distance = self.text.value(f"add i64 {distance}, {by}")
+        return self.text.value(f"getelementptr i8, ptr {address}, i64 {self.text.value(f'mul i64 {turn}, {distance}')}")
 
     # ---------------------------------------------------------------------------------------------------- statements
 
@@ -168,7 +206,10 @@ class StatementText(abc.ABC):
         if each.name in self.lanes[0]:
             return
         operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
-        places = [self.address(each.array, each.index, lane) for lane in self.lanes]
+        if each.offset is not None:
+            self.give(each.name, each.type, [self.far(each, each.offset, lane, operand, suffix) for lane in self.lanes])
+            return
+        places = [self.read_at(each, lane) for lane in self.lanes]
         if each.array in self.near and each.type.value not in PART:
             values = [self.near_value(REGISTER[each.type.value], place, suffix) for place in places]
         else:
@@ -182,6 +223,43 @@ class StatementText(abc.ABC):
         """
         value = self.text.value(f"load {register}, ptr {place}{suffix}")
         return value if register == "i8" else self.text.value(f"freeze {register} {value}")
+
+    def read_at(self, each: Load, lane: Mapping[str, str]) -> str:
+        """Where an element is read."""
+        place = self.address(each.array, each.index, lane)
+        if each.inside is None:
+            return place
+        # A place in memory holds what lies outside: loads from where it is chosen make vectors, branches do not.
+        inside, outside = self.condition(each.inside, lane), self.outside[each.array, each.outside]
+        return self.text.value(f"select i1 {inside}, ptr {place}, ptr {outside}")
+
+    def far(self, each: Load, offset: str, lane: Mapping[str, str], operand: Operand, suffix: str) -> str:
+        """An element that lies so far from a place."""
+        text, far, begin = self.text, lane[offset], self.address(each.array, each.index, lane)
+        if each.outside is None:
+            return load_operand(text, operand, text.value(f"getelementptr i8, ptr {begin}, i64 {far}"), suffix)
+        is_outside = text.value(f"icmp slt i64 {far}, 0")
+        inner = text.value(f"call i64 @llvm.smax.i64(i64 {far}, i64 0)")
+        if each.inside is not None:
+            inside = self.condition(each.inside, lane)
+            is_outside = text.value(f"or i1 {is_outside}, {text.value(f'xor i1 {inside}, true')}")
+            begin = text.value(f"select i1 {inside}, ptr {begin}, ptr {self.outside[each.array, each.outside]}")
+            inner = text.value(f"select i1 {inside}, i64 {inner}, i64 0")
+        value = load_operand(text, operand, text.value(f"getelementptr i8, ptr {begin}, i64 {inner}"), suffix)
+        register, outside = REGISTER[operand.value], constant(each.outside, operand.value)
+        return text.value(f"select i1 {is_outside}, {register} {outside}, {register} {value}")
+
+    def offset(self, each: Offset) -> None:
+        """How far an element lies, in bytes."""
+        found = []
+        for lane in self.lanes:
+            start = self.text.value(f"ptrtoint ptr {self.bases[each.array]} to i64")
+            place = self.text.value(f"ptrtoint ptr {self.address(each.array, each.index, lane)} to i64")
+            far = self.text.value(f"sub i64 {place}, {start}")
+            if each.inside is not None:
+                far = self.text.value(f"select i1 {self.condition(each.inside, lane)}, i64 {far}, i64 -1")
+            found.append(far)
+        self.give(each.name, ScalarType.INT64, found)
 
     def store(self, each: Store) -> None:
         """An element that is written."""
@@ -200,18 +278,26 @@ class StatementText(abc.ABC):
         return found
 
     def bound(self, each: Bound) -> None:
-        """A place that is inside, or counted from the end where it is negative."""
+        """A place that is led inside."""
         if each.how == "trusted":
             self.indices(each.name, self.begins(each.part), [lane[each.place] for lane in self.lanes])
             return
-        assert each.how == "wrap", "other margins are those of places, which have a printer of their own"
-        text, found = self.text, []
-        for lane in self.lanes:
-            place = lane[each.place]
-            turned = text.value(f"add i64 {place}, {self.size(each.size)}")
-            is_negative = text.value(f"icmp slt i64 {place}, 0")
-            found.append(text.value(f"select i1 {is_negative}, i64 {turned}, i64 {place}"))
+        size = self.size(each.size)
+        found = [BOUNDS[each.how](self.text, lane[each.place], size) for lane in self.lanes]
         self.give(each.name, ScalarType.INT64, found)
+
+    def inside(self, each: Inside) -> None:
+        """Whether places lie inside."""
+        found = []
+        for lane in self.lanes:
+            pairs = zip(each.index, each.sizes, strict=True)
+            tests = [
+                self.text.value(f"icmp ult i64 {self.index(place, lane)}, {lane.get(str(size), self.size(size))}")
+                for place, size in pairs
+            ]
+            holds = functools.reduce(lambda one, other: self.text.value(f"and i1 {one}, {other}"), tests, "true")
+            found.append(self.text.value(f"zext i1 {holds} to i8"))
+        self.give(each.name, ScalarType.BOOL, found)
 
     def update(self, each: Update) -> None:
         """An element that is changed, by the only thread that does."""
@@ -260,6 +346,8 @@ class StatementText(abc.ABC):
     def is_same(self, each: Load, own: Sequence[str | None]) -> bool:
         """Whether an element is the same in all turns of a loop."""
         steps = zip(each.index, self.arrays[each.array].strides, strict=True)
+        if each.inside or each.offset or any(isinstance(index, Steps) for index in each.index):
+            return False
         moving = [index for index, stride in steps if stride != 0 and isinstance(index, str)]
         return not any(index in own or index not in self.lanes[0] for index in moving)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from opdsl.errors import KernelError
 from opdsl.kernels.loops.model import (
+    Argument,
     Array,
     Bound,
+    Bounds,
     Compute,
     Fetch,
     Fold,
@@ -18,12 +20,14 @@ from opdsl.kernels.loops.model import (
     Length,
     Load,
     Local,
+    Offset,
     Part,
     Program,
     Range,
     Scan,
     Size,
     Statement,
+    Steps,
     Store,
     Update,
     When,
@@ -59,7 +63,8 @@ class _Scope:
     """What is known at a place of a program.
 
     types: of values by name. sizes: for places that lie inside, of how many. guards: for conditions, the places that
-    they hold inside. held: the conditions that hold here.
+    they hold inside. held: the conditions that hold here. offsets: for offsets, the array and the dimensions that they
+    lead through. stored: what is known of the values in memory, by array.
     """
 
     def __init__(self, program: Program, outer: _Scope | None = None) -> None:
@@ -67,8 +72,10 @@ class _Scope:
         self.arrays = program.arrays
         self.types: dict[str, ScalarType] = {} if outer is None else dict(outer.types)
         self.sizes: dict[str, Size] = {} if outer is None else dict(outer.sizes)
-        self.guards: dict[str, dict[Index, Size]] = {} if outer is None else dict(outer.guards)
+        self.guards: dict[str, frozenset[tuple[Index, Size]]] = {} if outer is None else dict(outer.guards)
         self.held: frozenset[str] = frozenset() if outer is None else outer.held
+        self.offsets: dict[str, tuple[str, tuple[int, ...]]] = {} if outer is None else dict(outer.offsets)
+        self.stored: dict[str, tuple[tuple[str, Any], ...]] = {} if outer is None else outer.stored
 
     def require(self, holds: bool, rule: str) -> None:
         """Refuse the program unless a rule holds."""
@@ -113,6 +120,16 @@ class _Scope:
             else:
                 self.size(part.number)
 
+    def bounds(self, bounds: Bounds | None) -> None:
+        """From where to where turns are taken."""
+        for each in bounds or ():
+            self.whole(each)
+
+    def whole(self, each: Argument) -> None:
+        """Refuse what is no whole number."""
+        is_whole = isinstance(each, int) or self.types.get(each) is ScalarType.INT64
+        self.require(is_whole, f"{each} is a whole number")
+
     def block(self, statements: Sequence[Statement]) -> None:
         """Check statements one after another."""
         for each in statements:
@@ -122,14 +139,23 @@ class _Scope:
 
     def load(self, each: Load) -> None:
         """An element that is read."""
-        self.place(each.array, each.index, each.inside)
-        self.require((each.inside is None) == (each.outside is None), f"{each.name} has a value outside if guarded")
+        found = self.offsets.get(each.offset or "", (each.array, ()))
+        self.require(
+            found[0] == each.array and bool(found[1]) == bool(each.offset), f"{each.offset} leads through {each.array}"
+        )
+        self.place(each.array, each.index, each.inside, found[1])
+        self.require(each.inside is None or each.outside is not None, f"{each.name} has a value outside if guarded")
         self.give(each.name, each.type)
+        for known, stored in self.stored.get(each.array, ()):
+            if stored is not None:
+                getattr(self, known)[each.name] = stored
 
     def store(self, each: Store) -> None:
         """An element that is written."""
         self.place(each.array, each.index, None)
         self.require(each.value in self.types, f"{each.value} is given before it is stored")
+        known = ("sizes", "guards", "offsets")
+        self.stored[each.array] = tuple((name, getattr(self, name).get(each.value)) for name in known)
 
     def update(self, each: Update) -> None:
         """An element that is changed."""
@@ -157,8 +183,11 @@ class _Scope:
     def inside(self, each: Inside) -> None:
         """A guard."""
         self.require(len(each.index) == len(each.sizes), f"{each.name} compares places with sizes")
+        for place, size in zip(each.index, each.sizes, strict=True):
+            self.whole(place)
+            self.whole(size) if isinstance(size, str) else self.size(size)
         self.give(each.name, ScalarType.BOOL)
-        self.guards[each.name] = dict(zip(each.index, each.sizes, strict=True))
+        self.guards[each.name] = frozenset(zip(each.index, each.sizes, strict=True))
 
     def bound(self, each: Bound) -> None:
         """A place that is led inside."""
@@ -167,6 +196,12 @@ class _Scope:
         self.require(each.how in ("replicate", "reflect", "circular", "wrap", "trusted"), f"{each.how} leads inside")
         self.give(each.name, ScalarType.INT64)
         self.sizes[each.name] = each.size
+
+    def offset(self, each: Offset) -> None:
+        """How far an element lies."""
+        self.place(each.array, each.index, each.inside, [k for k, place in enumerate(each.index) if place == 0])
+        self.give(each.name, ScalarType.INT64)
+        self.offsets[each.name] = each.array, tuple(k for k, place in enumerate(each.index) if place != 0)
 
     def when(self, each: When) -> None:
         """A condition."""
@@ -178,6 +213,7 @@ class _Scope:
     def loop(self, each: For) -> None:
         """A loop."""
         self.part(each.part)
+        self.bounds(each.bounds)
         scope = self.inner([(each.index, each.size)])
         if each.place is not None:
             scope.require(each.part is not None, f"{each.place} is a place within a part")
@@ -189,7 +225,14 @@ class _Scope:
         """A fold: a monoid, and a body that gives its values."""
         kinds = each.combine.result_types
         self.monoid(each.names, each.neutral, each.combine, kinds + kinds)
+        self.began(each.neutral, kinds)
+        if each.of_some is not None:
+            self.require(
+                each.of_some.result_types == kinds, f"{each.of_some.name} combines as {each.combine.name} does"
+            )
         self.part(each.part)
+        self.bounds(each.bounds)
+        self.require(each.bounds is None or len(each.ranges) == 1, "bounds are those of a single range")
         scope = self.inner(each.ranges)
         scope.block(each.body)
         scope.have(each.values, kinds)
@@ -200,8 +243,7 @@ class _Scope:
         """A scan."""
         kinds = each.step.result_types[: len(each.names)]
         self.part(each.part)
-        for name, kind in zip(each.first, kinds, strict=False):
-            self.require(not isinstance(name, str) or self.types.get(name) is kind, f"{name} is {kind.value}")
+        self.began(each.first, kinds)
         scope = self.inner([each.range])
         scope.block(each.body)
         given = tuple(scope.types.get(name) for name in each.values)
@@ -213,25 +255,40 @@ class _Scope:
 
     # -------------------------------------------------------------------------------------------------------- rules
 
-    def place(self, array: str, index: Sequence[Index], guard: str | None) -> None:
-        """Refuse an element that may lie outside."""
+    def place(self, array: str, index: Sequence[Index], guard: str | None, led: Collection[int] = ()) -> None:
+        """Refuse an element that may lie outside, by a place that no offset stands for."""
         self.require(array in self.arrays, f"{array} is an array")
         sizes = self.arrays[array].sizes
         self.require(len(index) == len(sizes), f"an element of {array} has {len(sizes)} places")
         guards = self.held if guard is None else self.held | {guard}
-        for each, size in zip(index, sizes, strict=True):
-            known = isinstance(each, int) and isinstance(size, int) and 0 <= each < size
+        for k, (each, size) in enumerate(zip(index, sizes, strict=True)):
+            known = k in led or (isinstance(each, int) and isinstance(size, int) and 0 <= each < size)
             known = known or (each == 0 and size in self.sizes.values())  # a loop of that size runs here
             known = known or (isinstance(each, str) and _fits(self.sizes.get(each), size))
-            known = known or any(self.guards.get(name, {}).get(each) == size for name in guards)
+            known = known or (isinstance(each, Steps) and self.steps(each, size))
+            known = known or any((each, size) in self.guards.get(name, ()) for name in guards)
             self.require(known, f"the place {each} of {array} lies inside of {size}, or is guarded")
 
-    def passed(self, graph: TypedGraph, arguments: Sequence[str | None]) -> None:
+    def steps(self, each: Steps, size: Size) -> bool:
+        """Whether a place is reached in steps from one that leads inside."""
+        self.require(each.along in self.sizes, f"{each.along} is the index of a loop")
+        self.whole(each.by)
+        return isinstance(each.first, str) and self.sizes.get(each.first) == size
+
+    def began(self, first: Sequence[Number | str], kinds: Sequence[ScalarType]) -> None:
+        """What accumulators begin with, where that are values."""
+        for name, kind in zip(first, kinds, strict=False):
+            self.require(not isinstance(name, str) or self.types.get(name) is kind, f"{name} is {kind.value}")
+
+    def passed(self, graph: TypedGraph, arguments: Sequence[Argument | None]) -> None:
         """Hold arguments against a graph's parameters."""
         kinds = [kind for _, kind in graph.parameters]
         self.require(len(arguments) == len(kinds), f"{graph.name} takes {len(kinds)} values")
         for name, kind in zip(arguments, kinds, strict=True):
-            self.require(name is None or self.types.get(name) is kind, f"{graph.name} takes {name} as {kind.value}")
+            is_taken = name is None or (
+                kind is ScalarType.INT64 if isinstance(name, int) else self.types.get(name) is kind
+            )
+            self.require(is_taken, f"{graph.name} takes {name} as {kind.value}")
 
     def have(self, names: Sequence[str], kinds: Sequence[ScalarType]) -> None:
         """Refuse values of other types."""
@@ -270,6 +327,7 @@ _CHECKS: dict[type, Callable[[_Scope, Any], None]] = {
     Local: _Scope.local,
     Fetch: _Scope.fetch,
     Inside: _Scope.inside,
+    Offset: _Scope.offset,
     Bound: _Scope.bound,
     When: _Scope.when,
     For: _Scope.loop,

@@ -35,7 +35,7 @@ from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["Folds", "across", "along"]
+__all__ = ["Folds", "Tile", "across", "along"]
 
 # The names of a tile of points, and of a point's place in it.
 _TILE, _LANE = "tile", "lane"
@@ -64,7 +64,7 @@ def across(program: Program, lanes: int, folds: Folds) -> Program:
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    tile = _Tile(loop, lanes, folds)
+    tile = Tile(loop, lanes, folds)
     body = tuple(tile.distributed(loop.body))
     return attrs.evolve(program, body=(For(_TILE, Parts(loop.size, lanes), body),))
 
@@ -94,7 +94,7 @@ def _lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
     step = f"{index}_step"
     place = Bound(index, _LANE, size, "trusted", Part(step, lanes))
     steps = (*around, (step, Parts(size, lanes, are_whole=True)))
-    tile = _Tile(For(_LANE, lanes, ()), lanes, folds)
+    tile = Tile(For(_LANE, lanes, ()), lanes, folds)
     yield from tile.fold(attrs.evolve(fold, ranges=steps, body=(place, *fold.body)))
     arrays = [tile.spread[name][0] for name in fold.names]
     left = Part(Parts(size, lanes, are_whole=True), lanes)
@@ -118,7 +118,7 @@ def _ordered_lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
     turns = Parts(size, lanes, are_whole=True)
     step, part = f"{index}_step", ("part", lanes)
     place = Bound(index, step, size, "trusted", Part(_LANE, turns))
-    tile = _Tile(For(_LANE, lanes, ()), lanes, folds)
+    tile = Tile(For(_LANE, lanes, ()), lanes, folds)
     yield from tile.fold(attrs.evolve(fold, ranges=((step, turns),), body=(place, *fold.body)))
     kinds = fold.combine.result_types
     wholes, lefts, values = ([f"{name}_{of}" for name in fold.names] for of in ("whole", "left", "value"))
@@ -131,7 +131,7 @@ def _ordered_lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
     yield Compute(fold.names, fold.combine, (*wholes, *lefts))
 
 
-class _Tile:
+class Tile:
     """The statements of a tile.
 
     spread: for values of a point the array that has them, and their types.
@@ -316,7 +316,7 @@ class _Tile:
         yield For(index, size, (turn,), in_order=True, is_reverse=each.is_reverse)
 
 
-def _read(each: Statement) -> tuple[str, ...]:
+def _read(each: Statement) -> tuple[int | str, ...]:
     """The values that a statement of one point takes."""
     if isinstance(each, Compute):
         return each.arguments

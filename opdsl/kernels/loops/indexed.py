@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.kernels.definitions.monoid import initial
-from opdsl.kernels.loops.making import Loops, Maker, around, pairwise, places, zero
+from opdsl.kernels.loops.making import Loops, Maker, around, pairwise, part_of, places
 from opdsl.kernels.loops.model import (
     Bound,
     Compute,
@@ -24,24 +24,25 @@ from opdsl.kernels.loops.model import (
     When,
 )
 from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.indexed import SKIP
 from opdsl.scalar.types import BOOL, FLOAT, ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import IndexedAccess, IndexedCall, IndexedLoop
-    from opdsl.scalar.graph import TypedGraph
 
 __all__ = ["indexed"]
 
 
-def indexed(loop: IndexedLoop, call: IndexedCall) -> Loops:
+def indexed(loop: IndexedLoop, call: IndexedCall, *, trusted: bool = False) -> Loops:
     """The loops of ``Compiler.indexed``.
 
     Args:
         loop: what is computed at each place.
         call: where the operands lie.
+        trusted: whether positions without a margin are not tested: the caller has seen to it that they lie inside.
     """
-    return _Places(loop, call).loops()
+    return _Places(loop, call, trusted=trusted).loops()
 
 
 class _Places:
@@ -50,8 +51,9 @@ class _Places:
     own: the sizes of the own dimensions of each array, and of an output that is added to.
     """
 
-    def __init__(self, loop: IndexedLoop, call: IndexedCall) -> None:
-        self.loop, self.call = loop, call
+    def __init__(self, loop: IndexedLoop, call: IndexedCall, *, trusted: bool) -> None:
+        self.loop, self.call, self.trusted = loop, call, trusted
+        self.graph, self.limits = _clipped(loop)
         self.maker = maker = Maker(loop.name)
         self.leading = maker.ranges("l", call.leading)
         self.at = maker.ranges("i", call.sizes[: loop.at])
@@ -107,7 +109,7 @@ class _Places:
             self.read(k, access)
         values = tuple(f"v{k}" for k in range(len(self.loop.values)))
         count = sum(each.dims for each in (*self.loop.reads, *self.loop.writes))
-        self.compute(values, self.loop.graph.results[count:], len(self.loop.reads))
+        self.compute(values, self.graph.results[count:])
 
     def read(self, k: int, access: IndexedAccess) -> None:
         """One element."""
@@ -125,30 +127,32 @@ class _Places:
         """Where an access leads, and the condition under which that is inside; None if it is in any case."""
         own = self.own[array]
         names = [f"p{k}_{dim}" for dim in range(access.dims)]
-        chosen = self.loop.graph.results[access.first : access.first + access.dims]
-        self.compute(tuple(names), chosen, min(k, len(self.loop.reads)))
+        results = range(access.first, access.first + access.dims)
+        self.compute(tuple(names), [self.graph.results[at] for at in results])
         leading: tuple[Index, ...] = places(self.leading) if access.leads else (0,) * len(self.leading)
-        if isinstance(access.margin, str) and access.margin != SKIP:
+        how = "trusted" if self.trusted else ""
+        if access.margin is not None:
+            how = access.margin if isinstance(access.margin, str) and access.margin != SKIP else ""
+        if how:
             led = [f"{name}_led" for name in names]
-            self.body += [Bound(*each, access.margin) for each in zip(led, names, own, strict=True)]
+            self.body += [Bound(*each, how) for each in zip(led, names, own, strict=True)]
             return (*leading, *led), None
+        limited = [at for at in results if at in self.limits]
+        limits = tuple(f"limit{k}_{at - access.first}" for at in limited)
+        self.compute(limits, [self.limits[at] for at in limited])
         guard = f"inside{k}"
-        self.body.append(Inside(guard, tuple(names), tuple(own)))
+        tested = (*names, *(names[at - access.first] for at in limited))
+        self.body.append(Inside(guard, tested, (*own, *limits)))
         return (*leading, *names), guard
 
-    def compute(self, names: tuple[str, ...], results: Sequence[int], read: int) -> None:
-        """Some results of the graph; what has not been read yet is of no account."""
+    def compute(self, names: tuple[str, ...], results: Sequence[int]) -> None:
+        """Some results of the graph."""
         if not names:
             return
-        graph = _part(self.loop.graph, tuple(results))
-        given = [*places(self.at), *places(self.over), *self.words, *self.numbers, *(f"r{k}" for k in range(read))]
-        missing = self.kinds[len(given) :]
-        for kind in missing:
-            name = f"none_{kind.value}"
-            if not any(isinstance(each, Compute) and each.names == (name,) for each in self.body):
-                self.body.append(Compute((name,), zero(kind), ()))
-            given.append(name)
-        self.body.append(Compute(names, graph, tuple(given)))
+        graph, used = part_of(self.graph, tuple(results))
+        reads = (f"r{k}" for k in range(len(self.loop.reads)))
+        given = [*places(self.at), *places(self.over), *self.words, *self.numbers, *reads]
+        self.body.append(Compute(names, graph, tuple(given[each] for each in used)))
 
     # -------------------------------------------------------------------------------------------------- whole bodies
 
@@ -162,10 +166,15 @@ class _Places:
             neutral = tuple(initial(0.0, kind.value) for kind in kinds)
             return Fold(found, neutral, pairwise(operations, kinds), self.over, tuple(self.body), values, where)
         is_max = self.loop.fold == "max"
+        if not self.loop.with_place:
+            combine = pairwise(("maximum" if is_max else "minimum",), kinds)
+            neutral = (initial(-math.inf if is_max else math.inf, kinds[0].value),)
+            return Fold(found, neutral, combine, self.over, tuple(self.body), values, where)
         place = values[-1]
         if len(values) == len(kinds):  # a turn gives no place, so that its own number is it
-            turns = [math.prod(self.call.sizes[self.loop.at + k + 1 :]) for k in range(self.loop.over)]
-            place = self.maker.linear("number", self.over, turns, None, ScalarType.INT64, self.body)
+            place = "number"
+            sizes = tuple(size for _, size in self.over[1:] if isinstance(size, str))
+            self.body.append(Compute((place,), _number(len(self.over)), (*places(self.over), *sizes)))
         neutral = (initial(-math.inf if is_max else math.inf, kinds[0].value), -1)
         return Fold(
             (found[0], "place"),
@@ -176,13 +185,17 @@ class _Places:
             (values[0], place),
             where,
             in_order=True,
+            of_some=_further(kinds[0], is_max, of_some=True),
         )
 
     def all_inside(self) -> str | None:
         """The condition that a turn counts; None if each does."""
         if len(self.guards) < 2:
             return self.guards[0] if self.guards else None
-        self.body.append(Compute(("counts",), _all(len(self.guards)), tuple(self.guards)))
+        tests = [each for each in self.body if isinstance(each, Inside) and each.name in self.guards]
+        index = tuple(part for each in tests for part in each.index)
+        sizes = tuple(part for each in tests for part in each.sizes)
+        self.body.append(Inside("counts", index, sizes))
         return "counts"
 
     def added(self) -> tuple[Statement, ...]:
@@ -199,19 +212,44 @@ class _Places:
         return (*body, When(reads, tuple(self.body))) if reads is not None else (*body, *self.body)
 
 
-@functools.lru_cache(maxsize=4096)
-def _part(graph: TypedGraph, results: tuple[int, ...]) -> TypedGraph:
-    """A graph that has some results of another."""
-    builder = GraphBuilder()
-    positions = builder.inline(graph)
-    return builder.finish(graph.name, [positions[at] for at in results])
+def _clipped(loop: IndexedLoop) -> tuple[TypedGraph, dict[int, int]]:
+    """A graph whose positions are bounded from above apart from what they are: ``p if p < limit else -1`` becomes the
+    position p with a limit, where what lies outside is skipped.
+
+    Returns:
+        The graph, and for places among its results the nodes that these stay below.
+    """
+    graph = loop.graph
+    results, limits = list(graph.results), {}
+    for each in (*loop.reads, *loop.writes):
+        for place in range(each.first, each.first + each.dims) if each.margin == SKIP else ():
+            node = graph.nodes[results[place]]
+            if node.op != "select":
+                continue
+            condition, _, other = (graph.nodes[at] for at in node.arguments)
+            is_outside = other.op == "constant" and isinstance(other.value, int) and other.value < 0
+            if condition.op == "less" and condition.arguments[0] == node.arguments[1] and is_outside:
+                results[place], limits[place] = node.arguments[1], condition.arguments[1]
+    return TypedGraph(graph.name, graph.nodes, tuple(results)), limits
 
 
 @functools.cache
-def _further(kind: ScalarType, is_max: bool) -> TypedGraph:
+def _number(count: int) -> TypedGraph:
+    """Indices, sizes of all ranges but the first -> the number of a turn, the last index runs fastest."""
+    builder = GraphBuilder()
+    first, *rest = [builder.parameter(f"j{k}", ScalarType.INT64) for k in range(count)]
+    sizes = [builder.parameter(f"n{k}", ScalarType.INT64) for k in range(1, count)]
+    for index, size in zip(rest, sizes, strict=True):
+        whole = builder.node("multiply", (first, size), ScalarType.INT64)
+        first = builder.node("add", (whole, index), ScalarType.INT64)
+    return builder.finish("number", [first])
+
+
+@functools.cache
+def _further(kind: ScalarType, is_max: bool, *, of_some: bool = False) -> TypedGraph:
     """A value and its place, and another's -> those of the larger; of the last NaN, the first of what is equal.
 
-    A place of -1 is that of no value.
+    A place of -1 is that of no value, which is not beyond any; where ``of_some``, both are some.
     """
     builder = GraphBuilder()
     names = (("a", kind), ("p", ScalarType.INT64), ("b", kind), ("q", ScalarType.INT64))
@@ -221,19 +259,9 @@ def _further(kind: ScalarType, is_max: bool) -> TypedGraph:
     beyond = builder.node("greater" if is_max else "less", (b, a), boolean)
     if kind.category == FLOAT:
         beyond = builder.node("bitwise_or", (beyond, builder.node("not_equal", (b, b), boolean)), boolean)
-    beyond = builder.node("bitwise_or", (beyond, builder.node("less", (p, nowhere), boolean)), boolean)
-    is_some = builder.node("greater_equal", (q, nowhere), boolean)
-    taken = builder.node("bitwise_and", (beyond, is_some), boolean)
+    if not of_some:
+        beyond = builder.node("bitwise_or", (beyond, builder.node("less", (p, nowhere), boolean)), boolean)
     chosen = [
-        builder.node("select", (taken, *pair), each) for pair, each in (((b, a), kind), ((q, p), ScalarType.INT64))
+        builder.node("select", (beyond, *pair), each) for pair, each in (((b, a), kind), ((q, p), ScalarType.INT64))
     ]
     return builder.finish("further", chosen)
-
-
-@functools.cache
-def _all(count: int) -> TypedGraph:
-    """Conditions -> whether all hold."""
-    builder = GraphBuilder()
-    given = [builder.parameter(f"c{k}", ScalarType.BOOL) for k in range(count)]
-    made = functools.reduce(lambda one, other: builder.node("bitwise_and", (one, other), ScalarType.BOOL), given)
-    return builder.finish("all", [made])

@@ -15,6 +15,7 @@ from opdsl.kernels.loops.making import evaluated
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
+    Bounds,
     Compute,
     Fetch,
     Fold,
@@ -23,12 +24,14 @@ from opdsl.kernels.loops.model import (
     Inside,
     Load,
     Local,
+    Offset,
     Part,
     Program,
     Range,
     Scan,
     Size,
     Statement,
+    Steps,
     Store,
     Update,
     When,
@@ -128,10 +131,22 @@ class _Points:
 
     def at(self, index: Sequence[Index | Size]) -> tuple[NDArray, ...]:
         """Places and other values, and sizes, at each point."""
-        return tuple(
-            self.values[each] if isinstance(each, str) else _points(self.size(each), "int64", self.count)
-            for each in index
-        )
+        return tuple(self.value(each) for each in index)
+
+    def value(self, each: Index | Size) -> NDArray:
+        """A value, a number or a place, at each point."""
+        if isinstance(each, Steps):
+            reached: NDArray = self.value(each.first) + self.values[each.along] * self.value(each.by)
+            return reached
+        return self.values[each] if isinstance(each, str) else _points(self.size(each), "int64", self.count)
+
+    def within_bounds(self, ranges: Sequence[Range], bounds: Bounds | None) -> NDArray:
+        """Whether a turn is taken, at each point."""
+        if bounds is None:
+            return numpy.ones(self.count, bool)
+        ((index, _),) = ranges
+        turn = self.values[index]
+        return (turn >= self.value(bounds.begin)) & (turn < self.value(bounds.end))
 
     def place(self, array: str, index: Sequence[Index]) -> tuple[NDArray, ...]:
         """Places in an array; in memory of points those in that of each."""
@@ -145,6 +160,11 @@ class _Points:
         index = self.place(each.array, each.index)
         array, memory = self.arrays[each.array], self.memory[each.array]
         inside = None if each.inside is None else self.values[each.inside]
+        if each.offset is not None:
+            offset = self.values[each.offset]
+            index, memory = (self.far(memory, index) + offset,), _flat(memory)
+            if each.outside is not None:
+                inside = (offset >= 0) if inside is None else inside & (offset >= 0)
         if inside is not None:
             index = tuple(part[inside] for part in index)
         found = (
@@ -156,6 +176,19 @@ class _Points:
             whole[inside] = found
             found = whole
         self.values[each.name] = found
+
+    def far(self, memory: NDArray, index: Sequence[NDArray]) -> NDArray:
+        """How many elements places lie behind the first one."""
+        steps = [stride // memory.itemsize for stride in memory.strides]
+        far = _points(0, "int64", self.count)
+        for place, step in zip(index, steps, strict=True):
+            far = far + place * step
+        return far
+
+    def offset(self, each: Offset) -> None:
+        """How far elements lie."""
+        far = self.far(self.memory[each.array], self.place(each.array, each.index))
+        self.values[each.name] = far if each.inside is None else numpy.where(self.values[each.inside], far, -1)
 
     def store(self, each: Store) -> None:
         """Writes; of points that lead to one place, the last one stays."""
@@ -185,7 +218,7 @@ class _Points:
 
     def compute(self, each: Compute) -> None:
         """Values of a graph."""
-        found = self.call(each.graph, [self.values[name] for name in each.arguments])
+        found = self.call(each.graph, [self.value(given) for given in each.arguments])
         self.values.update(zip(each.names, found, strict=True))
 
     def call(self, graph: TypedGraph, given: Sequence[NDArray]) -> list[NDArray]:
@@ -207,7 +240,8 @@ class _Points:
         """Whether places lie inside."""
         found = numpy.ones(self.count, bool)
         for place, size in zip(self.at(each.index), each.sizes, strict=True):
-            found &= (place >= 0) & (place < self.size(size))
+            limit = self.value(size)
+            found &= (place >= 0) & (place < limit)
         self.values[each.name] = found
 
     def bound(self, each: Bound) -> None:
@@ -230,7 +264,8 @@ class _Points:
             if each.place is not None:
                 values[each.place] = places
             inner = self.within(values, self.count * len(step))
-            inner.chosen(inner.values[each.index] < self.size(each.size)).run(each.body)
+            taken = inner.within_bounds([(each.index, each.size)], each.bounds)
+            inner.chosen(taken & (inner.values[each.index] < self.size(each.size))).run(each.body)
 
     def fold(self, each: Fold) -> None:
         """Turn after turn; of several lanes each takes its share, and neighbours are combined."""
@@ -253,13 +288,17 @@ class _Points:
         whole = self.first(each.neutral, each.combine)
         for number, turn in turns:
             inner = self.turn(each.ranges, turn)
-            inner.run(each.body)
-            made = self.call(each.combine, [*whole, *(inner.values[name] for name in each.values)])
-            counts: NDArray = numpy.ones(1, bool) if each.where is None else inner.values[each.where]
+            taken = inner.within_bounds(each.ranges, each.bounds)
             if each.part is not None:
                 begin, length = self.taken(0, each.part)
-                counts = counts & (begin <= number) & (number < begin + length)
-            whole = [numpy.where(counts, new, old) for new, old in zip(made, whole, strict=True)]
+                taken &= (begin <= number) & (number < begin + length)
+            inner = inner.chosen(taken)
+            inner.run(each.body)
+            before = [value[taken] for value in whole]
+            made = inner.call(each.combine, [*before, *(inner.values[name] for name in each.values)])
+            counts: NDArray = numpy.asarray(True) if each.where is None else inner.values[each.where]
+            for value, new, old in zip(whole, made, before, strict=True):
+                value[taken] = numpy.where(counts, new, old)
         return whole
 
     def scan(self, each: Scan) -> None:
@@ -297,6 +336,12 @@ class _Points:
         ]
 
 
+def _flat(memory: NDArray) -> NDArray:
+    """An array's memory, from its first element to its last one."""
+    far = sum((size - 1) * stride for size, stride in zip(memory.shape, memory.strides, strict=True))
+    return numpy.lib.stride_tricks.as_strided(memory, (far // memory.itemsize + 1,), (memory.itemsize,))
+
+
 def _owner(array: str) -> str:
     """The name of whose memory an array is, at each point; names of programs do not end so."""
     return f"{array}_"
@@ -325,6 +370,7 @@ _RUNS: Mapping[type, Callable[[_Points, Any], None]] = {
     Fetch: _Points.fetch,
     Inside: _Points.inside,
     Bound: _Points.bound,
+    Offset: _Points.offset,
     When: _Points.when,
     For: _Points.loop,
     Fold: _Points.fold,

@@ -22,11 +22,12 @@ from opdsl.kernels.loops.model import (
     Statement,
 )
 from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import OperandSpec
-    from opdsl.scalar.graph import Number, TypedGraph
+    from opdsl.scalar.graph import Number
 
 __all__ = [
     "Given",
@@ -39,6 +40,7 @@ __all__ = [
     "number_of",
     "numbers",
     "pairwise",
+    "part_of",
     "places",
     "product",
     "used_parameters",
@@ -265,8 +267,38 @@ def before(combine: TypedGraph) -> TypedGraph:
 
 def used_parameters(graph: TypedGraph) -> set[int]:
     """The places of the parameters that a graph's results depend on."""
-    reached = set(graph.results)
+    return {position for position in _needed(graph, graph.results) if graph.nodes[position].op == "parameter"}
+
+
+def _needed(graph: TypedGraph, results: Sequence[int]) -> set[int]:
+    """The nodes that results depend on, and these."""
+    reached = set(results)
     for position in range(len(graph.nodes) - 1, -1, -1):
         if position in reached:
             reached.update(graph.nodes[position].arguments)
-    return {position for position in reached if graph.nodes[position].op == "parameter"}
+    return reached
+
+
+@functools.lru_cache(maxsize=4096)
+def part_of(graph: TypedGraph, results: tuple[int, ...]) -> tuple[TypedGraph, tuple[int, ...]]:
+    """A graph that has other results and takes what these depend on alone.
+
+    Args:
+        graph: of whose nodes they are.
+        results: the nodes.
+
+    Returns:
+        The graph, and which of the parameters are those that it takes.
+    """
+    needed = _needed(graph, results)
+    builder = GraphBuilder()
+    found: dict[int, int] = {}
+    for position, node in enumerate(graph.nodes):
+        if position not in needed:
+            continue
+        if node.op == "parameter":
+            found[position] = builder.parameter(str(node.value), node.type)
+        else:
+            found[position] = builder.copy(node, tuple(found[at] for at in node.arguments))
+    used = tuple(at for at in sorted(needed) if graph.nodes[at].op == "parameter")
+    return builder.finish(graph.name, [found[at] for at in results]), used

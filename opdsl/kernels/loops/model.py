@@ -7,7 +7,7 @@ values is always a scalar graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import attrs
@@ -44,8 +44,24 @@ class Length(NamedTuple):
 Size: TypeAlias = int | str | Parts | Length
 """A whole number that is known when a program starts: itself, the name of a word, or what is computed of sizes."""
 
-Index: TypeAlias = int | str
-"""A place along a dimension: a number, or the name of a value."""
+Argument: TypeAlias = int | str
+"""A whole number, or the name of a value."""
+
+
+@attrs.frozen
+class Steps:
+    """A place that is reached from a first one, which is known to lead inside, in even steps along an index."""
+
+    first: Argument
+    along: str
+    by: Argument
+
+    def __str__(self) -> str:
+        return f"{self.first} + {self.along} * {self.by}"
+
+
+Index: TypeAlias = Argument | Steps
+"""A place along a dimension."""
 
 Range: TypeAlias = tuple[str, Size]
 """The name of an index, and how many values it has."""
@@ -54,8 +70,15 @@ Range: TypeAlias = tuple[str, Size]
 class Part(NamedTuple):
     """Which part of the turns of a range is taken, and how many turns a part has; the last may have fewer."""
 
-    number: Index | Size
+    number: Argument | Size
     turns: Size
+
+
+class Bounds(NamedTuple):
+    """From which turn on, and before which one, turns of a range are taken: whole numbers between 0 and its size."""
+
+    begin: Argument
+    end: Argument
 
 
 @attrs.frozen
@@ -84,6 +107,7 @@ class Load:
     """An element, converted to a type.
 
     inside: the condition under which it is read; ``outside`` is its value otherwise.
+    offset: how far from its place it lies (``Offset``), for places that are 0 in ``index``; None for nowhere else.
     """
 
     name: str
@@ -92,6 +116,7 @@ class Load:
     type: ScalarType
     inside: str | None = None
     outside: Number | None = None
+    offset: str | None = None
 
 
 @attrs.frozen
@@ -125,18 +150,22 @@ class Update:
 
 @attrs.frozen
 class Compute:
-    """Values of a scalar graph. arguments: names of values, numbers, indices and words."""
+    """Values of a scalar graph. arguments: names of values, numbers, indices and words; whole numbers."""
 
     names: tuple[str, ...]
     graph: TypedGraph
-    arguments: tuple[str, ...]
+    arguments: tuple[Argument, ...]
 
 
 @attrs.frozen
 class Local:
-    """Memory of a point, for as long as the statements behind it last."""
+    """Memory of a point, for as long as the statements behind it last.
+
+    most: how many elements it has at most; None where that is its size.
+    """
 
     array: Array
+    most: int | None = None
 
 
 @attrs.frozen
@@ -155,10 +184,10 @@ class Fetch:
 
 @attrs.frozen
 class Inside:
-    """Whether places lie within sizes: a bool, which guards what is read and written there."""
+    """Whether places lie within sizes, or limits that are values: a bool, which guards what is read and written."""
 
     name: str
-    index: tuple[Index, ...]
+    index: tuple[Argument, ...]
     sizes: tuple[Size, ...]
 
 
@@ -179,6 +208,19 @@ class Bound:
 
 
 @attrs.frozen
+class Offset:
+    """How far an element lies from another one in memory, by some of its places; the others are 0.
+
+    inside: the condition under which it lies there; the offset is -1 otherwise, and what is read there outside.
+    """
+
+    name: str
+    array: str
+    index: tuple[Argument, ...]
+    inside: str | None = None
+
+
+@attrs.frozen
 class When:
     """Statements under a condition; what they name is not known outside."""
 
@@ -193,6 +235,7 @@ class For:
     vector: how many neighbours are best taken together (``schedules.vectorised``).
     in_order: whether one turn follows the other; is_reverse: whether the last value is the first then.
     part: which part of the turns is taken; None for all of them. place: the name of the index within the part.
+    bounds: which turns of these are taken; None for all of them.
     """
 
     index: str
@@ -203,22 +246,23 @@ class For:
     is_reverse: bool = False
     part: Part | None = None
     place: str | None = None
+    bounds: Bounds | None = None
 
 
 @attrs.frozen
 class Fold:
     """One value for all turns of some ranges, the last of which runs fastest.
 
-    names: of the accumulators. neutral: what they are of no turns.
+    names: of the accumulators. neutral: what they are of no turns, or names of values, with which it begins.
     combine: the accumulators of some turns, then those of others -> those of all; associative and, unless
-        ``in_order``, commutative.
+        ``in_order``, commutative. of_some: the same where none of these are no turns; None for the same graph.
     body: gives ``values``, the accumulators of one turn.
     where: the condition under which a turn counts.
-    part: which part of the turns is folded; None for all of them.
+    part: which part of the turns is folded; None for all of them. bounds: which turns of the only range; None for all.
     """
 
     names: tuple[str, ...]
-    neutral: tuple[Number, ...]
+    neutral: tuple[Number | str, ...]
     combine: TypedGraph
     ranges: tuple[Range, ...]
     body: tuple[Statement, ...]
@@ -226,6 +270,8 @@ class Fold:
     where: str | None = None
     in_order: bool = False
     part: Part | None = None
+    bounds: Bounds | None = None
+    of_some: TypedGraph | None = None
 
 
 @attrs.frozen
@@ -255,7 +301,9 @@ class Scan:
     part: Part | None = None
 
 
-Statement: TypeAlias = Load | Store | Update | Compute | Local | Fetch | Inside | Bound | When | For | Fold | Scan
+Statement: TypeAlias = (
+    Load | Store | Update | Compute | Local | Fetch | Inside | Bound | Offset | When | For | Fold | Scan
+)
 
 
 @attrs.frozen(cache_hash=True)
@@ -305,7 +353,7 @@ class Program:
         return vector
 
 
-def statements_of(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+def statements_of(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Statements, and those within them."""
     for each in statements:
         yield each
@@ -333,7 +381,7 @@ def locals_of(statements: tuple[Statement, ...]) -> tuple[Local, ...]:
 
 def names_of(statement: Statement) -> set[str]:
     """The values that a statement gives."""
-    if isinstance(statement, (Load, Inside, Bound)):
+    if isinstance(statement, (Load, Inside, Bound, Offset)):
         return {statement.name}
     if isinstance(statement, Update):
         return set() if statement.name is None else {statement.name}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+import itertools
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import attrs
 
-from opdsl.kernels.loops.making import Given, Loops, around, number_of, places, product
+from opdsl.kernels.loops.making import Given, Loops, around, identity, number_of, numbers, places, product
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
@@ -24,7 +25,10 @@ from opdsl.kernels.loops.model import (
     Scan,
     Statement,
     Store,
+    names_of,
+    statements_of,
 )
+from opdsl.kernels.loops.rewriting import renamed
 from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.types import ScalarType
@@ -39,11 +43,13 @@ __all__ = [
     "folded",
     "has_common_memory",
     "in_parts",
+    "nested",
     "ordered",
     "serial",
     "shared",
     "staged",
     "threaded",
+    "unrolled",
     "vectorised",
 ]
 
@@ -165,6 +171,59 @@ def _less() -> TypedGraph:
     builder = GraphBuilder()
     both = tuple(builder.parameter(name, ScalarType.INT64) for name in ("one", "other"))
     return builder.finish("less", [builder.node("less", both, ScalarType.BOOL)])
+
+
+def unrolled(fold: Fold) -> tuple[Statement, ...]:
+    """A fold as its turns, one after another; there are as many as its ranges, which are numbers, say."""
+    assert fold.where is None and fold.part is None and fold.bounds is None, "every turn counts"
+    made: list[Statement] = []
+    own = {name for each in statements_of(fold.body) for name in names_of(each)}
+    before: tuple[str, ...] = ()
+    turns = list(itertools.product(*(range(size) for _, size in fold.ranges if isinstance(size, int))))
+    for number, turn in enumerate(turns):
+        names = {name: f"{name}_{number}" for name in own}
+        indices = dict(zip(places(fold.ranges), turn, strict=True))
+        made += [renamed(each, {**names, **indices}) for each in fold.body]
+        values = tuple(names.get(name, name) for name in fold.values)
+        found = fold.names if number == len(turns) - 1 else tuple(f"{name}_{number}" for name in fold.names)
+        graph = (fold.of_some or fold.combine) if before else identity(fold.combine.result_types)
+        made.append(Compute(found, graph, (*before, *values)))
+        before = found
+    return tuple(made)
+
+
+def nested(fold: Fold, innermost: Callable[[Fold], tuple[Statement, ...]]) -> tuple[Statement, ...]:
+    """A fold along several ranges as folds along one each, within each other.
+
+    Args:
+        fold: along one range or more.
+        innermost: what becomes of the fold along the last one.
+    """
+    *outer, last = fold.ranges
+    kinds = fold.combine.result_types
+    arrays, befores, afters = (tuple(f"{name}_{of}" for name in fold.names) for of in ("whole", "before", "after"))
+
+    def loads(names: tuple[str, ...]) -> tuple[Load, ...]:
+        return tuple(Load(name, array, (0,), kind) for name, array, kind in zip(names, arrays, kinds, strict=True))
+
+    def stores(names: tuple[str, ...]) -> tuple[Store, ...]:
+        return tuple(Store(array, (0,), name) for array, name in zip(arrays, names, strict=True))
+
+    if not outer:
+        return innermost(fold)
+    firsts = tuple(f"{name}_first" for name in fold.names)
+    neutral = [each for each in fold.neutral if not isinstance(each, str)]
+    row = innermost(attrs.evolve(fold, names=afters, neutral=befores, ranges=(last,)))
+    body: tuple[Statement, ...] = (*loads(befores), *row, *stores(afters))
+    for index, size in reversed(outer):
+        body = (For(index, size, body, in_order=True),)
+    return (
+        *(Local(Array(name, to_dtype(kind.value), (1,), (1,))) for name, kind in zip(arrays, kinds, strict=True)),
+        Compute(firsts, numbers(neutral, kinds), ()),
+        *stores(firsts),
+        *body,
+        *loads(fold.names),
+    )
 
 
 def ordered(program: Program) -> Program:

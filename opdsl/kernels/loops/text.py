@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
+    Bounds,
     Compute,
     Fetch,
     Fold,
@@ -15,6 +16,7 @@ from opdsl.kernels.loops.model import (
     Inside,
     Load,
     Local,
+    Offset,
     Part,
     Program,
     Scalar,
@@ -59,7 +61,12 @@ def _block(statements: Sequence[Statement], names: dict[TypedGraph, str]) -> Ite
 def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
     if isinstance(each, Load):
         guard = "" if each.inside is None else f" if {each.inside} else {each.outside}"
-        yield f"{each.name}: {each.type.value} = {each.array}[{_joined(each.index)}]{guard}"
+        guard = guard or ("" if each.outside is None else f" else {each.outside}")
+        offset = "" if each.offset is None else f" + {each.offset}"
+        yield f"{each.name}: {each.type.value} = {each.array}[{_joined(each.index)}{offset}]{guard}"
+    elif isinstance(each, Offset):
+        guard = "" if each.inside is None else f" if {each.inside} else -1"
+        yield f"{each.name} = offset of {each.array}[{_joined(each.index)}]{guard}"
     elif isinstance(each, Store):
         yield f"{each.array}[{_joined(each.index)}] = {each.value}"
     elif isinstance(each, Update):
@@ -67,7 +74,7 @@ def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
         was = "" if each.name is None else f"{each.name}: {each.there.value} = "
         yield f"{was}{each.array}[{_joined(each.index)}] := {names[each.graph]}({given})"
     elif isinstance(each, Compute):
-        yield f"{', '.join(each.names)} = {names[each.graph]}({', '.join(each.arguments)})"
+        yield f"{', '.join(each.names)} = {names[each.graph]}({_joined(each.arguments)})"
     elif isinstance(each, Local):
         yield f"local {_parameter(each.array)}"
     elif isinstance(each, Fetch):
@@ -88,11 +95,12 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
         turns = "down from" if each.is_reverse else "<"
         order = (" in order" if each.in_order else "") + _part(each.part)
         order += "" if each.place is None else f" at {each.place}"
+        order += _bounds(each.bounds)
         yield f"for {each.index} {turns} {each.size}{order}{together}:"
     elif isinstance(each, Fold):
         ranges = ", ".join(f"{index} < {size}" for index, size in each.ranges)
         order = " in order" if each.in_order else ""
-        order += _part(each.part)
+        order += _part(each.part) + _bounds(each.bounds)
         counts = "" if each.where is None else f" where {each.where}"
         yield f"{', '.join(each.names)} = fold {ranges}{order} of {names[each.combine]} from {each.neutral}:"
         yield from (f"    {line}" for line in _block(each.body, names))
@@ -114,6 +122,10 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
 
 def _part(part: Part | None) -> str:
     return "" if part is None else f" in part {part.number} of {part.turns} each"
+
+
+def _bounds(bounds: Bounds | None) -> str:
+    return "" if bounds is None else f" from {bounds.begin} to {bounds.end}"
 
 
 def _joined(values: Sequence[Index | Size]) -> str:

@@ -1,0 +1,70 @@
+"""Places that are led inside, as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.backends.cpu.storage import Text
+
+__all__ = ["BOUNDS", "DECLARATIONS"]
+
+DECLARATIONS = {
+    "declare i64 @llvm.abs.i64(i64, i1)",
+    "declare i64 @llvm.smax.i64(i64, i64)",
+    "declare i64 @llvm.smin.i64(i64, i64)",
+}
+
+
+def _larger(text: Text, first: str, second: str) -> str:
+    return text.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {second})")
+
+
+def _replicated(text: Text, place: str, size: str) -> str:
+    last = text.value(f"sub i64 {size}, 1")
+    return text.value(f"call i64 @llvm.smin.i64(i64 {_larger(text, place, '0')}, i64 {last})")
+
+
+def _seldom(text: Text, condition: str, value: str, other: Callable[[], str]) -> str:
+    """A place; where a condition holds another one, whose division would take as long as all else."""
+    name = f"seldom{condition[1:]}"
+    text.line(f"  br label %{name}_test\n{name}_test:")
+    text.line(f"  br i1 {condition}, label %{name}, label %{name}_end\n{name}:")
+    found = other()
+    text.line(f"  br label %{name}_end\n{name}_end:")
+    return text.value(f"phi i64 [ {value}, %{name}_test ], [ {found}, %{name} ]")
+
+
+def _reflected(text: Text, place: str, size: str) -> str:
+    """Mirrored at the first and at the last element, as often as it takes."""
+    last = text.value(f"sub i64 {size}, 1")
+    period = text.value(f"mul i64 {last}, 2")
+    distance = text.value(f"call i64 @llvm.abs.i64(i64 {place}, i1 false)")
+    is_far = text.value(f"icmp sgt i64 {distance}, {period}")
+    near = _seldom(text, is_far, distance, lambda: text.value(f"urem i64 {distance}, {_larger(text, period, '1')}"))
+    is_mirrored = text.value(f"icmp sgt i64 {near}, {last}")
+    return text.value(f"select i1 {is_mirrored}, i64 {text.value(f'sub i64 {period}, {near}')}, i64 {near}")
+
+
+def _turned(text: Text, place: str, size: str) -> str:
+    """Counted from the end where it is negative."""
+    turned = text.value(f"add i64 {place}, {size}")
+    is_negative = text.value(f"icmp slt i64 {place}, 0")
+    return text.value(f"select i1 {is_negative}, i64 {turned}, i64 {place}")
+
+
+def _wrapped(text: Text, place: str, size: str) -> str:
+    forth = _turned(text, place, size)
+    is_behind = text.value(f"icmp sge i64 {place}, {size}")
+    near = text.value(f"select i1 {is_behind}, i64 {text.value(f'sub i64 {place}, {size}')}, i64 {forth}")
+    is_far = text.value(f"icmp uge i64 {near}, {size}")
+    return _seldom(text, is_far, near, lambda: _turned(text, text.value(f"srem i64 {place}, {size}"), size))
+
+
+BOUNDS: dict[str, Callable[[Text, str, str], str]] = {
+    "replicate": _replicated,
+    "reflect": _reflected,
+    "circular": _wrapped,
+    "wrap": _turned,
+    "trusted": lambda text, place, size: place,
+}
+"""By the name of how places are led inside: what becomes of a place, within a size."""

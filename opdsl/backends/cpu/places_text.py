@@ -1,0 +1,259 @@
+"""LLVM text of loops over places: kernels ``void (frame, begin, end)`` of some points of the outermost loops."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from opdsl.backends.cpu import builtin
+from opdsl.backends.cpu.loop_text import LoopText
+from opdsl.backends.cpu.loops import METADATA, PARALLEL, SCALAR, SELDOM, WHOLE, Loop, call
+from opdsl.backends.cpu.margin_text import DECLARATIONS as OF_MARGINS
+from opdsl.backends.cpu.operands import Operand, constant, number, store_operand
+from opdsl.backends.cpu.statement_text import Place
+from opdsl.backends.cpu.storage import DECLARATIONS, REGISTER
+from opdsl.kernels.loops.making import part_of
+from opdsl.kernels.loops.model import (
+    Fold,
+    For,
+    Load,
+    Local,
+    Program,
+    Scalar,
+    Statement,
+    Steps,
+    Store,
+    Update,
+    statements_of,
+)
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["module_ir"]
+
+_SLOTS, _SLOT_SIZE = 16, 16
+
+ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
+
+
+def module_ir(program: Program, words: Sequence[str], symbol: str) -> str:
+    """The module of a kernel.
+
+    Args:
+        program: its outermost loops are those whose points are counted.
+        words: what stands in a plan behind its header, in this order; strides in bytes.
+        symbol: its name.
+    """
+    from opdsl.backends.cpu.printer import declarations, function_ir
+
+    table = {word: builtin.HEADER + k for k, word in enumerate(words) if word in program.words}
+    printer = PlacesText(program, symbol, {}, table)
+    printer.print()
+    graphs = printer.functions | printer.choices
+    functions = [function_ir(graph, name) for graph, name in graphs.items()]
+    declared = {line for graph in graphs for line in declarations(graph)}
+    declared |= {*printer.declared, *DECLARATIONS, *OF_MARGINS}
+    return "\n".join([*functions, str(printer.text), *sorted(declared), ATTRIBUTES, METADATA])
+
+
+class PlacesText(LoopText):
+    """A kernel under construction.
+
+    choices: the names of graphs that say which of two is taken.
+    """
+
+    def head(self, symbol: str, operands: Mapping[str, Place], table: Mapping[str, int]) -> None:
+        """See ``StatementText.head``."""
+        text = self.text
+        text.line(f"define void @{symbol}(ptr %frame, i64 %begin, i64 %end) #0 {{\nentry:")
+        plan = text.value("load ptr, ptr %frame")
+        strides = {each for array in self.arrays.values() for each in array.strides}
+        # A 0 that LLVM does not see through: else it makes vectors for strides of one byte alone.
+        zero = ""
+        for word, place in table.items():
+            value = text.value(f"load i64, ptr {text.value(f'getelementptr i64, ptr {plan}, i64 {place}')}")
+            zero = zero or text.value(f"lshr i64 {value}, 63")
+            value = text.value(f"add i64 {value}, {zero}") if word in strides else value
+            self.give(word, ScalarType.INT64, [value])
+        for k, each in enumerate(self.program.parameters):
+            slot = text.value(f"getelementptr i8, ptr %frame, i64 {_SLOTS + _SLOT_SIZE * k}")
+            if isinstance(each, Scalar):
+                self.give(each.name, each.type, [number(text, each.type.value, slot)])
+            else:
+                self.bases[each.name] = text.value(f"load ptr, ptr {slot}")
+        self.choices: dict[TypedGraph, str] = {}
+        for load in statements_of(self.program.body):
+            if isinstance(load, Load) and load.inside is not None:
+                self.keep_outside(load)
+
+    def keep_outside(self, each: Load) -> None:
+        """Put what is read outside of a tensor into memory."""
+        key = each.array, each.outside
+        if key not in self.outside:
+            address = self.outside[key] = self.text.value(f"alloca [{_SLOT_SIZE} x i8], align {_SLOT_SIZE}")
+            operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
+            assert each.outside is not None, "what is guarded has a value outside"
+            store_operand(self.text, operand, address, constant(each.outside, each.type.value))
+
+    def print(self) -> None:
+        """The whole kernel."""
+        ranges, body = self.program.points
+        self.points([index for index, _ in ranges], [self.size(size) for _, size in ranges], body)
+        self.text.line("  ret void\n}")
+        self.text.lines[self.begin] = "\n".join(self.rooms)
+
+    # -------------------------------------------------------------------------------------------------------- points
+
+    def points(self, indices: Sequence[str], sizes: Sequence[str], body: Sequence[Statement]) -> None:
+        """A loop over neighbours along the last dimension, so that what is the same for them is found once, in one that
+        counts the others without divisions, which take as long as a short row.
+        """
+        text, first, rest = self.text, [], "%begin"
+        for size in reversed(sizes):
+            divisor = text.value(f"call i64 @llvm.smax.i64(i64 {size}, i64 1)")  # where there is nothing to do
+            first.append(text.value(f"urem i64 {rest}, {divisor}"))
+            rest = text.value(f"udiv i64 {rest}, {divisor}")
+        with Loop(text, "outer", "%begin", "%end") as outer:
+            counters = [outer.carry("int64", each) for each in first]
+            for index, counter in zip(reversed(indices[:-1]), counters[1:], strict=True):
+                self.give(index, ScalarType.INT64, [counter])
+            if not indices:
+                self.block(body)
+                return
+            left = text.value(f"sub i64 %end, {outer.counter}")
+            until = text.value(f"sub i64 {sizes[-1]}, {counters[0]}")
+            outer.step = text.value(f"call i64 @llvm.smin.i64(i64 {until}, i64 {left})")
+            end = text.value(f"add i64 {counters[0]}, {outer.step}")
+            with self.within((), indices[-1]), Loop(text, "unit", counters[0], end) as unit:
+                self.give(indices[-1], ScalarType.INT64, [unit.counter])
+                self.block(body)
+            outer.hand_on(["0", *self.stepped(counters[1:], sizes[-2::-1])])
+
+    def stepped(self, counters: Sequence[str], sizes: Sequence[str]) -> list[str]:
+        """What is counted, one farther."""
+        text, found, step = self.text, [], "1"
+        for counter, size in zip(counters, sizes, strict=True):
+            after = text.value(f"add i64 {counter}, {step}")
+            is_over = text.value(f"icmp eq i64 {after}, {size}")
+            found.append(text.value(f"select i1 {is_over}, i64 0, i64 {after}"))
+            step = text.value(f"zext i1 {is_over} to i64")
+        return found
+
+    # --------------------------------------------------------------------------------------------------------- loops
+
+    def loop(self, each: For) -> None:
+        """See ``LoopText.loop``."""
+        if each.vector > 1:
+            self.together(each)
+            return
+        begin, lane = self.begins(each.part)[0], self.lanes[0]
+        extent, start = ("0", self.turns(each.size, each.part, begin)), begin
+        if each.bounds is not None:
+            low, high = (self.index(bound, lane) for bound in each.bounds)
+            extent, start = (low, high), "0"
+        kind, count = self.kind_of(each), len(self.lanes)
+        with self.within(each.body, each.index, each.place), Loop(self.text, self.fresh(), *extent, kind=kind) as loop:
+            self.indices(each.index, [start] * count, [loop.counter] * count)
+            if each.place is not None:
+                place = loop.counter if start == begin else self.text.value(f"sub i64 {loop.counter}, {begin}")
+                self.give(each.place, ScalarType.INT64, [place] * count)
+            self.one_by_one(each.body)
+
+    def one_by_one(self, body: Sequence[Statement]) -> None:
+        """Statements for each of several neighbours, one neighbour after another where there are no loops within: so
+        that little is in registers at once.
+        """
+        lanes = self.lanes
+        if len(lanes) == 1 or any(isinstance(each, (For, Fold)) for each in body):
+            self.block(body)
+            return
+        for lane in lanes:
+            self.lanes = [lane]
+            self.block(body)
+        self.lanes = lanes
+
+    def kind_of(self, each: For) -> str:
+        """What LLVM is told of a loop. Where elements lie apart by a step that is not known, vectors are slower to load
+        than elements one by one; several vectors at once leave most of a short row over.
+        """
+        inner = list(statements_of(each.body))
+        if each.in_order or any(isinstance(statement, (For, Fold)) for statement in inner):
+            return ""
+        steps = [place for move in inner if isinstance(move, (Load, Store, Update)) for place in move.index]
+        even = [place for place in steps if isinstance(place, Steps)]
+        updates = [statement for statement in inner if isinstance(statement, Update)]
+        written = [place for update in updates for place in update.index if isinstance(place, Steps)]
+        if any(isinstance(place.by, str) for place in even) or any(abs(int(place.by)) > 1 for place in written):
+            return SCALAR
+        if updates and not (len(updates) == 1 and (written or each.index in updates[0].index)):
+            return ""
+        local = {each.array.name for each in statements_of(self.program.body) if isinstance(each, Local)}
+        is_reading = any(isinstance(move, Load) and move.array not in local for move in inner)
+        kept = {move.name for move in inner if isinstance(move, Load) and move.array in local}
+        tested = [move for move in inner if isinstance(move, Load) and move.outside is not None]
+        if not tested and any(
+            isinstance(move, Load) and kept.intersection(map(str, (*move.index, move.offset))) for move in inner
+        ):
+            return SCALAR
+        return WHOLE if is_reading and not (tested and each.bounds) else PARALLEL
+
+    # --------------------------------------------------------------------------------------------------------- folds
+
+    def fold(self, each: Fold) -> None:
+        """A fold along one range."""
+        ((index, size),) = each.ranges
+        kinds = each.combine.result_types
+        (lane,) = self.lanes
+        extent = ("0", self.size(size))
+        if each.bounds is not None:
+            low, high = (self.index(bound, lane) for bound in each.bounds)
+            extent = low, high
+        (first,) = self.first(each.neutral, kinds)
+        with self.within(each.body, index), Loop(self.text, self.fresh(), *extent) as loop:
+            before = [loop.carry(kind.value, value) for kind, value in zip(kinds, first, strict=True)]
+            self.indices(index, ["0"], [loop.counter])
+            self.block(each.body)
+            (lane,) = self.lanes
+            values = [lane[name] for name in each.values]
+            after = self.joined(each, before, values)
+            if each.where is not None:
+                counts = self.condition(each.where, self.lanes[0])
+                after = [
+                    self.text.value(f"select i1 {counts}, {REGISTER[kind.value]} {new}, {REGISTER[kind.value]} {old}")
+                    for kind, new, old in zip(kinds, after, before, strict=True)
+                ]
+            loop.hand_on(after)
+        for name, kind, value in zip(each.names, kinds, loop.results, strict=True):
+            self.give(name, kind, [value])
+
+    def joined(self, each: Fold, before: Sequence[str], values: Sequence[str]) -> list[str]:
+        """Accumulators, with the values of a turn more: where that is a choice, it seldom falls on the turn."""
+        condition = _choice(each.combine)
+        if condition is None:
+            (after,) = self.combined(each, [before], [values])
+            return after
+        text, name = self.text, self.fresh()
+        kinds = [kind.value for kind in each.combine.result_types]
+        given = list(zip((*kinds, *kinds), (*before, *values), strict=True))
+        graph, used = condition
+        self.choices[graph] = function = self.choices.get(graph, f"choice_{len(self.choices)}")
+        (taken,) = call(text, function, [given[k] for k in used], ["bool"])
+        text.line(f"  br label %{name}_test\n{name}_test:")
+        text.line(f"  br i1 {text.value(f'icmp ne i8 {taken}, 0')}, label %{name}, label %{name}_end{SELDOM}\n{name}:")
+        text.line(f"  br label %{name}_end\n{name}_end:")
+        return [
+            text.value(f"phi {REGISTER[kind]} [ {value}, %{name} ], [ {best}, %{name}_test ]")
+            for kind, value, best in zip(kinds, values, before, strict=True)
+        ]
+
+
+@functools.cache
+def _choice(graph: TypedGraph) -> tuple[TypedGraph, tuple[int, ...]] | None:
+    """When a graph gives its second half of parameters, as against the first: a graph, and the parameters it takes."""
+    nodes = [graph.nodes[at] for at in graph.results]
+    count = len(nodes)
+    conditions = {node.arguments[0] for node in nodes if node.op == "select"}
+    chosen = [node.arguments[1:] for node in nodes if node.op == "select"]
+    if len(conditions) != 1 or chosen != [(count + k, k) for k in range(count)]:
+        return None
+    return part_of(graph, tuple(conditions))

@@ -1,0 +1,373 @@
+"""Loop partitioning: turns in which places lie inside, without tests, and the others with them.
+
+Places that step evenly tell between which turns they lie inside. Where these begin is found once for all turns.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
+
+import attrs
+
+from opdsl.kernels.loops.model import (
+    Argument,
+    Bound,
+    Bounds,
+    Compute,
+    Fold,
+    For,
+    Index,
+    Inside,
+    Load,
+    Size,
+    Statement,
+    Steps,
+    Store,
+    Update,
+    When,
+    statements_of,
+)
+from opdsl.kernels.loops.rewriting import alive, replayed
+from opdsl.kernels.loops.stepping import STILL, Step, steps_along
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["are_ends_enough", "has_border", "narrowed", "peeled", "stepped"]
+
+INT64, BOOL = ScalarType.INT64, ScalarType.BOOL
+
+_Made = tuple[Statement, ...]
+
+
+def peeled(
+    loop: For,
+    inside: Callable[[For], _Made] = lambda loop: (loop,),
+    border: Callable[[For], _Made] = lambda loop: (loop,),
+) -> _Made:
+    """A loop in parts: turns in which everything lies inside that steps evenly, then those before and behind them.
+
+    Args:
+        loop: whose turns may be taken in any order, with folds of so many turns as are known (``are_ends_enough``).
+        inside: what becomes of the loop over the turns inside, which has no tests.
+        border: what becomes of the loop over those on one side, which has them.
+    """
+    tests = _tests(loop.index, loop.body)
+    if not tests:
+        return inside(loop)
+    extent = ("loop_begin", "loop_end")
+    low, high = limits = ("low", "high")
+    sides = Compute(("side_begin", "side_end"), _sides(), ("side", *extent, *limits))
+    side = For("side", 2, (sides, *border(attrs.evolve(loop, bounds=Bounds(*sides.names)))), in_order=True)
+    within = attrs.evolve(loop, body=_untested(loop.body, tests), bounds=Bounds(low, high))
+    return (_extent(loop, extent), *_limits(loop.index, loop.body, tests, extent), *inside(within), side)
+
+
+def has_border(loop: For) -> bool:
+    """Whether a loop has turns in which something may lie outside, which are told by where they are."""
+    return bool(_tests(loop.index, loop.body))
+
+
+def narrowed(fold: Fold) -> _Made:
+    """A fold along one range of those turns alone in which everything lies inside, or is left out."""
+    ((index, size),) = fold.ranges
+    assert isinstance(size, (int, str)), "a range of turns is whole"
+    tests, found = _tests(index, fold.body), _Made()
+    if tests:
+        found = _limits(index, fold.body, tests, (0, size))
+        where = None if fold.where in _decided(fold.body, tests) else fold.where
+        fold = attrs.evolve(fold, body=_untested(fold.body, tests), where=where, bounds=Bounds("low", "high"))
+    before, body = _in_steps(index, fold.body)
+    return (*found, *before, attrs.evolve(fold, body=alive(body, {*fold.values, *filter(None, [fold.where])})))
+
+
+def stepped(loop: For) -> _Made:
+    """A loop whose places, where they step evenly, are reached in steps from a first one, which is found before."""
+    before, body = _in_steps(loop.index, loop.body)
+    return (*before, attrs.evolve(loop, body=alive(body)))
+
+
+# -------------------------------------------------------------------------------------------------------------- tests
+
+
+class _Test(NamedTuple):
+    """A place that steps evenly from turn to turn, and what it is to stay below."""
+
+    place: str
+    size: Size
+    step: Step
+
+
+def _pairs(each: Statement) -> Iterator[tuple[Argument, Size]]:
+    """The places that a statement tests, or leads inside, and their sizes."""
+    if isinstance(each, Inside):
+        yield from zip(each.index, each.sizes, strict=True)
+    elif isinstance(each, Bound) and each.how not in ("trusted", "wrap"):
+        yield each.place, each.size
+
+
+def _tests(index: str, body: Sequence[Statement]) -> tuple[_Test, ...]:
+    """What can be decided for all turns at once: statements all of whose places step evenly, within limits that are
+    the same. Where margins repeat what is inside, what is the same for all turns is led inside before these.
+    """
+    along = steps_along(body, index)
+    found: dict[_Test, None] = {}
+    for each in statements_of(body):
+        pairs = list(_pairs(each))
+        if any(_step(along, place) is None or _step(along, size) != STILL for place, size in pairs):
+            continue
+        for place, size in pairs:
+            step = _step(along, place)
+            if step is not None and isinstance(place, str) and not (step == STILL and isinstance(each, Bound)):
+                found[_Test(place, size, step)] = None
+    return tuple(found)
+
+
+def _step(along: dict[str, Step | None], value: Argument | Size) -> Step | None:
+    return along.get(value, STILL) if isinstance(value, str) else STILL
+
+
+def _folded(body: Sequence[Statement]) -> dict[str, Size]:
+    """The indices of folds, and their ranges."""
+    return {index: size for each in statements_of(body) if isinstance(each, Fold) for index, size in each.ranges}
+
+
+def are_ends_enough(loop: For) -> bool:
+    """Whether all turns of the folds within lie inside where the first and the last one do, and none is left out else:
+    places step evenly along them, and along one of them alone.
+    """
+    tests = _tests(loop.index, loop.body)
+    folds = [each for each in statements_of(loop.body) if isinstance(each, Fold)]
+    for fold in folds:
+        if fold.where is not None and fold.where not in _decided(loop.body, tests):
+            return False
+    along = [steps_along(loop.body, index) for index in _folded(loop.body)]
+    for test in tests:
+        steps = [_step(each, test.place) for each in along]
+        if None in steps or len(steps) - steps.count(STILL) > 1:
+            return False
+        if any(_step(each, test.size) != STILL for each in along):
+            return False
+    return True
+
+
+def _decided(body: Sequence[Statement], tests: Collection[_Test]) -> set[str]:
+    """The conditions that hold where tests do."""
+    pairs = {(each.place, each.size) for each in tests}
+    return {each.name for each in statements_of(body) if isinstance(each, Inside) and pairs.issuperset(_pairs(each))}
+
+
+def _untested(body: Sequence[Statement], tests: Collection[_Test]) -> tuple[Statement, ...]:
+    """Statements where tests hold."""
+    pairs = {(each.place, each.size) for each in tests}
+    return tuple(_without_tests(body, pairs, _decided(body, tests), set()))
+
+
+def _without_tests(
+    body: Sequence[Statement], pairs: Collection[tuple[str, Size]], decided: Collection[str], led: set[str]
+) -> Iterator[Statement]:
+    def inside(index: Sequence[Index]) -> tuple[Index, ...]:
+        return tuple(f"{each}_in" if isinstance(each, str) and each in led else each for each in index)
+
+    for each in body:
+        if isinstance(each, Inside) and each.name in decided:
+            for place, size in _pairs(each):
+                if isinstance(place, str) and place not in led:
+                    led.add(place)
+                    yield Bound(f"{place}_in", place, size, "trusted")
+        elif isinstance(each, Bound) and (each.place, each.size) in pairs:
+            yield attrs.evolve(each, how="trusted")
+        elif isinstance(each, Load):
+            is_tested = each.inside is not None and each.inside not in decided
+            yield each if is_tested else attrs.evolve(each, index=inside(each.index), inside=None, outside=None)
+        elif isinstance(each, (Store, Update)):
+            yield attrs.evolve(each, index=inside(each.index))
+        elif isinstance(each, When):
+            within = tuple(_without_tests(each.body, pairs, decided, led))
+            if each.condition in decided:
+                yield from within
+            else:
+                yield attrs.evolve(each, body=within)
+        elif isinstance(each, Fold):
+            within = tuple(_without_tests(each.body, pairs, decided, led))
+            yield attrs.evolve(each, body=within, where=None if each.where in decided else each.where)
+        else:
+            yield each
+
+
+# -------------------------------------------------------------------------------------------------------------- limits
+
+
+def _extent(loop: For, names: tuple[str, str]) -> Compute:
+    """From where to where a loop goes."""
+    assert isinstance(loop.size, (int, str)), "a range of points is whole"
+    if loop.part is None:
+        return Compute(names, _whole(), (loop.size,))
+    assert isinstance(loop.part.turns, (int, str)), "a part has so many turns as are known"
+    assert isinstance(loop.part.number, (int, str)), "a part is one of a loop around"
+    return Compute(names, _part(), (loop.size, loop.part.number, loop.part.turns))
+
+
+def _limits(
+    index: str, body: Sequence[Statement], tests: Sequence[_Test], extent: tuple[Argument, Argument]
+) -> tuple[Statement, ...]:
+    """Between which turns everything lies inside, of the first and the last turn of folds within: ``low``, ``high``."""
+    ranges = _folded(body)
+    ends: list[dict[str, Argument]] = [dict.fromkeys(ranges, 0)]
+    if ranges:
+        ends.append({each: size - 1 for each, size in ranges.items() if isinstance(size, int)})
+    made: dict[Statement, None] = {}
+    given: dict[tuple[Argument, Argument, Step], None] = {}
+    wanted = {name for each in tests for name in (each.place, each.size) if isinstance(name, str)}
+    for k, end in enumerate(ends):
+        statements, names = replayed(body, wanted, {index: 0, **end}, f"_end{k}")
+        made |= dict.fromkeys(statements)
+        for each in tests:
+            assert isinstance(each.size, (int, str)), "a dimension is whole"
+            size = names.get(each.size, each.size) if isinstance(each.size, str) else each.size
+            given[names.get(each.place, each.place), size, each.step] = None
+    steps = tuple(step for *_, step in given)
+    arguments = [part for place, size, step in given for part in (place, size, *filter(None, [step.factor]))]
+    return (*made, Compute(("low", "high"), _inside(steps), (*extent, *arguments)))
+
+
+class _Whole(GraphBuilder):
+    """Builds graphs of whole numbers."""
+
+    def given(self, *names: str) -> list[int]:
+        """Parameters."""
+        return [self.parameter(name, INT64) for name in names]
+
+    def number(self, value: int) -> int:
+        """A number."""
+        return self.constant(value, INT64)
+
+    def whole(self, op: str, *arguments: int) -> int:
+        """A whole number."""
+        return self.node(op, arguments, INT64)
+
+    def truth(self, op: str, *arguments: int) -> int:
+        """A condition."""
+        return self.node(op, arguments, BOOL)
+
+
+@functools.cache
+def _whole() -> TypedGraph:
+    """A size -> 0, the size."""
+    builder = _Whole()
+    (size,) = builder.given("size")
+    return builder.finish("whole", [builder.number(0), size])
+
+
+@functools.cache
+def _part() -> TypedGraph:
+    """A size, the number of a part, its turns -> where it begins, where it ends."""
+    builder = _Whole()
+    size, number, turns = builder.given("size", "number", "turns")
+    begin = builder.whole("multiply", number, turns)
+    end = builder.whole("minimum", builder.whole("add", begin, turns), size)
+    return builder.finish("part", [begin, end])
+
+
+@functools.cache
+def _sides() -> TypedGraph:
+    """Which side, from where to where a loop goes, and what lies inside -> from where to where that side goes."""
+    builder = _Whole()
+    side, begin, end, low, high = builder.given("side", "begin", "end", "low", "high")
+    is_first = builder.truth("equal", side, builder.number(0))
+    pairs = ((begin, high), (low, end))
+    return builder.finish("sides", [builder.whole("select", is_first, *pair) for pair in pairs])
+
+
+@functools.lru_cache(maxsize=4096)
+def _inside(steps: tuple[Step, ...]) -> TypedGraph:
+    """From where to where a loop goes, then for each test a place in turn 0, what it is to stay below and the factor
+    of its step, if it has one -> from where to where all tests hold.
+    """
+    builder = _Whole()
+    names = [name for k, step in enumerate(steps) for name in (f"p{k}", f"n{k}", *([f"f{k}"] if step.factor else []))]
+    begin, end, *given = builder.given("begin", "end", *names)
+    low, high, holds = begin, end, []
+    zero, one = builder.number(0), builder.number(1)
+    rest = iter(given)
+    for step in steps:
+        place, size = next(rest), next(rest)
+        if step == STILL:
+            holds += [builder.truth("less_equal", zero, place), builder.truth("less", place, size)]
+            continue
+        length = builder.number(abs(step.places))
+        if step.factor:
+            factor = next(rest)
+            holds.append(builder.truth("less", zero, factor))
+            length = builder.whole("multiply", builder.whole("maximum", factor, one), length)
+        # place + step * turn >= 0, and < size
+        before, behind = builder.whole("subtract", zero, place), builder.whole("subtract", size, place)
+        if step.places < 0:
+            before = builder.whole("subtract", place, builder.whole("subtract", size, one))
+            behind = builder.whole("add", place, one)
+        low = builder.whole("maximum", low, _quotient(builder, before, length))
+        high = builder.whole("minimum", high, _quotient(builder, behind, length))
+    low = builder.whole("minimum", low, end)
+    high = builder.whole("maximum", high, low)
+    if holds:
+        holds_all = functools.reduce(lambda one, other: builder.truth("bitwise_and", one, other), holds)
+        low, high = (builder.whole("select", holds_all, each, end) for each in (low, high))
+    return builder.finish("inside", [low, high])
+
+
+def _quotient(builder: _Whole, value: int, divisor: int) -> int:
+    """Rounded up, and no less than 0."""
+    kept = builder.whole("maximum", value, builder.number(0))
+    if builder.constant_value(divisor) == 1:
+        return kept
+    more = builder.whole("add", kept, builder.whole("subtract", divisor, builder.number(1)))
+    return builder.whole("floor_divide", more, divisor)
+
+
+# --------------------------------------------------------------------------------------------------------------- steps
+
+
+def _in_steps(index: str, body: Sequence[Statement]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
+    """What stands before a loop, and its body with places that are reached in steps."""
+    along = steps_along(body, index)
+    given = {name for each in body for name in _given(each)}
+    used = [each for statement in body for each in _places_of(statement)]
+    even = {each: along[each] for each in used if each in given and along.get(each) is not None}
+    before, names = replayed(body, even, {index: 0}, "_first")
+    by = {step: f"{names[each]}_by" for each, step in even.items() if step is not None and step.factor is not None}
+    factors = [Compute((name,), _times(step.places), (step.factor,)) for step, name in by.items() if step.factor]
+
+    def place(each: Index) -> Index:
+        step = even.get(each) if isinstance(each, str) else None
+        if step is None or not isinstance(each, str):
+            return each
+        return names[each] if step == STILL else Steps(names[each], index, by.get(step, step.places))
+
+    def moved(each: Statement) -> Statement:
+        if isinstance(each, (Load, Store, Update)):
+            return attrs.evolve(each, index=tuple(map(place, each.index)))
+        return attrs.evolve(each, body=tuple(map(moved, each.body))) if isinstance(each, When) else each
+
+    return (*before, *factors), tuple(map(moved, body))
+
+
+def _given(each: Statement) -> tuple[str, ...]:
+    if isinstance(each, Compute):
+        return each.names
+    return (each.name,) if isinstance(each, Bound) else ()
+
+
+def _places_of(each: Statement) -> Iterator[str]:
+    """The places that a statement reads or writes."""
+    for inner in statements_of([each]):
+        if isinstance(inner, (Load, Store, Update)) and not (isinstance(inner, Load) and inner.inside):
+            yield from (place for place in inner.index if isinstance(place, str))
+
+
+@functools.cache
+def _times(places: int) -> TypedGraph:
+    """A factor -> so many times that."""
+    builder = _Whole()
+    return builder.finish("times", [builder.whole("multiply", builder.given("factor")[0], builder.number(places))])

@@ -1,0 +1,171 @@
+"""What schedules do to statements: other names, copies of what gives a value, and without what nothing uses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from opdsl.kernels.loops.making import part_of
+from opdsl.kernels.loops.model import (
+    Argument,
+    Array,
+    Bound,
+    Compute,
+    Inside,
+    Load,
+    Offset,
+    Program,
+    Size,
+    Statement,
+    Steps,
+    names_of,
+    statements_of,
+)
+
+__all__ = ["alive", "giving", "read_by", "renamed", "replayed", "specialised"]
+
+
+def specialised(program: Program, known: Mapping[str, int]) -> Program:
+    """A program some of whose words are known numbers."""
+    parameters = [
+        attrs.evolve(each, sizes=_sizes(each.sizes, known), strides=_sizes(each.strides, known))
+        if isinstance(each, Array)
+        else each
+        for each in program.parameters
+    ]
+    words = tuple(each for each in program.words if each not in known)
+    return attrs.evolve(
+        program, parameters=tuple(parameters), words=words, body=tuple(renamed(each, known) for each in program.body)
+    )
+
+
+def _sizes(sizes: Sequence[Size], to: Mapping[str, Argument]) -> tuple[Size, ...]:
+    return tuple(_size(each, to) for each in sizes)
+
+
+def _size(size: Size, to: Mapping[str, Argument]) -> Size:
+    found: Size = _Renaming(to).value(size)
+    return found
+
+
+def renamed(each: Statement, to: Mapping[str, Argument]) -> Statement:
+    """A statement in which values have other names, or are numbers."""
+    return _Renaming(to).statement(each)
+
+
+class _Renaming:
+    def __init__(self, to: Mapping[str, Argument]) -> None:
+        self.to = to
+
+    def statement(self, each: Statement) -> Statement:
+        """One statement."""
+        fields: dict[str, Any] = {name: self.field(name, value) for name, value in _fields(each)}
+        return type(each)(**fields)
+
+    def field(self, name: str, value: Any) -> Any:
+        """One of its fields."""
+        if name in _UNNAMED or value is None:
+            return value
+        if name in ("body", "after"):
+            return tuple(self.statement(each) for each in value)
+        return self.value(value)
+
+    def value(self, value: Any) -> Any:
+        """A name, a number, or several of these."""
+        if isinstance(value, str):
+            return self.to.get(value, value)
+        if isinstance(value, tuple):
+            made = [self.value(each) for each in value]
+            return tuple(made) if type(value) is tuple else type(value)(*made)
+        if isinstance(value, Steps):
+            return attrs.evolve(value, **{name: self.value(each) for name, each in attrs.asdict(value).items()})
+        return value
+
+
+_UNNAMED = frozenset({
+    "array", "type", "outside", "graph", "combine", "of_some", "step", "how", "vector", "in_order", "is_reverse",
+    "is_associative",
+})  # fmt: skip
+"""The fields of statements in which no values are named."""
+
+
+def _fields(each: Statement | Steps) -> Iterator[tuple[str, Any]]:
+    for field in attrs.fields(type(each)):
+        yield field.name, getattr(each, field.name)
+
+
+def read_by(each: Statement | Steps) -> set[str]:
+    """The values that a statement takes, and those within it."""
+    found: set[str] = set()
+    for name, value in _fields(each):
+        if name not in _UNNAMED and name not in ("name", "names"):
+            found |= _names_in(value)
+    return found
+
+
+def _names_in(value: Any) -> set[str]:
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, tuple):
+        return set().union(*(_names_in(each) for each in value))
+    return read_by(value) if attrs.has(type(value)) else set()
+
+
+def replayed(
+    statements: Sequence[Statement], wanted: Collection[str], to: Mapping[str, Argument], suffix: str
+) -> tuple[list[Statement], dict[str, Argument]]:
+    """What gives some values, once more, with other indices.
+
+    Args:
+        statements: among which, or within which, values are given by ``Compute`` and ``Bound``.
+        wanted: the values; those that are not given there stay what they are.
+        to: what indices become.
+        suffix: of the names of the copies.
+
+    Returns:
+        The copies, and what the values are called there.
+    """
+    found = giving(statements, wanted, (Compute, Bound))
+    names = {name: f"{name}{suffix}" for each in found for name in names_of(each)}
+    return [renamed(each, {**to, **names}) for each in found], {**to, **names}
+
+
+def giving(
+    statements: Sequence[Statement],
+    wanted: Collection[str],
+    kinds: tuple[type[Statement], ...] = (Compute, Bound, Inside, Offset, Load),
+) -> list[Statement]:
+    """The statements that give some values, of those that graphs compute together these alone.
+
+    Args:
+        statements: among which they are, or within which.
+        wanted: the values.
+        kinds: of statements.
+    """
+    needed, found = set(wanted), []
+    for each in reversed(list(statements_of(tuple(statements)))):
+        if isinstance(each, kinds) and needed & names_of(each):
+            part = _giving(each, needed) if isinstance(each, Compute) else each
+            found.append(part)
+            needed |= read_by(part)
+    return found[::-1]
+
+
+def _giving(each: Compute, wanted: Collection[str]) -> Compute:
+    """What gives some of the values of a statement."""
+    kept = [k for k, name in enumerate(each.names) if name in wanted]
+    graph, used = part_of(each.graph, tuple(each.graph.results[k] for k in kept))
+    return Compute(tuple(each.names[k] for k in kept), graph, tuple(each.arguments[k] for k in used))
+
+
+def alive(statements: Sequence[Statement], read_behind: Collection[str] = ()) -> tuple[Statement, ...]:
+    """Statements without those that give nothing that is used."""
+    needed, kept = set(read_behind), []
+    for each in reversed(statements):
+        if isinstance(each, (Compute, Bound, Inside, Offset, Load)) and not needed & names_of(each):
+            continue
+        needed |= read_by(each)
+        kept.append(each)
+    return tuple(reversed(kept))

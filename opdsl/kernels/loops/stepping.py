@@ -1,0 +1,105 @@
+"""How far values step from one turn of a loop to the next, read off the graphs that give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from opdsl.kernels.loops.model import Argument, Bound, Compute, Fold, For, Scan, Statement, blocks_of, names_of
+from opdsl.scalar.graph import TypedGraph
+
+__all__ = ["STILL", "Step", "steps_along"]
+
+
+class Step(NamedTuple):
+    """How far a whole number steps from turn to turn.
+
+    places: how many. factor: the value that they are multiplied with; None for none.
+    """
+
+    places: int
+    factor: str | None = None
+
+
+STILL = Step(0)
+"""How far steps what is the same in all turns."""
+
+
+def steps_along(statements: Sequence[Statement], index: str) -> dict[str, Step | None]:
+    """How far each value steps that statements give; None where that is not known, or where it depends on what is read.
+
+    Args:
+        statements: of a loop.
+        index: that of the loop.
+    """
+    known: dict[str, Step | None] = {index: Step(1)}
+    _walk(statements, known)
+    return known
+
+
+def _walk(statements: Sequence[Statement], known: dict[str, Step | None]) -> None:
+    for each in statements:
+        if isinstance(each, Compute):
+            known.update(zip(each.names, _results(each.graph, each.arguments, known), strict=True))
+        elif isinstance(each, Bound) and each.how == "trusted":
+            known[each.name] = known.get(each.place, STILL)
+        elif isinstance(each, Bound):
+            known[each.name] = STILL if known.get(each.place, STILL) == STILL else None
+        elif isinstance(each, Scan):
+            known |= dict.fromkeys((*each.names, *each.results))
+        else:
+            known |= dict.fromkeys(names_of(each))
+        for block in blocks_of(each):
+            _walk(block, known)
+        if isinstance(each, (Fold, Scan, For)):
+            known |= dict.fromkeys(names_of(each))
+
+
+class _Value(NamedTuple):
+    """A node: how far it steps, and what it is: a number, the name of a value, or neither."""
+
+    step: Step | None
+    is_: Argument | None
+
+
+def _results(graph: TypedGraph, arguments: Sequence[Argument], known: Mapping[str, Step | None]) -> list[Step | None]:
+    """How far the results of a graph step."""
+    given = iter(arguments)
+    found: list[_Value] = []
+    for node in graph.nodes:
+        if node.op == "parameter":
+            argument = next(given)
+            step = known.get(argument, STILL) if isinstance(argument, str) else STILL
+            found.append(_Value(step, argument))
+        elif node.op == "constant":
+            found.append(_Value(STILL, node.value if type(node.value) is int else None))
+        else:
+            found.append(_Value(_combined(node.op, [found[at] for at in node.arguments]), None))
+    return [found[at].step for at in graph.results]
+
+
+def _combined(op: str, given: Sequence[_Value]) -> Step | None:
+    """How far a result steps whose operands step so far."""
+    steps = [each.step for each in given if each.step is not None]
+    if len(steps) < len(given):
+        return None
+    if all(each == STILL for each in steps):
+        return STILL
+    if op == "negative":
+        return steps[0]._replace(places=-steps[0].places)
+    if op in ("add", "subtract"):
+        sign = 1 if op == "add" else -1
+        first, second = steps
+        if STILL in steps:
+            return first if second == STILL else second._replace(places=sign * second.places)
+        total = first.places + sign * second.places
+        return Step(total, first.factor) if first.factor == second.factor and total else None
+    if op == "multiply":
+        for one, other in ((given[0], given[1]), (given[1], given[0])):
+            if one.step is None or other.step != STILL:
+                continue
+            if isinstance(other.is_, int) and other.is_:
+                return one.step._replace(places=one.step.places * other.is_)
+            if isinstance(other.is_, str) and one.step.factor is None:
+                return one.step._replace(factor=other.is_)
+    return None

@@ -1,0 +1,89 @@
+"""Schedules of loops over places, against the loops that they are made of: both are interpreted on the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl.backends.cpu import indexed as chosen
+from opdsl.kernels.loops.checking import check_program
+from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.model import Array, Program
+from opdsl.kernels.loops.rewriting import specialised
+from opdsl.nn import functional
+
+CALLS = {
+    "pad, reflect": "f.pad(x, (2, 3, 1, 1), 'reflect')",
+    "largest of windows": "f.max_pool2d(x, 3, 2, 1, return_indices=True)",
+    "means of windows": "f.avg_pool2d(x, 3, 1, 1)",
+    "means of wide windows": "f.avg_pool2d(x, 5, 1, 2)",
+    "means of uneven windows": "f.adaptive_avg_pool2d(x, 3)",
+    "largest of uneven windows": "f.adaptive_max_pool2d(x, 2)",
+    "neighbours": "f.interpolate(x, scale_factor=2)",
+    "bilinear": "f.interpolate(x, scale_factor=1.5, mode='bilinear')",
+}
+
+
+def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """The forms of a statement's kernels, forward and backward, and the calls that they are for."""
+    found = []
+    plain = chosen._form
+
+    def form(loop: Any, call: Any) -> Any:
+        made = plain(loop, call)
+        if type(call.sizes[0]) is int:
+            found.append((made, call))
+        return made
+
+    monkeypatch.setattr(chosen, "_form", form)
+    rng = np.random.default_rng(0)
+    x = opdsl.tensor(rng.integers(-9, 9, (2, 3, 7, 6)).astype("float32")).requires_grad_()
+    y = eval(text, {"f": functional, "x": x})
+    y = y[0] if isinstance(y, tuple) else y
+    y.backward(opdsl.ones_like(y))
+    return found
+
+
+def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any:
+    """Numbers for an array, from its first element to its last one."""
+    sizes, strides = ([words.get(str(each), each) for each in part] for part in (array.sizes, array.strides))
+    count = 1 + sum((int(size) - 1) * int(stride) for size, stride in zip(sizes, strides, strict=True))
+    return rng.integers(-3, 4, count).astype(array.dtype.numpy)
+
+
+def words_of(form: Any, call: Any) -> dict[str, int]:
+    """What a kernel reads of its plan, strides in elements."""
+    sizes = {f"i{k}": size for k, size in enumerate(call.sizes)} | {
+        f"l{k}": size for k, size in enumerate(call.leading)
+    }
+    lanes = sizes.get(form.lane, 4)
+    found = dict(zip(chosen._words(form), [*chosen._details(call), 2, lanes], strict=True))
+    for names, specs in (("a", call.inputs), ("out", call.outputs)):
+        for k, spec in enumerate(specs):
+            for word in found:
+                if word.startswith(f"{names}{k}_s"):
+                    found[word] //= spec.dtype.itemsize
+    return found
+
+
+def ran(program: Program, words: dict[str, int]) -> list[Any]:
+    """The memory of all arrays after a program has run, which began with the same numbers."""
+    check_program(program)
+    rng = np.random.default_rng(1)
+    given = [memory(each, words, rng) if isinstance(each, Array) else 0.5 for each in program.parameters]
+    interpret(program, given, [words[each] for each in program.words])
+    return given
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_schedule_does_what_its_loops_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    forms = captured(CALLS[name], monkeypatch)
+    assert forms
+    for form, call in forms:
+        words = words_of(form, call)
+        plain = specialised(chosen._program(form.loop, form.layout), dict(form.known))
+        for one, other in zip(ran(plain, words), ran(chosen.scheduled(form), words), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
