@@ -333,8 +333,9 @@ def _in_steps(index: str, body: Sequence[Statement]) -> tuple[tuple[Statement, .
     """What stands before a loop, and its body with places that are reached in steps."""
     along = steps_along(body, index)
     given = {name for each in body for name in _given(each)}
-    used = [each for statement in body for each in _places_of(statement)]
-    even = {each: along[each] for each in used if each in given and along.get(each) is not None}
+    tested = {place for each in statements_of(body) if isinstance(each, Inside) for place in each.index}
+    used = (each for each in _places_of(body) if each in given and each not in tested)
+    even = {each: along[each] for each in used if along.get(each) is not None}
     before, names = replayed(body, even, {index: 0}, "_first")
     by = {step: f"{names[each]}_by" for each, step in even.items() if step is not None and step.factor is not None}
     factors = [Compute((name,), _times(step.places), (step.factor,)) for step, name in by.items() if step.factor]
@@ -359,11 +360,11 @@ def _given(each: Statement) -> tuple[str, ...]:
     return (each.name,) if isinstance(each, Bound) else ()
 
 
-def _places_of(each: Statement) -> Iterator[str]:
-    """The places that a statement reads or writes."""
-    for inner in statements_of([each]):
-        if isinstance(inner, (Load, Store, Update)) and not (isinstance(inner, Load) and inner.inside):
-            yield from (place for place in inner.index if isinstance(place, str))
+def _places_of(body: Sequence[Statement]) -> Iterator[str]:
+    """The places that statements read or write."""
+    for each in statements_of(body):
+        if isinstance(each, (Load, Store, Update)):
+            yield from (place for place in each.index if isinstance(place, str))
 
 
 @functools.cache

@@ -24,6 +24,8 @@ CALLS = {
     "largest of uneven windows": "f.adaptive_max_pool2d(x, 2)",
     "neighbours": "f.interpolate(x, scale_factor=2)",
     "bilinear": "f.interpolate(x, scale_factor=1.5, mode='bilinear')",
+    "points": "f.grid_sample(x, opdsl.linspace(-1.2, 1.2, 60).reshape(2, 5, 3, 2), align_corners=False)",
+    "points of many channels": "f.grid_sample(x.repeat(1, 30, 1, 1), opdsl.linspace(-1, 1, 60).reshape(2, 5, 3, 2))",
 }
 
 
@@ -41,7 +43,7 @@ def captured(text: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]
     monkeypatch.setattr(chosen, "_form", form)
     rng = np.random.default_rng(0)
     x = opdsl.tensor(rng.integers(-9, 9, (2, 3, 7, 6)).astype("float32")).requires_grad_()
-    y = eval(text, {"f": functional, "x": x})
+    y = eval(text, {"f": functional, "x": x, "opdsl": opdsl})
     y = y[0] if isinstance(y, tuple) else y
     y.backward(opdsl.ones_like(y))
     return found
