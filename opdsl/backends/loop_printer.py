@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from opdsl.backends.c_printer import Dialect, constant_text, function_source
 from opdsl.kernels.loops.model import (
+    Argument,
     Bound,
     Compute,
     Fold,
@@ -181,11 +182,12 @@ class LoopPrinter(abc.ABC):
         self.types[name] = kind
         self.say(f"{const}{self.to.types[kind]} {name} = {value};")
 
-    def called(self, graph: TypedGraph, given: Sequence[str], results: Sequence[str]) -> None:
+    def called(self, graph: TypedGraph, given: Sequence[Argument], results: Sequence[str]) -> None:
         """A call of a scalar function, whose results have been declared."""
-        self.say(f"{self.functions[graph]}({', '.join([*given, *(f'{self.to.passed}{each}' for each in results)])});")
+        passed = [*map(str, given), *(f"{self.to.passed}{each}" for each in results)]
+        self.say(f"{self.functions[graph]}({', '.join(passed)});")
 
-    def made(self, graph: TypedGraph, given: Sequence[str], results: Sequence[str]) -> None:
+    def made(self, graph: TypedGraph, given: Sequence[Argument], results: Sequence[str]) -> None:
         """A call of a scalar function into new names."""
         for name, kind in zip(results, graph.result_types, strict=True):
             self.types[name] = kind

@@ -6,7 +6,7 @@ An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -22,6 +22,7 @@ from mypy.nodes import (
     ExpressionStmt,
     FloatExpr,
     FuncDef,
+    IndexExpr,
     IntExpr,
     MemberExpr,
     NameExpr,
@@ -42,6 +43,9 @@ from opdsl.typing.syntax import called, options_of, path_of, set_types, texts_of
 
 NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
 """What gives one number in a scalar function; a name or a call may stand for several."""
+
+TABLE = "table"
+"""What makes the operators of ``lib.table(...)``, whatever the library is called."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""
@@ -74,13 +78,47 @@ def mark_implementations(block: Iterable[Statement]) -> bool:
 
 
 def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
-    """The names that are assigned what a call gives, each with the dotted name of what is called."""
+    """The names that are assigned what a call gives, each with the dotted name of what is called.
+
+    Of tables, and of operators that are taken from them, that is ``TABLE``.
+    """
+    tables: set[str] = set()
     for statement in statements:
-        if isinstance(statement, AssignmentStmt) and isinstance(statement.rvalue, CallExpr):
-            path, is_all = path_of(statement.rvalue.callee)
-            for each in statement.lvalues:
-                if is_all and isinstance(each, NameExpr):
-                    yield each.name, path
+        if not isinstance(statement, AssignmentStmt):
+            continue
+        made_by = TABLE if _is_of_table(statement.rvalue, tables) else _called_name(statement.rvalue)
+        for each in _named(statement.lvalues):
+            if made_by == TABLE:
+                tables.add(each)
+            if made_by:
+                yield each, made_by
+
+
+def _called_name(expression: Expression) -> str:
+    """The dotted name of what an expression calls, if it is a call."""
+    path, is_all = path_of(expression.callee) if isinstance(expression, CallExpr) else ("", False)
+    return path if is_all else ""
+
+
+def _is_of_table(expression: Expression, tables: Collection[str]) -> bool:
+    """Whether an expression is ``lib.table(...)``, or some of what that gives."""
+    if isinstance(expression, NameExpr):
+        return expression.name in tables
+    if isinstance(expression, IndexExpr):
+        return _is_of_table(expression.base, tables)
+    callee = expression.callee if isinstance(expression, CallExpr) else None
+    if not isinstance(callee, MemberExpr):
+        return False
+    return callee.name == "table" or (callee.name == "values" and _is_of_table(callee.expr, tables))
+
+
+def _named(targets: Iterable[Expression]) -> Iterator[str]:
+    """The names among targets of an assignment, also within tuples."""
+    for each in targets:
+        if isinstance(each, NameExpr):
+            yield each.name
+        elif isinstance(each, TupleExpr):
+            yield from _named(each.items)
 
 
 def _is_attaching(decorator: Expression) -> bool:

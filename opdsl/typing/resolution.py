@@ -39,6 +39,7 @@ from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, na
 from opdsl.typing.calls import OPERATOR
 from opdsl.typing.declarations import NUMBERS
 from opdsl.typing.faults import Declared, misfit, options_name
+from opdsl.typing.implementations import TABLE
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import precomputed_of
 from opdsl.typing.schemas import schema_of
@@ -127,8 +128,8 @@ def _signature(
 
 
 def _makes_operator(api: TypeAnalyser, path: str) -> bool:
-    """Whether a function, by its dotted name, is annotated to return an operator; ``Library.define`` is known to."""
-    if path.endswith(".define"):
+    """Whether a function, by its dotted name, is annotated to return an operator; a library's methods are known to."""
+    if path == TABLE or path.endswith(".define"):
         return True
     symbol = api.lookup_qualified(path, UnboundType(path), suppress_errors=True) if path else None
     kind = symbol.node.type if symbol is not None and isinstance(symbol.node, FuncDef) else None

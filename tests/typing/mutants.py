@@ -134,7 +134,7 @@ def _rename(each: Implementation) -> bool:
         return False
     parameters = each.function.args.args
     if each.kind == "derivative":
-        chosen = next(index for index, name in enumerate(each.names) if name in ("grad", "grads"))
+        chosen = next((index for index, name in enumerate(each.names) if name in ("grad", "grads")), 0)
     else:
         chosen = _first(each)
     if chosen >= len(parameters):
@@ -162,7 +162,9 @@ def _drop(each: Implementation) -> bool:
     """A parameter that has to be there: in derivatives and row functions others may be left out."""
     parameters = each.function.args.args
     if each.kind == "derivative":
-        place = next(place for place, name in enumerate(each.names) if name in ("grad", "grads"))
+        place = next((place for place, name in enumerate(each.names) if name in ("grad", "grads")), -1)
+        if place < 0:
+            return False
     elif each.kind in ("row", "kernel", "out_kernel") or not parameters:
         return False  # the output has a change of its own
     else:

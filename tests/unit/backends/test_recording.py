@@ -9,7 +9,8 @@ import pytest
 import opdsl
 from opdsl import Tensor
 from opdsl.autograd import grad
-from tests.unit.backends.recording import PROGRAMS, Recorder
+from opdsl.kernels.loops.kinds import LOOPS
+from tests.unit.backends.recording import Recorder
 
 ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -29,7 +30,7 @@ CALLS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
+@pytest.mark.parametrize("kind", LOOPS)
 def test_kernels_that_were_kept_are_recorded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):  # first calls keep a kernel, and so does the plan of later ones
         CALLS[kind]()
