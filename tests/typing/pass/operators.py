@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import opdsl
-from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Scalar, Tensor, TensorOptions, check
+from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Row, Scalar, Tensor, TensorOptions, check
 
 lib = Library("typing_operators")
 
@@ -194,3 +194,25 @@ def steps(start: Scalar, count: int, *, options: TensorOptions) -> Tensor:
 
 assert steps(2, dtype=opdsl.int64).tolist() == [0, 1]
 assert steps(3, 2).tolist() == steps(opdsl.tensor(3), 2).tolist() == [3, 4]
+
+
+# Operators of tables, by the names that they are given.
+curves = lib.table(
+    {
+        "cube(Tensor self) -> Tensor": Row("The third power.", lambda x: x * x * x),
+        "square_of(Tensor self) -> Tensor": Row("The second power.", lambda x: x * x),
+    },
+    pointwise=True,
+)
+cube, _ = curves.values()
+square_of = curves["square_of"]
+
+
+@cube.derivative("self")
+def cube_derivative(grad, self):
+    return grad * 3 * self * self
+
+
+@square_of.derivative("self")
+def square_of_derivative(grad, self):
+    return grad * 2 * self
