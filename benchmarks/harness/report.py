@@ -76,13 +76,14 @@ def main(name: str, run: Callable[[], Report]) -> None:
 
 
 def processor() -> str:
-    """The processor's name."""
+    """The processor's name, and its vectors: machines of one name have different ones."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return platform.processor() or platform.machine()
     found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.machine()
+    vectors = next((f" {name.upper()}" for name in ("avx512", "avx2", "avx") if f" {name}" in text), "")
+    return f"{found[1].strip() if found else platform.machine()}{vectors}"
 
 
 def machine() -> str:
