@@ -321,8 +321,14 @@ def _declare_row(
     if constant:
         exclude_from_derivative(declaration, (constant,) if isinstance(constant, str) else constant)
     if formulas:
+        if not isinstance(formulas, Mapping):
+            raise _unfit(
+                schema, "derivative", formulas, "formulas by the names of arguments", "{'self': lambda grad: grad}"
+            )
         Decorator(declaration, KINDS["derivative"])(**formulas)
     if view_keys:
+        if not callable(row.answer) or isinstance(row.answer, Forward):
+            raise _unfit(schema, "answer", row.answer, "a view kernel, a function of a view", "lambda self: self")
         keys = (view_keys,) if isinstance(view_keys, str) else () if view_keys is True else view_keys
         Decorator(declaration, KINDS["view_kernel"])(*keys)(make(schema, answer))
     if scalar:
@@ -338,10 +344,13 @@ def _scalar_options(schema: FunctionSchema, given: object) -> Mapping[str, Any]:
         return {}
     if isinstance(given, Mapping):
         return given
-    raise DeclarationError(
-        f"table: pointwise={given!r} of {str(schema)!r} is neither True nor the options of @f.pointwise. Write "
-        'pointwise={"promote": "int_to_float"}.'
-    )
+    options = "True, or the options of @f.pointwise"
+    raise _unfit(schema, "pointwise", given, options, "{'promote': 'int_to_float'}")
+
+
+def _unfit(schema: FunctionSchema, option: str, given: object, wanted: str, example: str) -> DeclarationError:
+    """The error for a row of a table whose option is something else."""
+    return DeclarationError(f"table: {option}={given!r} of {str(schema)!r} is not {wanted}. Write {example}.")
 
 
 def _as_it_is(value: object, /, *_given: object, **_named: object) -> object:

@@ -301,13 +301,6 @@ def _described(function: Callable[..., object]) -> str:
     return f"the out-kernel {_name_of(function)}{where}"
 
 
-def _nothing() -> None:
-    """Stands for the kernel where none runs."""
-
-
-_NO_KERNEL = OutKernel(_nothing, compiled=True)
-
-
 def _allocating(compute: Compiled, geometries: Sequence[TensorMeta], *, compiled: bool) -> Compiled:
     """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
 

@@ -47,9 +47,6 @@ from opdsl.kernels.definitions.indexed_calls import (
     types_of,
 )
 
-LEADING = "..."
-"""What stands for the dimensions before those that have indices."""
-
 
 class IndexedDefinition(Definition):
     """An operator of a function of places.

@@ -421,9 +421,6 @@ def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compi
     return compiler_for(device_type).pointwise(graph, call)
 
 
-_MOST_NUMBERS = 64  # a stream of ever new numbers must not keep a plan of each
-
-
 def _same(value: object, wanted: object) -> bool:
     # A symbol is of the class of the number that it stands for.
     return value.__class__ is wanted.__class__ and value == wanted

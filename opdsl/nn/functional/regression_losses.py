@@ -176,11 +176,6 @@ def poisson_nll_loss(
     return aten.poisson_nll_loss(input, target, log_input, full, eps, code_of(reduction, size_average, reduce))
 
 
-def _differing(first: tuple[int, ...], second: tuple[int, ...]) -> list[int]:
-    """The sizes of the second shape that are not those of the first."""
-    return [other for one, other in zip(first, second, strict=True) if one != other]
-
-
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:

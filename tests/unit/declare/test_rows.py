@@ -123,10 +123,20 @@ def test_a_row_may_be_a_call_of_another_operator(library: Library) -> None:
 
 
 def test_refuses_pointwise_that_says_nothing(library: Library) -> None:
-    with pytest.raises(
-        DeclarationError, match=r"pointwise='yes' of 'rows::f\(Tensor self\) -> Tensor' is neither True nor"
-    ):
+    with pytest.raises(DeclarationError, match=r"pointwise='yes' of 'rows::f\(Tensor self\) -> Tensor' is not True"):
         library.table({"f(Tensor self) -> Tensor": Row("", lambda x: x)}, pointwise="yes")  # type: ignore[call-overload]
+
+
+def test_refuses_formulas_without_names(library: Library) -> None:
+    with pytest.raises(
+        DeclarationError, match=r"derivative=5 of 'rows::f\(Tensor self\) -> Tensor' is not formulas by"
+    ):
+        library.table({"f(Tensor self) -> Tensor": Row("", lambda x: x)}, pointwise=True, derivative=5)
+
+
+def test_refuses_a_view_that_is_no_function(library: Library) -> None:
+    with pytest.raises(DeclarationError, match=r"answer=3 of 'rows::f\(Tensor\(a\) self\).*' is not a view kernel"):
+        library.table({"f(Tensor(a) self) -> Tensor(a)": Row("", 3)}, view_kernel=True)
 
 
 def test_all_or_nothing_is_declared(library: Library) -> None:
