@@ -283,23 +283,23 @@ def register_op_override(
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
     ...     @lib.op
-    ...     def doubled(self: opdsl.Tensor) -> opdsl.Tensor: ...
-    ...     @doubled.pointwise
-    ...     def doubled_scalar(x):
-    ...         return x + x
+    ...     def fourfold(self: opdsl.Tensor) -> opdsl.Tensor: ...
+    ...     @fourfold.pointwise
+    ...     def fourfold_scalar(x):
+    ...         return 4.0 * x
     ...     def of_vectors(dispatch_keys, self):
-    ...         return opdsl.override_fallback("example::doubled", "CPU")(dispatch_keys, self) + 100.0
-    ...     opdsl.register_op_override("mine", "example", "doubled", "CPU", lambda self: self.ndim == 1, of_vectors)
-    ...     opdsl.get_dsl_operations("mine"), doubled(opdsl.tensor(3.0)), doubled(opdsl.tensor([3.0]))
+    ...         return opdsl.override_fallback("example::fourfold", "CPU")(dispatch_keys, self) + 100.0
+    ...     opdsl.register_op_override("mine", "example", "fourfold", "CPU", lambda self: self.ndim == 1, of_vectors)
+    ...     opdsl.get_dsl_operations("mine"), fourfold(opdsl.tensor(3.0)), fourfold(opdsl.tensor([3.0]))
     ...     opdsl.deregister_op_overrides(disable_dsl_names="mine")
-    ...     opdsl.list_op_overrides(enabled_only=True), doubled(opdsl.tensor([3.0]))
+    ...     opdsl.list_op_overrides(enabled_only=True), fourfold(opdsl.tensor([3.0]))
     ...     opdsl.reenable_op_overrides(enable_dsl_names="mine")
     ...     opdsl.reorder_graphs_from_user_function(lambda name, key, overrides: overrides[::-1])
-    ...     doubled(opdsl.tensor([3.0]))
-    <override of_vectors of example::doubled at CPU by mine>
-    (['example::doubled'], tensor(6.), tensor([106.]))
-    ([], tensor([6.]))
-    tensor([106.])
+    ...     fourfold(opdsl.tensor([3.0]))
+    <override of_vectors of example::fourfold at CPU by mine>
+    (['example::fourfold'], tensor(12.), tensor([112.]))
+    ([], tensor([12.]))
+    tensor([112.])
     """
     return overrides.register(
         backend,
