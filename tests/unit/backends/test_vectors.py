@@ -22,10 +22,9 @@ from opdsl.backends.cpu.machine.vectors import (
     Real,
     Reals,
     Vector,
-    below,
+    first_lanes,
     fma,
     given,
-    lanes_from,
     load,
     load_some,
     shuffle,
@@ -61,9 +60,9 @@ def some(x: Reals, out: Reals, count: int) -> None:
     for j in range(0, count, 2 * LANES):
         for k in unrolled(range(2)):
             place = j + k * LANES
-            values = load_some(x + place, below(lanes_from(place, 1), count))
+            values = load_some(x + place, first_lanes(count - place))
             sums[k] = sums[k] + values
-            store_some(out + place, values, below(lanes_from(place, 1), count))
+            store_some(out + place, values, first_lanes(count - place))
     out[0] = sum_of_lanes(sums[0] + sums[1])
 
 

@@ -31,9 +31,8 @@ from opdsl.backends.cpu.machine.vectors import (
     Real,
     Reals,
     Vector,
-    below,
+    first_lanes,
     fma,
-    lane_numbers,
     load,
     load_some,
     store_some,
@@ -103,10 +102,10 @@ def span(
     """``sums`` or ``terms`` of channels [begin, end)."""
     left = (end - begin) & (LANES - 1)
     for c in range(begin, end - left, LANES):
-        compute(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), LANES), size, is_sum)
+        compute(lines, kx, kw, count, x + c, out + c, c, first_lanes(LANES), size, is_sum)
     if left != 0:
         c = end - left
-        compute(lines, kx, kw, count, x + c, out + c, c, below(lane_numbers(), left), size, is_sum)
+        compute(lines, kx, kw, count, x + c, out + c, c, first_lanes(left), size, is_sum)
 
 
 @internal("alwaysinline")

@@ -24,7 +24,7 @@ from opdsl.backends.cpu.machine.language import (
 )
 from opdsl.backends.cpu.machine.objects import memory
 from opdsl.backends.cpu.machine.room import room
-from opdsl.backends.cpu.machine.vectors import LANES, Mask, Real, Vector, below, lanes_from, rounded, spread, zeros
+from opdsl.backends.cpu.machine.vectors import LANES, Mask, Real, Vector, first_lanes, rounded, spread, zeros
 
 # Rows, and vectors of columns, of a tile.
 HEIGHTS = (6, 3, 1)
@@ -146,12 +146,12 @@ def tile(
     if beta != cast(Real, 0.0):
         for r in unrolled(range(height)):
             for v in unrolled(range(width)):
-                before = load_narrow(out + out_row * r + v * LANES, below(lanes_from(v * LANES, 1), columns))
+                before = load_narrow(out + out_row * r + v * LANES, first_lanes(columns - v * LANES))
                 sums[r * width + v] = sums[r * width + v] + spread(beta) * before
     for r in unrolled(range(height)):
         for v in unrolled(range(width)):
             place = out + out_row * r + v * LANES
-            store_narrow(place, sums[r * width + v], below(lanes_from(v * LANES, 1), columns))
+            store_narrow(place, sums[r * width + v], first_lanes(columns - v * LANES))
 
 
 @internal("alwaysinline")

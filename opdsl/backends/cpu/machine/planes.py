@@ -19,16 +19,14 @@ from opdsl.backends.cpu.machine.vectors import (
     LANES,
     Real,
     Reals,
-    below,
-    lane_numbers,
-    lanes_from,
+    first_lanes,
     load,
     load_some,
     shuffle,
     spread,
-    spread_number,
     store,
     store_some,
+    zeros,
 )
 
 # Fewer channels side by side than this are not worth to be turned.
@@ -255,6 +253,8 @@ def exchange(
         stride[dim] = axis.stride
     length = extent(plan, 2)
     lines = extent(plan, 1)
+    low = min(ceiling(max(0, 0 - start[2]), step[2]), count[2])
+    high = max(low, min(ceiling(max(0, size[2] - start[2]), step[2]), count[2]))
     turns = crosses(axes, channel, channels)
     if turns and not reads:
         for c in range(channels):
@@ -266,15 +266,17 @@ def exchange(
             s0 = start[0] + i0 * step[0]
             for i1 in range(count[1]):
                 s1 = start[1] + i1 * step[1]
-                limit = size[2] if s0 >= 0 and s0 < size[0] and s1 >= 0 and s1 < size[1] else 0
+                is_inside = s0 >= 0 and s0 < size[0] and s1 >= 0 and s1 < size[1]
+                begin = low if is_inside else count[2]
+                end = high if is_inside else count[2]
                 row = rows + c * pitch + (i0 * lines + i1) * length
-                place = lie + c * channel + s0 * stride[0] + s1 * stride[1]
+                place = lie + c * channel + s0 * stride[0] + s1 * stride[1] + start[2] * stride[2]
                 if turns:
-                    turn_row(row, pitch, place, channels, start[2], step[2], stride[2], limit, count[2], reads)
+                    turn_row(row, pitch, place, channels, step[2] * stride[2], begin, end, count[2], reads)
                 elif reads:
-                    copy_row(row, place, start[2], step[2], stride[2], limit, count[2])
+                    copy_row(row, place, step[2] * stride[2], begin, end, count[2])
                 else:
-                    store_row(row, place, bias_of(bias, c), start[2], step[2], stride[2], limit, count[2])
+                    store_row(row, place, bias_of(bias, c), step[2], stride[2], begin, end)
 
 
 @internal("alwaysinline")
@@ -285,65 +287,72 @@ def bias_of(bias: Reals | None, channel: int) -> Real:
 
 @internal("alwaysinline")
 def turn_row(
-    row: Reals, pitch: int, place: Reals, channels: int, start: int, step: int, stride: int, limit: int, count: int,
-    reads: Constant,
-) -> None:  # fmt: skip
+    row: Reals, pitch: int, place: Reals, channels: int, step: int, low: int, high: int, count: int, reads: Constant
+) -> None:
     """A row of channels that lie side by side."""
-    low = min(ceiling(max(0, 0 - start), step), count)
-    high = max(low, min(ceiling(max(0, limit - start), step), count)) if limit > 0 else low
-    place = place + (start + low * step) * stride
     if reads:
         for c in range(channels):
             for j in range(low):
                 row[c * pitch + j] = cast(Real, 0.0)
-        turn(place, step * stride, 1, high - low, channels, row + low, pitch, count - low)
+        turn(place + low * step, step, 1, high - low, channels, row + low, pitch, count - low)
     else:
-        turn(row + low, pitch, 1, channels, high - low, place, step * stride, channels)
+        turn(row + low, pitch, 1, channels, high - low, place + low * step, step, channels)
 
 
 @internal("alwaysinline")
-def copy_row(row: Reals, place: Reals, start: int, step: int, stride: int, limit: int, count: int) -> None:
-    """Elements from a start on, with zeros outside of the limit. Up to a vector more than the row is written."""
-    if step * stride == 1:
-        for j in range(0, count, LANES):
-            first = start + j
-            store(row + j, load_some(place + first, below(lanes_from(first, 1), limit)))
-    elif step == 2 and stride == 1:
-        for j in range(0, count, LANES):
-            first = start + 2 * j
-            low = load_some(place + first, below(lanes_from(first, 1), limit))
-            first += LANES
-            high = load_some(place + first, below(lanes_from(first, 1), limit))
-            store(row + j, shuffle(low, high, _even(LANES)))
-    else:
-        for j in range(count):
-            at = start + j * step
-            row[j] = place[at * stride] if at >= 0 and at < limit else cast(Real, 0.0)
+def fill(row: Reals, begin: int, end: int) -> None:
+    """Zeros, and up to a vector more."""
+    for j in range(begin, end, LANES):
+        store(row + j, zeros())
 
 
 @internal("alwaysinline")
-def store_row(
-    row: Reals, place: Reals, added: Real, start: int, step: int, stride: int, limit: int, count: int
-) -> None:
-    """Results from a start on, with a bias, as far as there are any: below the limit, and ``count``."""
+def copy_row(row: Reals, place: Reals, step: int, low: int, high: int, count: int) -> None:
+    """Elements [low, high), which lie a step apart, among zeros. Up to a vector more than the row is written."""
+    fill(row, 0, low)
+    done = low
+    if step == 1:
+        for j in range(low, high - (LANES - 1), LANES):
+            store(row + j, load(place + j))
+            done = j + LANES
+        if done < high:
+            store(row + done, load_some(place + done, first_lanes(high - done)))
+            done += LANES
+    elif step == 2:
+        for j in range(low, high - LANES, LANES):
+            store(row + j, shuffle(load(place + 2 * j), load(place + 2 * j + LANES), _even(LANES)))
+            done = j + LANES
+        if done < high:
+            left = 2 * (high - done) - 1
+            first = load_some(place + 2 * done, first_lanes(left))
+            second = load_some(place + 2 * done + LANES, first_lanes(left - LANES))
+            store(row + done, shuffle(first, second, _even(LANES)))
+            done += LANES
+    for j in range(done, high):
+        row[j] = place[j * step]
+    fill(row, max(done, high), count)
+
+
+@internal("alwaysinline")
+def store_row(row: Reals, place: Reals, added: Real, step: int, stride: int, low: int, high: int) -> None:
+    """Results [low, high), with a bias, to places a step apart."""
+    done = low
     if step * stride == 1:
-        for j in range(0, count, LANES):
-            first = start + j
-            mask = below(lanes_from(first, 1), limit) & below(lanes_from(j, 1), count)
-            store_some(place + first, load(row + j) + spread(added), mask)
-    elif step == 2 and stride == 1:
-        even = below(lane_numbers() & spread_number(1), 1)
-        for j in range(0, count, LANES):
+        for j in range(low, high - (LANES - 1), LANES):
+            store(place + j, load(row + j) + spread(added))
+            done = j + LANES
+        if done < high:
+            store_some(place + done, load(row + done) + spread(added), first_lanes(high - done))
+            done = high
+    elif step == 2 and stride == 1:  # the results between are of this row too: nobody else writes them meanwhile
+        for j in range(low, high - LANES, LANES):
             values = load(row + j) + spread(added)
             for half in unrolled(range(2)):
-                first = start + 2 * j + half * LANES
-                inside = below(lanes_from(first, 1), limit) & below(lanes_from(2 * j + half * LANES, 1), 2 * count)
-                store_some(place + first, shuffle(values, values, _twice(LANES, half)), inside & even)
-    else:
-        for j in range(count):
-            at = start + j * step
-            if at >= 0 and at < limit:
-                place[at * stride] = row[j] + added
+                target = place + 2 * j + half * LANES
+                store(target, shuffle(values, load(target), _between(LANES, half)))
+            done = j + LANES
+    for j in range(done, high):
+        place[j * step * stride] = row[j] + added
 
 
 def _even(lanes: int) -> tuple[int, ...]:
@@ -351,6 +360,6 @@ def _even(lanes: int) -> tuple[int, ...]:
     return tuple(range(0, 2 * lanes, 2))
 
 
-def _twice(lanes: int, half: int) -> tuple[int, ...]:
-    """Each lane twice; of the lower half of lanes, or the upper one."""
-    return tuple((half * lanes + lane) // 2 for lane in range(lanes))
+def _between(lanes: int, half: int) -> tuple[int, ...]:
+    """Lanes of the lower half of a vector, or the upper one, each before one of a second vector that stays."""
+    return tuple(lanes + lane if lane % 2 else (half * lanes + lane) // 2 for lane in range(lanes))

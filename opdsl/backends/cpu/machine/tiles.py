@@ -9,9 +9,8 @@ from opdsl.backends.cpu.machine.vectors import (
     LANES,
     Reals,
     Vector,
-    below,
+    first_lanes,
     fma,
-    lanes_from,
     load,
     load_some,
     spread,
@@ -121,11 +120,17 @@ def dots_of(
         for i1 in range(counts[1]):
             line = b + i0 * strides[0] + i1 * strides[1]
             place = (i0 * extents[1] + i1) * extents[2]
-            for j in range(0, counts[2], LANES):
-                mask = below(lanes_from(j, 1), counts[2])
-                factor = load_some(line + j, mask)
+            left = counts[2] & (LANES - 1)
+            whole = counts[2] - left
+            for j in range(0, whole, LANES):
+                factor = load(line + j)
                 for r in unrolled(range(height)):
-                    sums[r] = fma(factor, load_some(lines[r] + place + j, mask), sums[r])
+                    sums[r] = fma(factor, load(lines[r] + place + j), sums[r])
+            if left != 0:
+                mask = first_lanes(left)
+                factor = load_some(line + whole, mask)
+                for r in unrolled(range(height)):
+                    sums[r] = fma(factor, load_some(lines[r] + place + whole, mask), sums[r])
     for r in unrolled(range(height)):
         total = sum_of_lanes(sums[r])
         c[r * pitch] = c[r * pitch] + total if adds else total

@@ -11,8 +11,7 @@ from opdsl.backends.cpu.machine.vectors import (
     Real,
     Reals,
     Vector,
-    below,
-    lanes_from,
+    first_lanes,
     load_some,
     shuffle,
     store_some,
@@ -34,13 +33,16 @@ def turn(source: Reals, pitch: int, step: int, rows: int, columns: int, to: Real
         for i in range(0, written, LANES):
             for j in range(0, columns, LANES):
                 square = source + i * pitch + j
-                turn_square(square, pitch, rows - i, columns - j, to + j * to_pitch + i, to_pitch, written - i)
+                turned = to + j * to_pitch + i
+                if min(min(rows, written) - i, columns - j) >= LANES:
+                    turn_square(square, pitch, LANES, LANES, turned, to_pitch, LANES)
+                else:
+                    turn_square(square, pitch, rows - i, columns - j, turned, to_pitch, written - i)
     elif pitch == 1:
         for j in range(columns):
             for i in range(0, written, LANES):
-                lanes = lanes_from(i, 1)
-                values = load_some(source + i + j * step, below(lanes, rows))
-                store_some(to + i + j * to_pitch, values, below(lanes, written))
+                values = load_some(source + i + j * step, first_lanes(rows - i))
+                store_some(to + i + j * to_pitch, values, first_lanes(written - i))
     else:
         for i in range(written):
             for j in range(columns):
@@ -51,7 +53,7 @@ def turn(source: Reals, pitch: int, step: int, rows: int, columns: int, to: Real
 def turn_square(source: Reals, pitch: int, rows: int, columns: int, to: Reals, to_pitch: int, written: int) -> None:
     """As ``turn``, of a vector each way: lanes change places with rows, a bit of their number at a time."""
     square = local(Vector, LANES)
-    inside = below(lanes_from(0, 1), columns)
+    inside = first_lanes(columns)
     for lane in unrolled(range(LANES)):
         square[lane] = load_some(source + lane * pitch, where(lane < rows, inside))
     for bit in unrolled(range(LANES.bit_length() - 1)):
@@ -60,7 +62,7 @@ def turn_square(source: Reals, pitch: int, rows: int, columns: int, to: Reals, t
             second = square[row + (1 << bit)]
             square[row] = shuffle(first, second, _kept(LANES, 1 << bit))
             square[row + (1 << bit)] = shuffle(first, second, _moved(LANES, 1 << bit))
-    across = below(lanes_from(0, 1), written)
+    across = first_lanes(written)
     for lane in unrolled(range(LANES)):
         store_some(to + lane * to_pitch, square[lane], where(lane < columns, across))
 

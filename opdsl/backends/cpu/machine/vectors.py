@@ -39,10 +39,6 @@ class Vector(_Lanes):
     """As many elements as a vector has lanes."""
 
 
-class Numbers(_Lanes):
-    """An integer for each lane."""
-
-
 class Mask(_Lanes):
     """Some of the lanes."""
 
@@ -67,10 +63,9 @@ def given(element: str, lanes: int, **others: Any) -> dict[str, Any]:
         "Real": real,
         "Reals": Pointer[real],
         "Vector": Annotated[Vector, f"<{lanes} x {element}>"],
-        "Numbers": Annotated[Numbers, f"<{lanes} x i64>"],
         "Mask": Annotated[Mask, f"<{lanes} x i1>"],
         "SUFFIX": f"v{lanes}f{8 * size}",
-        "COUNTED": ", ".join(f"i64 {lane}" for lane in range(lanes)),
+        "COUNTED": ", ".join(f"i32 {lane}" for lane in range(lanes)),
         **others,
     }
 
@@ -116,19 +111,6 @@ def spread(value: Real) -> Vector:
     raise NotImplementedError
 
 
-@instruction("""{t} = insertelement {Numbers} poison, i64 {0}, i64 0
-shufflevector {Numbers} {t}, {Numbers} poison, <{LANES} x i32> zeroinitializer""")
-def spread_number(value: int) -> Numbers:
-    """An integer in all lanes."""
-    raise NotImplementedError
-
-
-@instruction("add {Numbers} zeroinitializer, <{COUNTED}>")
-def lane_numbers() -> Numbers:
-    """0, 1, 2 ..."""
-    raise NotImplementedError
-
-
 @instruction("call {Vector} @llvm.fmuladd.{SUFFIX}({Vector} {0}, {Vector} {1}, {Vector} {2})")
 def fma(first: Vector, second: Vector, third: Vector) -> Vector:
     """The product of two and the sum with a third."""
@@ -147,24 +129,21 @@ def shuffle(first: Vector, second: Vector, lanes: tuple[int, ...]) -> Vector:
     raise NotImplementedError
 
 
-@instruction("icmp ult {Numbers} {0}, {1}")
-def _below(numbers: Numbers, limits: Numbers) -> Mask:
+@instruction("""{t}count = trunc i64 {0} to i32
+{t}first = insertelement <{LANES} x i32> poison, i32 {t}count, i64 0
+{t}counts = shufflevector <{LANES} x i32> {t}first, <{LANES} x i32> poison, <{LANES} x i32> zeroinitializer
+icmp slt <{LANES} x i32> <{COUNTED}>, {t}counts""")
+def _first_lanes(count: int) -> Mask:
     raise NotImplementedError
+
+
+@internal("alwaysinline")
+def first_lanes(count: int) -> Mask:
+    """So many lanes, from the first one on; none of less than 1, and all of more than there are."""
+    return _first_lanes(max(min(count, LANES), 0))
 
 
 @instruction("select i1 {0}, {Mask} {1}, {Mask} zeroinitializer")
 def where(condition: bool, mask: Mask) -> Mask:
     """A mask if a condition holds, no lanes otherwise."""
     raise NotImplementedError
-
-
-@internal("alwaysinline")
-def below(numbers: Numbers, limit: int) -> Mask:
-    """The lanes of numbers that are not negative and below a limit."""
-    return _below(numbers, spread_number(limit))
-
-
-@internal("alwaysinline")
-def lanes_from(first: int, step: int) -> Numbers:
-    """``first``, ``first + step``, ..."""
-    return spread_number(first) + lane_numbers() * spread_number(step)
