@@ -27,6 +27,15 @@ def square(n: int) -> Sequence[numpy.ndarray[Any, Any]]:
 CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
     "a sum of equal shapes": (square, lambda lib, n, x, y: x + y),
     "a product with a row": (lambda n: [values(n, 4), values(4)], lambda lib, n, x, y: x * y),
+    "short rows, many of them": (lambda n: [values(50 * n, 3), values(3)], lambda lib, n, x, y: x * y),
+    "short rows, whose number is even": (
+        lambda n: [values(3, 64 * n), values(64 * n, 3)],
+        lambda lib, n, x, y: x.t() + y,
+    ),
+    "channels last": (
+        lambda n: [values(2, n, 16, 8)],
+        lambda lib, n, x: x.contiguous(memory_format=lib.channels_last),
+    ),
     "equal sizes after unequal ones": (lambda n: [values(n, 6), values(6, n)], lambda lib, n, x, y: x + y.t()),
     "one of transposed memory": (lambda n: [values(4, n), values(n, 4)], lambda lib, n, x, y: x.t() - y),
     "of an expanded one": (lambda n: [values(n, 1), values(n, 5)], lambda lib, n, x, y: x.expand(n, 5) * y),

@@ -104,13 +104,13 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
     """Rows of so few elements that each takes longer to begin than to compute are exchanged for those of another
     dimension, in parts that stay in the first cache where it is long."""
     sizes = call.sizes
-    if sizes_are_symbols() or len(sizes) < 2 or sizes[-1] > _SHORT or max(sizes) < _LONG:
+    if len(sizes) < 2 or sizes[-1] > _SHORT:
         return call
-    size = max(sizes)
-    dim = sizes.index(size)
-    part = next((each for each in range(min(size, _PART), _LONG - 1, -1) if size % each == 0), size)
-    if part > 16 * _PART:
+    dim = next((each for each in range(len(sizes) - 2, -1, -1) if sizes[each] >= _LONG), None)
+    if dim is None:
         return call
+    size = sizes[dim]
+    part = next((each for each in _parts() if size % each == 0), size)
 
     def moved(values: tuple[int, ...], outer: int, inner: int) -> tuple[int, ...]:
         return (outer, *values[:dim], *values[dim + 1 :], inner)
@@ -124,6 +124,11 @@ def _with_longer_rows(call: PointwiseCall) -> PointwiseCall:
         inputs=tuple(map(spec, call.inputs)),
         outputs=tuple(map(spec, call.outputs)),
     )
+
+
+def _parts() -> Sequence[int]:
+    """The lengths to divide a dimension into, best first. A form gets few: each that is tried is one of its guards."""
+    return [_PART >> each for each in range(5)] if sizes_are_symbols() else range(_PART, _LONG - 1, -1)
 
 
 def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
