@@ -23,8 +23,7 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
     check(len(tensors) > 0, "meshgrid expects a non-empty TensorList")
     for each in tensors:
         check(
-            each.ndim <= 1,
-            f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}",
+            each.ndim <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}"
         )
         if each.dtype is not tensors[0].dtype:
             raise DTypeError("torch.meshgrid expects all tensors to have the same dtype")
@@ -39,10 +38,7 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
 @meshgrid.overload("indexing", may_alias=True)
 def meshgrid_indexing(tensors: list[Tensor], *, indexing: str) -> list[Tensor]:
     """``meshgrid`` whose first two dimensions are rows and columns (``ij``), or the other way round (``xy``)."""
-    check(
-        indexing in ("ij", "xy"),
-        f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}',
-    )
+    check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "ij" or len(tensors) < 2:
         return meshgrid(tensors)
     found = meshgrid([tensors[1], tensors[0], *tensors[2:]])

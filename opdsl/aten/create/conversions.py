@@ -40,11 +40,7 @@ lib = Library("aten")
 
 @op("aten::_to_copy", tags="core", device_check="NoCheck", device_guard=False, autogen="_to_copy.out")
 def to_copy(
-    self: Tensor,
-    *,
-    options: TensorOptions,
-    non_blocking: bool = False,
-    memory_format: MemoryFormat | None = None,
+    self: Tensor, *, options: TensorOptions, non_blocking: bool = False, memory_format: MemoryFormat | None = None
 ) -> Tensor:
     """A copy of another dtype, on another device, in another order of the dimensions."""
     ...
@@ -337,8 +333,6 @@ def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> 
 
 
 clone_tensor.sharding(elementwise=True)
-
-
 clone_tensor.derivative(self=lambda grad: grad)
 
 

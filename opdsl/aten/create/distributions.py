@@ -348,11 +348,7 @@ for _name in ("normal.Tensor_float", "normal_functional"):
 COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
 
 
-@op(
-    "aten::bernoulli_.Tensor",
-    variants="method",
-    autogen="bernoulli.Tensor, bernoulli.Tensor_out",
-)
+@op("aten::bernoulli_.Tensor", variants="method", autogen="bernoulli.Tensor, bernoulli.Tensor_out")
 def bernoulli_(
     self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
 ) -> Tensor[Alias("a", write=True)]:
@@ -400,8 +396,6 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
 
 
 bernoulli.sharding(elementwise=True)
-
-
 bernoulli.derivative("self")(zero_derivative)
 
 
@@ -421,6 +415,4 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 
 
 bernoulli_p.sharding(elementwise=True)
-
-
 bernoulli_p.derivative("self")(zero_derivative)

@@ -28,10 +28,7 @@ def fill_with(self: Tensor, value: Tensor) -> Tensor:
     Raises:
         ShapeError: it has dimensions.
     """
-    check(
-        value.ndim == 0,
-        f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
-    )
+    check(value.ndim == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     if has_internal_overlap(self.geometry):  # one number fits all elements, a copy would not
         return fill_(self, value.item())
     return copy_(self, value.clone())

@@ -154,12 +154,7 @@ def randint(
     **SEEDED,
 )
 def randint_out(
-    low: SymInt,
-    high: SymInt,
-    size: list[SymInt],
-    *,
-    generator: Generator | None,
-    out: Tensor[Alias("a", write=True)],
+    low: SymInt, high: SymInt, size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``randint`` from ``low``, of a given generator, into a given tensor."""
     check_size(size)

@@ -114,10 +114,7 @@ def region_of(self: Tensor, s: Sizes | None, dim: Sizes | None) -> Region:
         sizes = tuple(self.shape[each] for each in dims)
     else:
         check(dims is None or len(dims) == len(s), "When given, dim and shape arguments must have the same length")
-        check(
-            len(s) <= self.ndim,
-            f"Got shape with {len(s)} values but input tensor only has {self.ndim} dimensions.",
-        )
+        check(len(s) <= self.ndim, f"Got shape with {len(s)} values but input tensor only has {self.ndim} dimensions.")
         dims = tuple(range(self.ndim - len(s), self.ndim)) if dims is None else dims
         sizes = tuple(self.shape[each] if size == -1 else size for each, size in zip(dims, s, strict=True))
     for size in sizes:

@@ -373,10 +373,7 @@ def index_reduce(
 @index_reduce.meta
 def index_reduce_meta(ctx, self, dim, index, source, reduce, include_self):
     dimension = wrap_dimension(dim, self.ndim)
-    check(
-        reduce in KINDS,
-        f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.",
-    )
+    check(reduce in KINDS, f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     require_kernel(is_ordered(self.dtype), "index_reduce", self.dtype)
     if index.dtype not in BOTH:
         raise DTypeError(f"index_reduce(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")

@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opdsl.aten._shared.index_tensors import (
-    BOTH,
-    as_int64,
-    nonzero_columns,
-    require_inside,
-)
+from opdsl.aten._shared.index_tensors import BOTH, as_int64, nonzero_columns, require_inside
 from opdsl.aten.index.gathering import require_apart
 from opdsl.aten.index.scattering import add_scalar_function
 from opdsl.declare import Out, forward, op, traceable
@@ -22,14 +17,7 @@ from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError,
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.strides import output_strides
-from opdsl.runtime import (
-    Tensor,
-    bool_,
-    contiguous_strides,
-    require_no_overlap,
-    require_writable,
-    uint8,
-)
+from opdsl.runtime import Tensor, bool_, contiguous_strides, require_no_overlap, require_writable, uint8
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
@@ -393,8 +381,7 @@ def _unsafe_masked_index_put_accumulate(
 
 
 _unsafe_masked_index_put_accumulate.derivative(
-    self=lambda grad: grad,
-    values=lambda grad, mask, indices: _unsafe_masked_index(grad, mask, indices, 0),
+    self=lambda grad: grad, values=lambda grad, mask, indices: _unsafe_masked_index(grad, mask, indices, 0)
 )
 _unsafe_masked_index.derivative(
     self=lambda grad, self, mask, indices: _unsafe_masked_index_put_accumulate(

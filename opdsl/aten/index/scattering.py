@@ -141,9 +141,7 @@ scatters = lib.table(
             tags="core",
         ),
         "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor": Row(
-            "``self`` with a number written at positions along a dimension.",
-            out=into("scatter.value_out"),
-            tags="core",
+            "``self`` with a number written at positions along a dimension.", out=into("scatter.value_out"), tags="core"
         ),
         "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor": Row(
             "``self`` with values of ``src`` added or multiplied at positions along a dimension.",

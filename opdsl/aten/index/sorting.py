@@ -14,17 +14,7 @@ from opdsl.kernels import check, copy_, step
 from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.kernels.primitives.ordering import order_elements
-from opdsl.runtime import (
-    Array,
-    Category,
-    MemoryFormat,
-    Tensor,
-    bool_,
-    cpu,
-    from_numpy,
-    int64,
-    wrap_dimension,
-)
+from opdsl.runtime import Array, Category, MemoryFormat, Tensor, bool_, cpu, from_numpy, int64, wrap_dimension
 from opdsl.schema.vocabulary import SymInt
 
 # Rows of so many elements, and so many elements together, are sorted as words.

@@ -92,12 +92,7 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
     return factor
 
 
-@op(
-    "aten::cholesky",
-    kernel=True,
-    variants="method, function",
-    out=Out(explicit=True, cast="safe", contiguous=True),
-)
+@op("aten::cholesky", kernel=True, variants="method, function", out=Out(explicit=True, cast="safe", contiguous=True))
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     """The older name of ``linalg.cholesky``.
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from opdsl.aten.linalg.decompositions import (
-    by_column,
-    given_out,
-    raise_failure,
-    require_numbers,
-    require_square,
-)
+from opdsl.aten.linalg.decompositions import by_column, given_out, raise_failure, require_numbers, require_square
 from opdsl.aten.linalg.linear_equations import linalg_solve
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.spectral_factors import Spectrum, quotient

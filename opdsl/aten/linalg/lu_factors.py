@@ -69,12 +69,7 @@ def require_pivots(pivots: Array, rows: int, fault: str) -> None:
 # ------------------------------------------------------------------------------------------------------- factorization
 
 
-@op(
-    "aten::linalg_lu_factor_ex",
-    variants="function",
-    python_module="linalg",
-    out=Out(args=("LU", "pivots", "info")),
-)
+@op("aten::linalg_lu_factor_ex", variants="function", python_module="linalg", out=Out(args=("LU", "pivots", "info")))
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> CheckedFactors:
     """The factors of matrices, with rows exchanged so that the largest elements become pivots.
 
@@ -337,10 +332,8 @@ def linalg_lu_solve_derivative(grad, LU, pivots, result, left, adjoint):
 
 
 linalg_lu_solve.derivative(
-    B=lambda grad, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint),
+    B=lambda grad, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
 )
-
-
 linalg_lu_solve.non_differentiable("pivots")
 
 

@@ -191,7 +191,7 @@ def addbmm_batch1_derivative(grad, batch1, batch2, alpha):
 
 
 addbmm.derivative(
-    batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha),
+    batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
 )
 
 
@@ -296,10 +296,7 @@ def check_vector_product(self: Tensor, vec: Tensor) -> None:
     Raises:
         ShapeError: the shapes do not fit.
     """
-    check(
-        self.ndim == 2 and vec.ndim == 1,
-        f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}",
-    )
+    check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
 
 
 mv.derivative(self=lambda grad, vec: grad.unsqueeze(1) * vec.conj(), vec=lambda grad, self: self.adjoint().mv(grad))

@@ -35,8 +35,6 @@ def norm_dim_meta(ctx, self, p, dim):
 
 
 attach_norms(norm_dim, "p", power_of_p, root_of_p)
-
-
 norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim))
 
 
@@ -53,8 +51,6 @@ def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
 
 
 attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
-
-
 norm_dim_dtype.derivative(norm_dim)
 
 

@@ -164,11 +164,7 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
 
 @op("aten::_grouped_mm", dispatch={"CompositeExplicitAutograd": "_grouped_mm", "CUDA": "_grouped_mm_cuda"})
 def _grouped_mm(
-    self: Tensor,
-    mat2: Tensor,
-    offs: Tensor | None = None,
-    bias: Tensor | None = None,
-    out_dtype: DType | None = None,
+    self: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: DType | None = None
 ) -> Tensor:
     """Products of groups of matrices.
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opdsl.aten.create.triangles import eye
-from opdsl.aten.linalg.decompositions import (
-    by_column,
-    given_out,
-    require_matrix,
-    require_numbers,
-    require_same_dtype,
-)
+from opdsl.aten.linalg.decompositions import by_column, given_out, require_matrix, require_numbers, require_same_dtype
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, op
@@ -116,10 +110,7 @@ def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
         input.shape[:-2] == tau.shape[:-1],
         f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}",
     )
-    check(
-        input.shape[-1] >= tau.shape[-1],
-        f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]",
-    )
+    check(input.shape[-1] >= tau.shape[-1], f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     require_same_dtype(name, input, tau, ("input", "tau"))
     require_numbers(name, input)
 
@@ -140,8 +131,7 @@ def linalg_householder_product_kernel(input, tau, out):
     name = "torch.linalg.householder_product"
     require_reflectors(name, input, tau)
     check(
-        input.shape[-2] >= input.shape[-1],
-        f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]",
+        input.shape[-2] >= input.shape[-1], f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
     )
     found = input.new_empty_strided(input.shape, by_column(input.shape))
     if input.device.type != "meta":

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.aten.linalg.decompositions import (
-    by_column,
-    raise_failure,
-    require_matrix,
-    require_numbers,
-    require_square,
-)
+from opdsl.aten.linalg.decompositions import by_column, raise_failure, require_matrix, require_numbers, require_square
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Out, forward, op

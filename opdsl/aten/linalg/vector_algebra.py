@@ -43,10 +43,7 @@ def linalg_cross_meta(ctx, self, other, dim):
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     sizes = (each.size(dim) for each in (self, other))
     ours, theirs = sizes
-    check(
-        ours == theirs == 3,
-        f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}",
-    )
+    check(ours == theirs == 3, f"linalg.cross: inputs dimension {dim} must have length 3. Got {ours} and {theirs}")
     if self.dtype is not other.dtype:
         raise DTypeError(
             f"expected scalar type {self.dtype.scalar_type} but found {other.dtype.scalar_type}. Convert one of them."
@@ -131,10 +128,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     if bias is not None and bias.dtype is not input1.dtype:
         raise DTypeError("All tensors must have the same dtype, got bias of another")
-    check(
-        input1.ndim == input2.ndim,
-        f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}",
-    )
+    check(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     check(
         input1.shape[:-1] == input2.shape[:-1],
         f"bilinear(): input batch dimensions do not match: got {list(input1.shape[:-1])} and {list(input2.shape[:-1])}",
@@ -145,10 +139,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear(): input{index} size does not match weight size: got {each.size(-1)} but expected "
             f"{weight.size(index)}",
         )
-    check(
-        bias is None or bias.size(0) == weight.size(0),
-        "bilinear(): bias size does not match weight size",
-    )
+    check(bias is None or bias.size(0) == weight.size(0), "bilinear(): bias size does not match weight size")
     rows, others = (each.reshape((math.prod(each.shape[:-1]), each.shape[-1])) for each in (input1, input2))
     found = bmm(matmul(rows, weight).transpose(0, 1), others.unsqueeze(-1))
     found = found.reshape((*input1.shape[:-1], weight.shape[0]))

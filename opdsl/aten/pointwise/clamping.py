@@ -114,8 +114,6 @@ def clamp_tensors(self: Tensor, min: Tensor | None = None, max: Tensor | None = 
 
 clamp_tensors.meta(reads_numbers=False)(check_bounds)
 clamp_tensors.pointwise(dtypes=ORDERED)(between)
-
-
 clamp_tensors.derivative(self=lambda grad, self, min, max: where(within(self, min, max), grad, 0.0))
 
 

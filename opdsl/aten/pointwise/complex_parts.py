@@ -57,8 +57,6 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
 
 
 complex_of.sharding(elementwise=True)
-
-
 complex_of.derivative(real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 
 
@@ -72,8 +70,6 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 
 polar.sharding(elementwise=True)
-
-
 polar.derivative(
     abs=lambda grad, result: real(grad.conj() * result.sgn()),
     angle=lambda grad, result: real(grad.conj() * result * 1j),

@@ -15,10 +15,7 @@ from opdsl.schema.vocabulary import Scalar
 POWERS = ("integer", "floating", "complex")
 
 
-@op(
-    "aten::pow.Tensor_Tensor",
-    **{**CORE_BINARY, "inplace": Inplace("pow_.Tensor", variants="method")},
-)
+@op("aten::pow.Tensor_Tensor", **{**CORE_BINARY, "inplace": Inplace("pow_.Tensor", variants="method")})
 def pow_tensors(self: Tensor, exponent: Tensor) -> Tensor:
     """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
     ...

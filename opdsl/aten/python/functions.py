@@ -360,10 +360,7 @@ def _labels(numbers: Iterable[int | EllipsisType]) -> str:
 
 
 def tensordot(
-    a: Tensor,
-    b: Tensor,
-    dims: int | Tensor | Sequence[int] | Sequence[Sequence[int]] = 2,
-    out: Tensor | None = None,
+    a: Tensor, b: Tensor, dims: int | Tensor | Sequence[int] | Sequence[Sequence[int]] = 2, out: Tensor | None = None
 ) -> Tensor:
     """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay.
 

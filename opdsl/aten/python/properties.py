@@ -34,11 +34,7 @@ def set_data(self: Tensor, new_data: Tensor) -> None:
 
 
 def backward(
-    self: Tensor,
-    inputs: list[Tensor],
-    gradient: Tensor | None,
-    retain_graph: bool | None,
-    create_graph: bool,
+    self: Tensor, inputs: list[Tensor], gradient: Tensor | None, retain_graph: bool | None, create_graph: bool
 ) -> None:
     """``Tensor.backward`` with its arguments in another order."""
     self.backward(gradient, retain_graph, create_graph, inputs or None)
@@ -159,10 +155,7 @@ lib.table(
             "The only element, as a number of Python.", Tensor.item, variants="method", tags="data_dependent_output"
         ),
         "_local_scalar_dense(Tensor self) -> Scalar": Row(
-            "The only element, as a number of Python.",
-            Tensor.item,
-            kernel=True,
-            tags=("core", "data_dependent_output"),
+            "The only element, as a number of Python.", Tensor.item, kernel=True, tags=("core", "data_dependent_output")
         ),
         "_shape_as_tensor(Tensor self) -> Tensor": Row(
             "The sizes, as a vector of int64 on the CPU.", sizes, kernel="CompositeImplicitAutograd"

@@ -24,17 +24,7 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, DimensionError, OptionError
-from opdsl.runtime import (
-    Category,
-    Tensor,
-    bfloat16,
-    bool_,
-    float16,
-    install_method,
-    int64,
-    uint8,
-    wrap_dimension,
-)
+from opdsl.runtime import Category, Tensor, bfloat16, bool_, float16, install_method, int64, uint8, wrap_dimension
 from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.symbol import Symbol, is_symbol
 from opdsl.runtime.tensor import Index

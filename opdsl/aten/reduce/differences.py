@@ -128,10 +128,7 @@ def require_numbers(name: str, y: Tensor, x: Tensor) -> None:
     Raises:
         ShapeError: they are.
     """
-    check(
-        bool_ not in (y.dtype, x.dtype),
-        f"{name}: received a bool input for `x` or `y`, but bool is not supported",
-    )
+    check(bool_ not in (y.dtype, x.dtype), f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
 def without(y: Tensor, dim: int) -> Tensor:

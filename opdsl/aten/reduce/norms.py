@@ -52,12 +52,7 @@ def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
 
 @op("aten::linalg_vector_norm", variants="function", tags="reduction", python_module="linalg", out=True)
 def linalg_vector_norm(
-    self: Tensor,
-    ord: Scalar = 2,
-    dim: Dimensions | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
+    self: Tensor, ord: Scalar = 2, dim: Dimensions | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
     largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0."""
@@ -159,5 +154,5 @@ def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, 
 
 
 linalg_vector_norm.derivative(
-    self=lambda grad, self, result, ord, dim, keepdim: norm_gradient(grad, self, result, ord, dim, keepdim),
+    self=lambda grad, self, result, ord, dim, keepdim: norm_gradient(grad, self, result, ord, dim, keepdim)
 )

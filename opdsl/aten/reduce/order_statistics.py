@@ -20,16 +20,7 @@ from opdsl.aten.shape.joining import cat
 from opdsl.declare import Out, forward, op
 from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, step
-from opdsl.runtime import (
-    Array,
-    Tensor,
-    bfloat16,
-    cpu,
-    float32,
-    float64,
-    int64,
-    wrap_dimension,
-)
+from opdsl.runtime import Array, Tensor, bfloat16, cpu, float32, float64, int64, wrap_dimension
 from opdsl.schema.spelling import spelled
 
 BOTH = "function, method"

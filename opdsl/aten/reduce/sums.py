@@ -136,12 +136,7 @@ def prod_combine(a, b):
 
 
 @prod_dim.overload(
-    "",
-    variants="function, method",
-    tags=("core", "reduction"),
-    device_check="NoCheck",
-    structured=False,
-    out=True,
+    "", variants="function, method", tags=("core", "reduction"), device_check="NoCheck", structured=False, out=True
 )
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The product of all elements."""
@@ -157,7 +152,7 @@ def prod_dim_derivative(grad, self, dim, keepdim):
 
 
 prod_all.derivative(
-    self=lambda grad, self: grad * products_of_others(self.conj().reshape((-1,)), 0).reshape(self.shape),
+    self=lambda grad, self: grad * products_of_others(self.conj().reshape((-1,)), 0).reshape(self.shape)
 )
 
 

@@ -91,17 +91,14 @@ def roll_kernel(self, shifts, dims):
     check(len(shifts) > 0, "`shifts` required")
     if not dims and len(shifts) == 1:
         return rolled(self.contiguous().view((-1,)), shifts[0], 0).view(self.shape)
-    check(
-        len(shifts) == len(dims),
-        f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
-    )
+    check(len(shifts) == len(dims), f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for shift, dim in zip(shifts, dims, strict=True):
         self = rolled(self, shift, dim)
     return self
 
 
 roll.derivative(
-    self=lambda grad, shifts, dims: grad.roll(tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims))),
+    self=lambda grad, shifts, dims: grad.roll(tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims)))
 )
 
 

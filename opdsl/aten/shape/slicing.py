@@ -48,10 +48,7 @@ def number_of(start: Tensor) -> int:
     Raises:
         ShapeError: it is of another dtype, or has dimensions.
     """
-    check(
-        start.ndim == 0 and start.dtype.category is Category.INT,
-        "start must be an 0-dim integral Tensor.",
-    )
+    check(start.ndim == 0 and start.dtype.category is Category.INT, "start must be an 0-dim integral Tensor.")
     return int(start)
 
 

@@ -24,10 +24,7 @@ t, transpose, permute = lib.table(
             "The transpose of a matrix; vectors and numbers stay as they are.", views.t, inplace=METHOD, **SHAPE
         ),
         "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)": Row(
-            "Two dimensions change places.",
-            views.transpose,
-            inplace=Inplace("transpose_", variants="method"),
-            **SHAPE,
+            "Two dimensions change places.", views.transpose, inplace=Inplace("transpose_", variants="method"), **SHAPE
         ),
         "permute(Tensor(a) self, int[] dims) -> Tensor(a)": Row(
             "The dimensions in another order.", views.permute, tags="core"

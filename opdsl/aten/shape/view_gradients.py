@@ -100,7 +100,7 @@ def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: list[SymIn
 
 
 masked_scatter_backward.derivative(
-    grad_output=lambda grad, grad_output, mask: zeros_like(grad_output).masked_scatter(mask, grad),
+    grad_output=lambda grad, grad_output, mask: zeros_like(grad_output).masked_scatter(mask, grad)
 )
 
 

@@ -223,10 +223,7 @@ def spread(self: Tensor, p: int) -> Tensor:
     structured=False,
     dispatch={"CompositeExplicitAutograd": "mvlgamma"},
     inplace=Inplace(
-        variants="method",
-        tags="pointwise",
-        device_check="NoCheck",
-        dispatch={"CompositeExplicitAutograd": "mvlgamma_"},
+        variants="method", tags="pointwise", device_check="NoCheck", dispatch={"CompositeExplicitAutograd": "mvlgamma_"}
     ),
     out=Out(explicit=True, cast="safe", device_check="ExactSame", dispatch="CPU, CUDA"),
 )

@@ -57,6 +57,6 @@ special_erfcx, special_log_ndtr, special_ndtri = lib.table(
 ).values()
 special_erfcx.derivative(self=lambda grad, self, result: (2.0 * self * result - 2.0 / math.sqrt(math.pi)) * grad)
 special_log_ndtr.derivative(
-    self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (result + self * self / 2).neg().exp(),
+    self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (result + self * self / 2).neg().exp()
 )
 special_ndtri.derivative(self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result * result / 2).exp())
