@@ -277,7 +277,7 @@ def declare_with_overloads(
             given = table[overload]
             variation = overload_function(checked, overload, given, names)
             full = f"{base}.{overload}" if overload else base
-            made[overload] = declare(scope, variation, full, {**inherited(rest), **given.options}, {})
+            made[overload] = declare(scope, variation, full, {**inherited(rest, variation), **given.options}, {})
         declarations = {each: function.operator.declaration for each, function in made.items()}
         main = declarations.pop(own)
         main.overloads = tuple(declarations.values())
@@ -308,7 +308,7 @@ def _declare_row(
     constant, view_keys = options.pop("non_differentiable", ()), options.pop("view_kernel", ())
     answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
     body = None if scalar or view_keys or row.answer is ... or isinstance(row.answer, Forward) else answer
-    fills = bool(options.get("out")) and isinstance(body, FunctionType) and takes_out(body)
+    fills = bool(options.get("out")) and takes_out(body)
     function = make(schema, body, takes_out=fills, needed=None if fills else needed_of(schema, body))
     function.__doc__ = row.doc
     if isinstance(row.answer, FunctionType) and is_traceable(row.answer):

@@ -24,6 +24,7 @@ from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, Return, T
 from opdsl.schema.defaults import default_of
 from opdsl.schema.implementation import (
     GRADIENTS,
+    OUT,
     OUTPUT_MASK,
     annotations_of,
     keyword_only_fault,
@@ -358,6 +359,7 @@ def with_separate_options(function: FunctionType, schema: FunctionSchema) -> Fun
     names = parameter_names(function)
     keys, given = list(names[: wants_key_set(function)]), names[wants_key_set(function) :]
     wanted = [each.python_name for each in schema.arguments]
+    wanted += [OUT] if OUT in given else []
     taken = [each for each in given if each not in wanted]
     separate = [each.name for each in schema.tensor_options]
     if len(taken) != 1 or not separate or not set(given).isdisjoint(separate):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import FunctionType
 
 from opdsl.declare.adapting import handed_all
@@ -19,6 +20,7 @@ from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.view_kernel import ViewKernel
+from opdsl.schema import FunctionSchema
 from opdsl.schema.kinds import KINDS
 
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
@@ -157,8 +159,7 @@ def register_plain(
     """
     main, own = declaration.main, dict(variants or {})
     if fills_out(declaration, function):
-        own["out"] = for_variant(function, declaration.operators["out"].schema)
-        function = for_variant(function, main.schema)
+        function, own["out"] = _of_both(function, main.schema, declaration.operators["out"].schema)
     kernel = _python_kernel(function, main, key)
     declaration.library.register(main, key, kernel)
     for variant, operator in declaration.operators.items():
@@ -171,6 +172,13 @@ def register_plain(
             is_explicit = variant == "out" and declaration.out_is_explicit
             generated = EXPLICIT_KEY if key is COMPOSITE_KEY and not is_explicit else key
             declaration.library.register(operator, generated, derived)
+
+
+@lru_cache(maxsize=256)  # one function for all keys: where it serves tensors without memory, too, it calls operators
+def _of_both(function: FunctionType, main: FunctionSchema, out: FunctionSchema) -> tuple[FunctionType, FunctionType]:
+    """A function that takes ``out`` as that of the functional variant, and as that of the ``out=`` one."""
+    separate = with_separate_options(function, main)
+    return for_variant(separate, main), for_variant(separate, out)
 
 
 def _python_kernel(function: FunctionType, operator: Operator, key: DispatchKey) -> PythonKernel:

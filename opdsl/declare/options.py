@@ -133,6 +133,14 @@ class Out:
         names = None if args is None else tuple(args)
         self.__attrs_init__(name, names, explicit, named, cast, contiguous, apart, options)
 
+    def without_name(self) -> Out:
+        """The same by the rule's name: what holds for the overloads in a table, too."""
+        made = Out.__new__(Out)
+        made.__attrs_init__(
+            None, self.args, self.explicit, self.named, self.cast, self.contiguous, self.apart, self.options
+        )
+        return made
+
 
 @attrs.frozen(init=False)
 class Overload:

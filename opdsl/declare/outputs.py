@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import FunctionType
 
 from opdsl.declare.adapting import adapted, parameter_names
@@ -11,19 +12,27 @@ from opdsl.schema.implementation import OUT
 __all__ = ["OUT", "for_variant", "takes_out"]
 
 
-def takes_out(function: FunctionType) -> bool:
+_OF_OUT = ("dtype", "layout", "device")
+
+
+def takes_out(function: object) -> bool:
     """Whether a function has the parameter: None, a tensor to write into, or a tuple of them for several results."""
-    return OUT in parameter_names(function)
+    called = function.func if isinstance(function, partial) else function
+    return isinstance(called, FunctionType) and OUT in parameter_names(called)
 
 
 def for_variant(function: FunctionType, schema: FunctionSchema) -> FunctionType:
     """A function that takes ``out``, as one that takes the arguments of a variant.
 
+    What makes a tensor from nothing takes TensorOptions, which the ``out=`` variant lacks: they are those of ``out``.
+
     Args:
-        function: the body or kernel.
+        function: the body or kernel, which takes these options one by one.
         schema: of the functional variant, or of the ``out=`` one.
     """
     inputs = [each.python_name for each in (*schema.positional, *schema.keyword_only)]
     outs = [each.python_name for each in schema.out]
     given = "None" if not outs else outs[0] if len(outs) == 1 else f"({', '.join(outs)})"
-    return adapted(function, [*inputs, *outs], {OUT: given})
+    lacking = [each for each in parameter_names(function) if outs and each not in (*inputs, OUT)]
+    options = {each: f"{outs[0]}.{each}" if each in _OF_OUT else "None" for each in lacking}
+    return adapted(function, [*inputs, *outs], {OUT: given, **options})

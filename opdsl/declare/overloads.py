@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from opdsl.declare.adapting import parameter_names
 from opdsl.declare.implementations import defaults_of
-from opdsl.declare.options import Overload
+from opdsl.declare.options import Out, Overload
+from opdsl.declare.outputs import takes_out
 from opdsl.declare.signature import evaluated_annotations, is_declaration, location
 from opdsl.errors import DeclarationError
 from opdsl.generated import function_from_source
@@ -42,9 +43,11 @@ def require_table(function: FunctionType, given: object) -> Mapping[str, Overloa
     return cast("Mapping[str, Overload]", given)
 
 
-def inherited(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what a declaration says that which holds for the overloads in its table, too."""
-    return {name: value for name, value in options.items() if name not in _OWN}
+def inherited(options: Mapping[str, Any], function: FunctionType) -> dict[str, Any]:
+    """Of what a declaration says that which holds for an overload in its table, too: ``out``, if that takes it."""
+    out = options.get("out", False) if takes_out(function) else False
+    unnamed = {"out": out.without_name() if isinstance(out, Out) else out} if out else {}
+    return {**{name: value for name, value in options.items() if name not in _OWN}, **unnamed}
 
 
 def overload_function(function: FunctionType, name: str, given: Overload, names: Mapping[str, object]) -> FunctionType:

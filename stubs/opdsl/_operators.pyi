@@ -8056,6 +8056,10 @@ class _packet_arange(Operator[..., Tensor], Protocol):
         """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
     @_operator
     @staticmethod
+    def start_out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
+        """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
+    @_operator
+    @staticmethod
     def start(
         start: Scalar,
         end: Scalar,
@@ -8080,11 +8084,7 @@ class _packet_arange(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(end: Scalar, *, out: Tensor) -> Tensor:
-        """Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of elements."""
-    @_operator
-    @staticmethod
-    def start_out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
-        """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+        """Numbers from 0 up to, but not including, ``end``."""
 
 class _packet_arccos(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9170,7 +9170,7 @@ class _packet_bernoulli(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: _Tensor, *, generator: Generator | None = None, out: _Tensor) -> _Tensor:
-        """``bernoulli`` into a given tensor."""
+        """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
     @_operator
     @staticmethod
     def p(self: _Tensor, p: float, *, generator: Generator | None = None) -> _Tensor:
@@ -12249,6 +12249,10 @@ class _packet_eye(Operator[..., Tensor], Protocol):
         """The unit matrix."""
     @_operator
     @staticmethod
+    def out(n: int, *, out: Tensor) -> Tensor:
+        """The unit matrix."""
+    @_operator
+    @staticmethod
     def m(
         n: int,
         m: int,
@@ -12261,12 +12265,8 @@ class _packet_eye(Operator[..., Tensor], Protocol):
         """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
     @_operator
     @staticmethod
-    def out(n: int, *, out: Tensor) -> Tensor:
-        """The unit matrix into a given tensor."""
-    @_operator
-    @staticmethod
     def m_out(n: int, m: int, *, out: Tensor) -> Tensor:
-        """``eye`` into a given tensor."""
+        """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
 
 class _packet_fake_quantize_per_channel_affine(Operator[..., Tensor], Protocol):
     def __call__(
@@ -13448,7 +13448,7 @@ class _packet_full(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and sets every element."""
+        """A tensor with every element the same."""
 
 class _packet_full_like(Operator[..., Tensor], Protocol):
     def __call__(
@@ -17381,6 +17381,10 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
     @_operator
     @staticmethod
+    def out(start: Scalar, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+        """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    @_operator
+    @staticmethod
     def Tensor_Tensor(
         start: Tensor,
         end: Tensor,
@@ -17391,6 +17395,10 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
+        """``linspace`` between zero-dim tensors."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
         """``linspace`` between zero-dim tensors."""
     @_operator
     @staticmethod
@@ -17407,6 +17415,10 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``linspace`` from a zero-dim tensor."""
     @_operator
     @staticmethod
+    def Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+        """``linspace`` from a zero-dim tensor."""
+    @_operator
+    @staticmethod
     def Scalar_Tensor(
         start: Scalar,
         end: Tensor,
@@ -17420,20 +17432,8 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``linspace`` to a zero-dim tensor."""
     @_operator
     @staticmethod
-    def out(start: Scalar, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
-        """``linspace`` into a given tensor."""
-    @_operator
-    @staticmethod
-    def Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
-        """``linspace`` between zero-dim tensors into a given tensor."""
-    @_operator
-    @staticmethod
-    def Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
-        """``linspace`` from a zero-dim tensor into a given tensor."""
-    @_operator
-    @staticmethod
     def Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
-        """``linspace`` to a zero-dim tensor into a given tensor."""
+        """``linspace`` to a zero-dim tensor."""
 
 class _packet_log(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -17832,6 +17832,10 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``base`` to the powers of ``linspace``."""
     @_operator
     @staticmethod
+    def out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+        """``base`` to the powers of ``linspace``."""
+    @_operator
+    @staticmethod
     def Tensor_Tensor(
         start: Tensor,
         end: Tensor,
@@ -17843,6 +17847,10 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
+        """``logspace`` between zero-dim tensors."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
         """``logspace`` between zero-dim tensors."""
     @_operator
     @staticmethod
@@ -17860,6 +17868,10 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``logspace`` from a zero-dim tensor."""
     @_operator
     @staticmethod
+    def Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+        """``logspace`` from a zero-dim tensor."""
+    @_operator
+    @staticmethod
     def Scalar_Tensor(
         start: Scalar,
         end: Tensor,
@@ -17874,20 +17886,8 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``logspace`` to a zero-dim tensor."""
     @_operator
     @staticmethod
-    def out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-        """``logspace`` into a given tensor."""
-    @_operator
-    @staticmethod
-    def Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-        """``logspace`` between zero-dim tensors into a given tensor."""
-    @_operator
-    @staticmethod
-    def Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-        """``logspace`` from a zero-dim tensor into a given tensor."""
-    @_operator
-    @staticmethod
     def Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-        """``logspace`` to a zero-dim tensor into a given tensor."""
+        """``logspace`` to a zero-dim tensor."""
 
 class _packet_logsumexp(Operator[..., Tensor], Protocol):
     def __call__(
@@ -19145,7 +19145,7 @@ class _packet_multinomial(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Tensor
     ) -> Tensor:
-        """``multinomial`` into a given tensor."""
+        """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
 
 class _packet_multiply(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
@@ -20455,7 +20455,7 @@ class _packet_normal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_float_out(mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """Fills ``out`` with normally distributed numbers around the elements of a tensor."""
+        """Normally distributed numbers around the elements of a tensor."""
     @_operator
     @staticmethod
     def float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
@@ -20463,7 +20463,7 @@ class _packet_normal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations."""
+        """Normally distributed numbers with the elements of a tensor as standard deviations."""
     @_operator
     @staticmethod
     def Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
@@ -20471,7 +20471,7 @@ class _packet_normal(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """Fills ``out`` with normally distributed numbers with means and standard deviations of their own."""
+        """Normally distributed numbers with means and standard deviations of their own."""
     @_operator
     @staticmethod
     def float_float(
@@ -20491,7 +20491,7 @@ class _packet_normal(Operator[..., Tensor], Protocol):
     def float_float_out(
         mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: Tensor
     ) -> Tensor:
-        """Gives ``out`` the size and fills it with normally distributed numbers."""
+        """Normally distributed numbers of a size."""
     @_operator
     @staticmethod
     def out(
@@ -20641,7 +20641,7 @@ class _packet_ones(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(size: Sequence[int], *, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and sets every element to 1."""
+        """A tensor of ones."""
 
 class _packet_ones_like(Operator[..., Tensor], Protocol):
     def __call__(
@@ -21230,6 +21230,10 @@ class _packet_rand(Operator[..., Tensor], Protocol):
         """Numbers from [0, 1)."""
     @_operator
     @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Numbers from [0, 1)."""
+    @_operator
+    @staticmethod
     def generator(
         size: Sequence[int],
         *,
@@ -21242,12 +21246,8 @@ class _packet_rand(Operator[..., Tensor], Protocol):
         """Numbers from [0, 1), of a given generator."""
     @_operator
     @staticmethod
-    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and fills it with numbers from [0, 1)."""
-    @_operator
-    @staticmethod
     def generator_out(size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and fills it with numbers from [0, 1), of a given generator."""
+        """Numbers from [0, 1), of a given generator."""
 
 class _packet_rand_like(Operator[..., Tensor], Protocol):
     @overload
@@ -21386,6 +21386,10 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         """Integers from 0 up to, but not including, ``high``."""
     @_operator
     @staticmethod
+    def out(high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Integers from 0 up to, but not including, ``high``."""
+    @_operator
+    @staticmethod
     def generator(
         high: int,
         size: Sequence[int],
@@ -21399,6 +21403,10 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         """Integers from 0 up to, but not including, ``high``, of a given generator."""
     @_operator
     @staticmethod
+    def generator_out(high: int, size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
+        """Integers from 0 up to, but not including, ``high``, of a given generator."""
+    @_operator
+    @staticmethod
     def low(
         low: int,
         high: int,
@@ -21409,6 +21417,10 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
+        """Integers from ``low`` up to, but not including, ``high``."""
+    @_operator
+    @staticmethod
+    def low_out(low: int, high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
         """Integers from ``low`` up to, but not including, ``high``."""
     @_operator
     @staticmethod
@@ -21426,22 +21438,10 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
     @_operator
     @staticmethod
-    def out(high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``randint`` into a given tensor."""
-    @_operator
-    @staticmethod
-    def generator_out(high: int, size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
-        """``randint`` of a given generator into a given tensor."""
-    @_operator
-    @staticmethod
-    def low_out(low: int, high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``randint`` from ``low`` into a given tensor."""
-    @_operator
-    @staticmethod
     def low_generator_out(
         low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: Tensor
     ) -> Tensor:
-        """``randint`` from ``low``, of a given generator, into a given tensor."""
+        """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
 
 class _packet_randint_like(Operator[..., Tensor], Protocol):
     @overload
@@ -21725,6 +21725,10 @@ class _packet_randn(Operator[..., Tensor], Protocol):
         """Normally distributed numbers."""
     @_operator
     @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Normally distributed numbers."""
+    @_operator
+    @staticmethod
     def generator(
         size: Sequence[int],
         *,
@@ -21737,12 +21741,8 @@ class _packet_randn(Operator[..., Tensor], Protocol):
         """Normally distributed numbers, of a given generator."""
     @_operator
     @staticmethod
-    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and fills it with normally distributed numbers."""
-    @_operator
-    @staticmethod
     def generator_out(size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and fills it with normally distributed numbers, of a given generator."""
+        """Normally distributed numbers, of a given generator."""
 
 class _packet_randn_like(Operator[..., Tensor], Protocol):
     @overload
@@ -21895,6 +21895,10 @@ class _packet_randperm(Operator[..., Tensor], Protocol):
         """The integers below ``n`` in a random order, every order being as likely as the others."""
     @_operator
     @staticmethod
+    def out(n: int, *, out: Tensor) -> Tensor:
+        """The integers below ``n`` in a random order, every order being as likely as the others."""
+    @_operator
+    @staticmethod
     def generator(
         n: int,
         *,
@@ -21907,12 +21911,8 @@ class _packet_randperm(Operator[..., Tensor], Protocol):
         """The integers below ``n`` in a random order of a given generator."""
     @_operator
     @staticmethod
-    def out(n: int, *, out: Tensor) -> Tensor:
-        """``randperm`` into a given tensor."""
-    @_operator
-    @staticmethod
     def generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
-        """``randperm`` of a given generator into a given tensor."""
+        """The integers below ``n`` in a random order of a given generator."""
 
 class _packet_range(Operator[..., Tensor], Protocol):
     def __call__(
@@ -21944,6 +21944,10 @@ class _packet_range(Operator[..., Tensor], Protocol):
         """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
     @_operator
     @staticmethod
+    def out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
+        """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
+    @_operator
+    @staticmethod
     def default(
         start: Scalar,
         end: Scalar,
@@ -21957,11 +21961,7 @@ class _packet_range(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out_(start: Scalar, end: Scalar, *, out: Tensor) -> Tensor:
-        """Writes the numbers into ``out``, which is resized if it has another number of elements."""
-    @_operator
-    @staticmethod
-    def out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
-        """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+        """Numbers from ``start`` to ``end``, 1 apart."""
 
 class _packet_ravel(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -27625,7 +27625,7 @@ class _packet_zeros(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(size: Sequence[int], *, out: Tensor) -> Tensor:
-        """Gives ``out`` the size and sets every element to 0."""
+        """A tensor of zeros."""
 
 class _packet_zeros_like(Operator[..., Tensor], Protocol):
     def __call__(

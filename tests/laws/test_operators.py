@@ -70,6 +70,9 @@ WITHOUT_META = {
     "aten::adaptive_avg_pool3d_backward.grad_input": "the out= entry of an operator of another name",
 }
 
+# What PyTorch lets pass, too: filling gives one element that stands for many the same number as often.
+FILLED = frozenset(("aten::full", "aten::zeros", "aten::ones"))
+
 # Dtypes of which no list says who refuses them, see tests/laws/refusals.py.
 UNLISTED = (opdsl.uint16, opdsl.uint32, opdsl.uint64)
 
@@ -146,4 +149,4 @@ def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
             if dtype not in UNLISTED:
                 raise
             found = []
-    assert found == []
+    assert [each for each in found if operator.name not in FILLED or "expanded" not in each.problem] == []

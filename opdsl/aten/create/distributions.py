@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from opdsl.aten._shared.checks import is_ordered, require_kernel
 from opdsl.aten._shared.entries import LIKE, OPTIONS
-from opdsl.aten.create.factories import empty, give_size
+from opdsl.aten.create.factories import empty, of_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.pointwise.comparison import ge, le
-from opdsl.declare import Library, Row, op, traceable
+from opdsl.declare import Library, Out, Row, op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, fill_random_, holds, resize_output
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -21,7 +21,7 @@ from opdsl.kernels.iteration.numbers import LARGEST
 from opdsl.kernels.primitives import random as distributions
 from opdsl.runtime import Generator, Tensor, float64
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Name
+from opdsl.schema.vocabulary import Name, TensorOptions
 
 lib = Library("aten")
 
@@ -176,8 +176,8 @@ def geometric_meta(ctx, self, p):
 # -------------------------------------------------------------------------------------------------------- rand, randn
 
 
-def declare_numbers(name: str, text: str, distribution: str, out_key: str) -> Any:
-    """Declare what makes tensors of random numbers: of a size, into a given tensor, and in the form of another.
+def declare_numbers(name: str, text: str, distribution: str, out_key: str | None) -> Any:
+    """Declare what makes tensors of random numbers: of a size, and in the form of another.
 
     Args:
         name: of the packet.
@@ -193,40 +193,34 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str) -> An
         fill: Callable[..., Tensor] = getattr(made, distribution)
         return fill(generator=generator)
 
-    def of_size(size: Sequence[int], *, generator: Generator | None = None, **options: Any) -> Tensor:
-        return filled(empty(size, **options), generator)
-
-    def into(size: Sequence[int], *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        give_size(out, tuple(size))
-        return filled(out, generator)
+    def sized(
+        size: Sequence[int], *, generator: Generator | None = None, out: Tensor | None = None, **options: Any
+    ) -> Tensor:
+        return filled(of_size(size, TensorOptions(**options), out), generator)
 
     def like(self: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
         return filled(empty_like(self, **options), generator)
 
     given = "of a given generator"
-    lower = text[0].lower() + text[1:]
-    explicit: dict[str, Any] = {"kernel": "CompositeExplicitAutograd"}
     made = lib.table(
         {
             f"{name}(SymInt[] size, *, {OPTIONS}) -> Tensor": Row(
-                f"{text}.", of_size, tags=("core", "nondeterministic_seeded"), **explicit
+                f"{text}.",
+                sized,
+                tags=("core", "nondeterministic_seeded"),
+                out=Out(explicit=True, dispatch=out_key, **SEEDED),
             ),
             f"{name}.generator(SymInt[] size, *, Generator? generator, {OPTIONS}) -> Tensor": Row(
-                f"{text}, {given}.", of_size, **explicit
-            ),
-            f"{name}.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)": Row(
-                f"Gives ``out`` the size and fills it with {lower}.", into, kernel=out_key
-            ),
-            f"{name}.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)": Row(
-                f"Gives ``out`` the size and fills it with {lower}, {given}.", into
+                f"{text}, {given}.", sized, out=Out(explicit=True, dispatch=None, **SEEDED)
             ),
             f"{name}_like(Tensor self, *, {LIKE}) -> Tensor": Row(
-                f"{text}, in the form of a tensor.", like, autogen=f"{name}_like.out", **explicit
+                f"{text}, in the form of a tensor.", like, autogen=f"{name}_like.out"
             ),
             f"{name}_like.generator(Tensor self, *, Generator? generator, {LIKE}) -> Tensor": Row(
-                f"{text}, {given}, in the form of a tensor.", like, autogen=f"{name}_like.generator_out", **explicit
+                f"{text}, {given}, in the form of a tensor.", like, autogen=f"{name}_like.generator_out"
             ),
         },
+        kernel="CompositeExplicitAutograd",
         **SEEDED,
     )
     for overload in (f"{name}_like", f"{name}_like.generator"):
@@ -236,7 +230,7 @@ def declare_numbers(name: str, text: str, distribution: str, out_key: str) -> An
 
 
 rand = declare_numbers("rand", "Numbers from [0, 1)", "uniform_", "CompositeExplicitAutograd")
-declare_numbers("randn", "Normally distributed numbers", "normal_", "CompositeImplicitAutograd")
+declare_numbers("randn", "Normally distributed numbers", "normal_", None)
 
 
 # --------------------------------------------------------------------------------------------------------------- normal
@@ -282,43 +276,24 @@ def normals_of_size(
     **options: Any,
 ) -> Tensor:
     """Normal numbers of a size."""
-    if out is None:
-        out = empty(size, **options)
-    else:
-        give_size(out, tuple(size))
-    return out.normal_(mean, std, generator=generator)
+    return of_size(size, TensorOptions(**options), out).normal_(mean, std, generator=generator)
 
 
 GENERATOR = "Generator? generator=None"
-WRITTEN = f"*, {GENERATOR}, Tensor(a!) out) -> Tensor(a!)"
+WRITTEN = Out(explicit=True, **SEEDED)
 normal = lib.table(
     {
         f"normal.Tensor_float(Tensor mean, float std=1, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers around the elements of a tensor.", normals
-        ),
-        f"normal.Tensor_float_out(Tensor mean, float std=1, {WRITTEN}": Row(
-            "Fills ``out`` with normally distributed numbers around the elements of a tensor.", normals
+            "Normally distributed numbers around the elements of a tensor.", normals, out=WRITTEN
         ),
         f"normal.float_Tensor(float mean, Tensor std, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers with the elements of a tensor as standard deviations.", normals
-        ),
-        f"normal.float_Tensor_out(float mean, Tensor std, {WRITTEN}": Row(
-            "Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations.",
-            normals,
+            "Normally distributed numbers with the elements of a tensor as standard deviations.", normals, out=WRITTEN
         ),
         f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {GENERATOR}) -> Tensor": Row(
-            "Normally distributed numbers with means and standard deviations of their own.", normals
-        ),
-        f"normal.Tensor_Tensor_out(Tensor mean, Tensor std, {WRITTEN}": Row(
-            "Fills ``out`` with normally distributed numbers with means and standard deviations of their own.", normals
+            "Normally distributed numbers with means and standard deviations of their own.", normals, out=WRITTEN
         ),
         f"normal.float_float(float mean, float std, SymInt[] size, *, {GENERATOR}, {OPTIONS}) -> Tensor": Row(
-            "Normally distributed numbers of a size.", normals_of_size, kernel="CompositeExplicitAutograd"
-        ),
-        f"normal.float_float_out(float mean, float std, SymInt[] size, {WRITTEN}": Row(
-            "Gives ``out`` the size and fills it with normally distributed numbers.",
-            normals_of_size,
-            kernel="CompositeExplicitAutograd",
+            "Normally distributed numbers of a size.", normals_of_size, kernel="CompositeExplicitAutograd", out=WRITTEN
         ),
         f"normal_functional(Tensor self, float mean=0, float std=1, *, {GENERATOR}) -> Tensor": Row(
             "Normally distributed numbers, in the form of a tensor.",
@@ -328,7 +303,7 @@ normal = lib.table(
         ),
     },
     kernel=True,
-    tags="nondeterministic_seeded",
+    **SEEDED,
 )
 for _name, _tensors in {
     "normal.Tensor_float": ("mean",),
@@ -388,24 +363,22 @@ def bernoulli_float_meta(ctx, self, p):
     require_kernel(not self.dtype.is_complex, "bernoulli_scalar_cpu_", self.dtype)
 
 
-@op("aten::bernoulli", kernel="CompositeExplicitAutograd", variants="function, method", **COIN)
+@op(
+    "aten::bernoulli",
+    kernel="CompositeExplicitAutograd",
+    variants="function, method",
+    out=Out(explicit=True, dispatch="CPU, CUDA, Meta", **COIN),
+    **COIN,
+)
 @traceable
-def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
-    return empty_like(self).bernoulli_(self, generator=generator)
+    made = empty_like(self) if out is None else of_size(self.shape, TensorOptions(), out)
+    return made.bernoulli_(self, generator=generator)
 
 
 bernoulli.sharding(elementwise=True)
 bernoulli.derivative("self")(zero_derivative)
-
-
-@bernoulli.overload("out", kernel=True, **COIN)
-def bernoulli_out(
-    self: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``bernoulli`` into a given tensor."""
-    give_size(out, self.shape)
-    return out.bernoulli_(self, generator=generator)
 
 
 @bernoulli.overload("p", kernel="CompositeExplicitAutogradNonFunctional", variants="function, method", **COIN)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import OptionError
 from opdsl.kernels import check, fill_, new_tensor, resize
@@ -79,14 +80,13 @@ def empty_out(
     return out
 
 
-# --------------------------------------------------------------------------------------------------------------- full
-
-
-@op("aten::full", kernel="CompositeExplicitAutograd", tags="core")
-def full(size: list[SymInt], fill_value: Scalar, *, options: TensorOptions) -> Tensor:
-    """A tensor with every element the same."""
-    chosen = options.replace(dtype=options.dtype or dtype_of_number(fill_value))
-    return fill_(empty(size, **chosen), fill_value)
+def of_size(size: Sequence[int], options: TensorOptions, out: Tensor | None) -> Tensor:
+    """A new tensor, or one that is given the size."""
+    if out is None:
+        return empty(size, **options)
+    check_size(size)
+    give_size(out, tuple(size))
+    return out
 
 
 def dtype_of_number(value: complex) -> DType:
@@ -101,49 +101,28 @@ def dtype_of_number(value: complex) -> DType:
     return complex128 if default is float64 else complex64
 
 
-@full.overload("out", kernel="CompositeExplicitAutograd")
-def full_out(
-    size: list[SymInt], fill_value: Scalar, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and sets every element."""
-    check_size(size)
-    to_element(fill_value, out.dtype, math.prod(size))  # raises before anything is changed
-    give_size(out, tuple(size))
-    return fill_(out, fill_value)
+FILLED: dict[str, Any] = {"kernel": "CompositeExplicitAutograd", "out": Out(explicit=True)}
 
 
-# -------------------------------------------------------------------------------------------------------- zeros, ones
+@op("aten::full", tags="core", **FILLED)
+def full(size: list[SymInt], fill_value: Scalar, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
+    """A tensor with every element the same."""
+    if out is not None:
+        to_element(fill_value, out.dtype, math.prod(size))  # raises before anything is changed
+    chosen = options.replace(dtype=options.dtype or dtype_of_number(fill_value))
+    return fill_(of_size(size, chosen, out), fill_value)
 
 
-@op("aten::zeros", kernel="CompositeExplicitAutograd")
-def zeros(size: list[SymInt], *, options: TensorOptions) -> Tensor:
+@op("aten::zeros", **FILLED)
+def zeros(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
     """A tensor of zeros."""
-    return fill_(empty(size, **options), 0)
+    return fill_(of_size(size, options, out), 0)
 
 
-@zeros.overload("out", kernel="CompositeExplicitAutograd")
-def zeros_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and sets every element to 0."""
-    check_size(size)
-    give_size(out, tuple(size))
-    return fill_(out, 0)
-
-
-@op("aten::ones", kernel="CompositeExplicitAutograd")
-def ones(size: list[SymInt], *, options: TensorOptions) -> Tensor:
+@op("aten::ones", **FILLED)
+def ones(size: list[SymInt], *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
     """A tensor of ones."""
-    return fill_(empty(size, **options), 1)
-
-
-@ones.overload("out", kernel="CompositeExplicitAutograd")
-def ones_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Gives ``out`` the size and sets every element to 1."""
-    check_size(size)
-    give_size(out, tuple(size))
-    return fill_(out, 1)
-
-
-# ------------------------------------------------------------------------------------------------------ scalar_tensor
+    return fill_(of_size(size, options, out), 1)
 
 
 @op("aten::scalar_tensor", kernel="CompositeExplicitAutograd", tags="core", autogen="scalar_tensor.out")

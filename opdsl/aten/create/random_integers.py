@@ -6,11 +6,11 @@ import math
 from typing import Annotated, Any
 
 from opdsl.aten._shared.checks import is_ordered, require_kernel
-from opdsl.aten.create.factories import check_size, empty, give_size
+from opdsl.aten.create.factories import empty, give_size, of_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.create.like_factories import empty_like
 from opdsl.aten.index.sorting import first_places_along
-from opdsl.declare import Overload, op
+from opdsl.declare import Out, Overload, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, fill_random_
 from opdsl.kernels.iteration.dtypes import c_name
@@ -124,6 +124,7 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
         "low": Overload("Integers from ``low`` up to, but not including, ``high``.", fixed={"generator": None}),
         "low_generator": Overload(),
     },
+    out=Out(explicit=True, **SEEDED),
     **SEEDED,
 )
 def randint(
@@ -136,30 +137,11 @@ def randint(
     layout: Layout | None = None,
     device: Device | None = None,
     pin_memory: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
-    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return fill_between(made, low, high, generator)
-
-
-@randint.overload(
-    "low_generator_out",
-    kernel="CompositeExplicitAutograd",
-    overloads={
-        "out": Overload("``randint`` into a given tensor.", fixed={"low": 0, "generator": None}),
-        "generator_out": Overload("``randint`` of a given generator into a given tensor.", fixed={"low": 0}),
-        "low_out": Overload("``randint`` from ``low`` into a given tensor.", fixed={"generator": None}),
-        "low_generator_out": Overload(),
-    },
-    **SEEDED,
-)
-def randint_out(
-    low: SymInt, high: SymInt, size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``randint`` from ``low``, of a given generator, into a given tensor."""
-    check_size(size)
-    give_size(out, tuple(size))
-    return fill_between(out, low, high, generator)
+    options = TensorOptions(dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return fill_between(of_size(size, options, out), low, high, generator)
 
 
 # ------------------------------------------------------------------------------------------------------- randint_like
@@ -244,9 +226,11 @@ def int_of(high: Tensor) -> int:
             "The integers below ``n`` in a random order, every order being as likely as the others.",
             fixed={"generator": None},
             tags=("core", "nondeterministic_seeded"),
+            out=Out(explicit=True),
         ),
         "generator": Overload(),
     },
+    out=Out(explicit=True, dispatch="CPU, CUDA, Meta"),
     **SEEDED,
 )
 def randperm(
@@ -257,38 +241,21 @@ def randperm(
     layout: Layout | None = None,
     device: Device | None = None,
     pin_memory: bool | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The integers below ``n`` in a random order of a given generator."""
-    made = empty([n], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return randperm_out(n, generator=generator, out=made)
-
-
-@randperm.overload(
-    "generator_out",
-    kernel=True,
-    overloads={
-        "out": Overload(
-            "``randperm`` into a given tensor.", fixed={"generator": None}, kernel="CompositeExplicitAutograd"
-        ),
-        "generator_out": Overload(),
-    },
-    **SEEDED,
-)
-def randperm_out(
-    n: SymInt, *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``randperm`` of a given generator into a given tensor."""
-    dtype = out.dtype
+    form = empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory) if out is None else out
     check(n >= 0, f"n must be non-negative, got{n}")
-    require_kernel(is_ordered(dtype), "randperm", dtype)
+    require_kernel(is_ordered(form.dtype), "randperm", form.dtype)
     if n > 0:
-        convert(n, dtype)
-    if dtype.is_floating_point:
-        limit = (1 << distributions.DIGITS[dtype]) + 1
-        check(n <= limit, f"n cannot be greater than {limit} for {dtype.scalar_type} type.")
-    give_size(out, (n,))
-    if out.is_meta:
-        return out
+        convert(n, form.dtype)
+    if form.dtype.is_floating_point:
+        limit = (1 << distributions.DIGITS[form.dtype]) + 1
+        check(n <= limit, f"n cannot be greater than {limit} for {form.dtype.scalar_type} type.")
+    made = form.new_empty((n,), pin_memory=pin_memory) if out is None else out
+    give_size(made, (n,))
+    if made.is_meta:
+        return made
     # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
-    keys = empty([n], dtype=int64, device=out.device).random_(generator=generator)
-    return out.copy_(first_places_along(keys, n, 0))
+    keys = empty([n], dtype=int64, device=made.device).random_(generator=generator)
+    return made.copy_(first_places_along(keys, n, 0))

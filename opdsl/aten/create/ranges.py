@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.checks import is_ordered, require_kernel
-from opdsl.aten.create.factories import empty, give_size, scalar_tensor
+from opdsl.aten.create.factories import empty, give_size, of_size, scalar_tensor
 from opdsl.aten.pointwise.arithmetic import add, mul, sub
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.division import div
-from opdsl.declare import Overload, op
+from opdsl.declare import Out, Overload, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DTypeError, OptionError, ShapeError
@@ -32,58 +32,49 @@ from opdsl.runtime import (
 )
 from opdsl.runtime.lowering import deferred
 from opdsl.scalar.intrinsics import fma
-from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, TensorOptions
 
 # ------------------------------------------------------------------------------------------------------------- arange
+
+
+def ranging(start: complex, step: complex, count: int, options: TensorOptions, out: Tensor | None) -> Tensor:
+    """So many numbers at equal distances, in a tensor that is resized if it has another number of elements."""
+    made = out if out is not None and out.numel() == count else of_size((count,), options, out)
+    return fill_range(made, start, step)
 
 
 @op(
     "aten::arange.start_step",
     kernel="CompositeExplicitAutograd",
     overloads={
-        "start": Overload("Numbers from ``start`` up to, but not including, ``end``.", fixed={"step": 1}, tags=()),
-        "": Overload("Numbers from 0 up to, but not including, ``end``.", fixed={"start": 0, "step": 1}, tags=()),
+        "start": Overload(
+            "Numbers from ``start`` up to, but not including, ``end``.", fixed={"step": 1, "out": None}, tags=()
+        ),
+        "": Overload(
+            "Numbers from 0 up to, but not including, ``end``.",
+            fixed={"start": 0, "step": 1},
+            tags=(),
+            out=Out(explicit=True),
+        ),
     },
     tags="core",
     cpp_no_default_args=["step"],
+    out=Out("arange.start_out", explicit=True, dispatch="CPU, CUDA, Meta", cpp_no_default_args=["step"]),
 )
-def arange(start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions) -> Tensor:
+def arange(
+    start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
     """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
     are_integers = all(isinstance(each, int) for each in (start, end, step))
     chosen = options.dtype or (int64 if are_integers else get_default_dtype())
     count = arange_size(start, end, step, chosen)
-    return fill_range(empty([count], **options.replace(dtype=chosen)), start, step)
-
-
-@arange.overload(
-    "start_out",
-    kernel=True,
-    overloads={
-        "out": Overload(
-            "Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of "
-            "elements.",
-            fixed={"start": 0, "step": 1},
-            kernel="CompositeExplicitAutograd",
-        ),
-        "start_out": Overload(),
-    },
-    cpp_no_default_args=["step"],
-)
-def arange_out(
-    start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """Writes the numbers into ``out``, which is resized if it has another number of elements."""
-    count = arange_size(start, end, step, out.dtype)
-    if out.numel() != count:
-        if out.numel():
-            warn(
-                f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
-                f"match the computed number of elements {count}. Note that this may occur as a result of rounding "
-                f"error. The out tensor will be resized to a tensor of shape ({count},)."
-            )
-        give_size(out, (count,))
-    return fill_range(out, start, step)
+    if out is not None and out.numel() not in (0, count):
+        warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+            f"match the computed number of elements {count}. Note that this may occur as a result of rounding error. "
+            f"The out tensor will be resized to a tensor of shape ({count},)."
+        )
+    return ranging(start, step, count, options.replace(dtype=chosen), out)
 
 
 def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
@@ -252,31 +243,27 @@ ENDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def of_tensors(name: str) -> dict[str, Overload]:
-    """The overloads of what makes a range."""
-    return {
-        overload: Overload(f"``{name}`` {what}.", types=types, category_override="factory")
-        for overload, (what, types) in ENDS.items()
+def of_tensors(name: str) -> dict[str, Any]:
+    """The overloads of what makes a range, and the ``out=`` variants."""
+    options: dict[str, Any] = {"category_override": "factory", "out": Out(explicit=True)}
+    made = {
+        overload: Overload(f"``{name}`` {what}.", types=types, **options) for overload, (what, types) in ENDS.items()
     }
-
-
-def of_tensors_out(name: str) -> dict[str, Overload]:
-    """The overloads of what writes a range."""
-    return {
-        f"{overload}_out": Overload(
-            f"``{name}`` {what} into a given tensor.",
-            types=types,
-            category_override="factory",
-            kernel="CompositeExplicitAutograd",
-        )
-        for overload, (what, types) in ENDS.items()
-    }
+    return {"overloads": made, "out": Out(explicit=True, dispatch="CPU, CUDA, Meta")}
 
 
 def spaced(
-    name: str, start: Tensor | complex, end: Tensor | complex, steps: int, options: TensorOptions, base: float | None
+    name: str,
+    start: Tensor | complex,
+    end: Tensor | complex,
+    steps: int,
+    options: TensorOptions,
+    base: float | None,
+    out: Tensor | None,
 ) -> Tensor:
-    """A new tensor with what ``space`` writes."""
+    """What ``space`` writes, in a new tensor or in a given one."""
+    if out is not None:
+        return space(out, start, end, steps, base)
     first, last = number_of(start, name, "start"), number_of(end, name, "end")
     dtype = inferred_dtype(first, last, options.dtype, f"torch.{name}()")
     device = options.device or _meta_device(start, end)
@@ -284,32 +271,18 @@ def spaced(
     return space(empty([steps], **options.replace(dtype=dtype, device=device)), first, last, steps, base)
 
 
-@op("aten::linspace", kernel="CompositeExplicitAutograd", overloads=of_tensors("linspace"))
-def linspace(start: Scalar, end: Scalar, steps: int, *, options: TensorOptions) -> Tensor:
+@op("aten::linspace", kernel="CompositeExplicitAutograd", **of_tensors("linspace"))
+def linspace(start: Scalar, end: Scalar, steps: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
-    return spaced("linspace", start, end, steps, options, None)
+    return spaced("linspace", start, end, steps, options, None, out)
 
 
-@linspace.overload("out", kernel=True, overloads=of_tensors_out("linspace"))
-def linspace_out(
-    start: Scalar, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``linspace`` into a given tensor."""
-    return space(out, start, end, steps)
-
-
-@op("aten::logspace", kernel="CompositeExplicitAutograd", overloads=of_tensors("logspace"))
-def logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions) -> Tensor:
+@op("aten::logspace", kernel="CompositeExplicitAutograd", **of_tensors("logspace"))
+def logspace(
+    start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
     """``base`` to the powers of ``linspace``."""
-    return spaced("logspace", start, end, steps, options, base)
-
-
-@logspace.overload("out", kernel=True, overloads=of_tensors_out("logspace"))
-def logspace_out(
-    start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``logspace`` into a given tensor."""
-    return space(out, start, end, steps, base)
+    return spaced("logspace", start, end, steps, options, base, out)
 
 
 # ---------------------------------------------------------------------------------------------------------------- range
@@ -332,26 +305,16 @@ def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
 @op(
     "aten::range.step",
     kernel="CompositeExplicitAutograd",
-    overloads={"": Overload("Numbers from ``start`` to ``end``, 1 apart.", fixed={"step": 1})},
+    overloads={
+        "": Overload(
+            "Numbers from ``start`` to ``end``, 1 apart.", fixed={"step": 1}, out=Out("range.out_", explicit=True)
+        )
+    },
+    out=Out("range.out", explicit=True, dispatch="CPU, CUDA, Meta", cpp_no_default_args=["step"]),
 )
-def inclusive_range(start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions) -> Tensor:
+def inclusive_range(
+    start: Scalar, end: Scalar, step: Scalar = 1, *, options: TensorOptions, out: Tensor | None = None
+) -> Tensor:
     """Numbers from ``start`` to ``end``, which is among them where steps lead to it; of the default dtype."""
     chosen = options.dtype or get_default_dtype()
-    count = size_of(start, end, step, chosen)
-    return fill_range(empty([count], **options.replace(dtype=chosen)), start, step)
-
-
-@inclusive_range.overload(
-    "out",
-    kernel=True,
-    overloads={"out_": Overload(fixed={"step": 1}, kernel="CompositeExplicitAutograd"), "out": Overload()},
-    cpp_no_default_args=["step"],
-)
-def inclusive_range_out(
-    start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """Writes the numbers into ``out``, which is resized if it has another number of elements."""
-    count = size_of(start, end, step, out.dtype)
-    if out.numel() != count:
-        give_size(out, (count,))
-    return fill_range(out, start, step)
+    return ranging(start, step, size_of(start, end, step, chosen), options.replace(dtype=chosen), out)

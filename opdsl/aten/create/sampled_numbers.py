@@ -11,19 +11,18 @@ import numpy
 
 from opdsl.aten._shared.checks import require_kernel
 from opdsl.aten.create.distributions import all_hold, rand
-from opdsl.aten.create.factories import empty, give_size
+from opdsl.aten.create.factories import empty, of_size
 from opdsl.aten.create.filling import zero_derivative
 from opdsl.aten.index.sorted_positions import places_above
 from opdsl.aten.index.sorting import first_places_along
 from opdsl.aten.special.implicit_gradients import _dirichlet_grad, _standard_gamma_grad
-from opdsl.declare import op
+from opdsl.declare import Out, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, holds, step
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Generator, Tensor, cpu, float64, int64
 from opdsl.runtime.limits import finfo
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema.vocabulary import SymInt, TensorOptions
 
 Array = numpy.ndarray[Any, Any]
 
@@ -148,31 +147,22 @@ def sample_dirichlet_derivative(grad, self, result):
 # ---------------------------------------------------------------------------------------------------------- multinomial
 
 
-@op("aten::multinomial", kernel=True, variants="method, function", tags="nondeterministic_seeded")
+@op("aten::multinomial", kernel=True, variants="method, function", tags=SEEDED, out=Out(explicit=True, tags=SEEDED))
 def multinomial(
-    self: Tensor, num_samples: SymInt, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor:
-    """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
-    check_sampled(self, num_samples, replacement)
-    made = empty((*self.shape[:-1], num_samples), dtype=int64, device=self.device)
-    return draw_into(made, self, replacement, generator)
-
-
-@multinomial.overload("out", kernel=True, tags="nondeterministic_seeded")
-def multinomial_out(
     self: Tensor,
     num_samples: SymInt,
     replacement: bool = False,
     *,
     generator: Generator | None = None,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """``multinomial`` into a given tensor."""
-    if out.dtype is not int64:
+    out: Tensor | None = None,
+) -> Tensor:
+    """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    if out is not None and out.dtype is not int64:
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
     check_sampled(self, num_samples, replacement)
-    give_size(out, (*self.shape[:-1], num_samples))
-    return draw_into(out, self, replacement, generator)
+    shape = (*self.shape[:-1], num_samples)
+    made = of_size(shape, TensorOptions(dtype=int64, device=self.device), out)
+    return draw_into(made, self, replacement, generator)
 
 
 def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:

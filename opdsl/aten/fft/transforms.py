@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.aten.create.factories import empty
-from opdsl.aten.create.ranges import arange_out
+from opdsl.aten.create.ranges import arange
 from opdsl.aten.fft.kernels import BY_ROOT, BY_SIZE, NONE, _fft_c2c, _fft_c2r, _fft_r2c
 from opdsl.aten.shape.rearranging import roll
 from opdsl.aten.shape.view_scatters import constant_pad_nd
@@ -374,13 +374,13 @@ def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[
 
 def write_all(n: int, out: Tensor) -> None:
     """The numbers of the frequencies in the order of a transform: the negative ones come last."""
-    arange_out(0, n, out=out)
-    arange_out(-(n // 2), 0, 1, out=out.narrow(0, (n + 1) // 2, n // 2))
+    arange(0, n, out=out)
+    arange(-(n // 2), 0, 1, out=out.narrow(0, (n + 1) // 2, n // 2))
 
 
 def write_half(n: int, out: Tensor) -> None:
     """The numbers of the frequencies that are not negative."""
-    arange_out(0, n // 2 + 1, out=out)
+    arange(0, n // 2 + 1, out=out)
 
 
 declare_frequencies("fftfreq", lambda n: n, write_all)

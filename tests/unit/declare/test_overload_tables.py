@@ -34,6 +34,36 @@ def line(library: Library, overloads: Any, **options: Any) -> Any:
     return line
 
 
+def test_a_body_that_takes_out_is_that_of_the_out_variants_of_all_overloads(library: Library) -> None:
+    seen = []
+
+    @library.op("tables::same.from", overloads={"": Overload(fixed={"start": 1})}, out=True)
+    def same(start: int, count: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
+        seen.append((options.dtype, out is None))
+        made = opdsl.empty(count, **options) if out is None else out
+        return made.fill_(start)
+
+    assert [each.partition("(")[0] for each in schemas(library, "same")] == [
+        "tables::same.from",
+        "tables::same.from_out",
+        "tables::same",
+        "tables::same.out",
+    ]
+    given = opdsl.empty(2, dtype=opdsl.int16)
+    assert same(2, 3, dtype=opdsl.float64).tolist() == [2.0, 2.0, 2.0]
+    assert opdsl.ops.tables.same.out(2, out=given) is given
+    assert given.tolist() == [1, 1]
+    assert seen == [(opdsl.float64, True), (opdsl.int16, False)]  # the options of what is given
+
+
+def test_what_has_a_fixed_out_has_no_out_variant(library: Library) -> None:
+    @library.op("tables::same.from", overloads={"": Overload(fixed={"start": 1, "out": None})}, out=True)
+    def same(start: int, count: int, *, options: TensorOptions, out: Tensor | None = None) -> Tensor:
+        return opdsl.full((count,), start, **options, out=out)
+
+    assert [each.partition("(")[0] for each in schemas(library, "same")][2:] == ["tables::same"]
+
+
 def test_an_overload_lacks_what_is_fixed(library: Library) -> None:
     f = line(library, {"start": Overload(fixed={"step": 1}), "": Overload(fixed={"start": 0, "step": 2})})
     options = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
