@@ -306,6 +306,7 @@ def _declare_row(
 ) -> FunctionType:
     scalar, formulas = options.pop("pointwise", False), options.pop("derivative", {})
     constant, view_keys = options.pop("non_differentiable", ()), options.pop("view_kernel", ())
+    attached = {kind: options.pop(kind) for kind in ("meta", "out_kernel") if kind in options}
     answer = row.answer if callable(row.answer) else partial(_as_it_is, row.answer)
     body = None if scalar or view_keys or row.answer is ... or isinstance(row.answer, Forward) else answer
     fills = bool(options.get("out")) and takes_out(body)
@@ -331,7 +332,9 @@ def _declare_row(
             raise _unfit(schema, "answer", row.answer, "a view kernel, a function of a view", "lambda self: self")
         keys = (view_keys,) if isinstance(view_keys, str) else () if view_keys is True else view_keys
         Decorator(declaration, KINDS["view_kernel"])(*keys)(make(schema, answer))
-    if scalar:
+    for kind, given in attached.items():
+        Decorator(declaration, KINDS[kind])(given)
+    if scalar and row.answer is not ...:
         if getattr(row.answer, "__name__", "") == "<lambda>":
             row.answer.__name__ = function.__name__  # type: ignore[attr-defined]
         Decorator(declaration, KINDS["pointwise"])(row.answer, **_scalar_options(schema, scalar))

@@ -168,7 +168,8 @@ class Library(Scope):
                 ``view_kernel=`` what they are the view kernels of: functions from where a tensor's elements lie to
                 where a view's do; and ``pointwise=``, by which they are scalar functions: True, or what
                 ``@f.pointwise`` takes, ``{"promote": "int_to_float"}``; ``derivative=`` and ``non_differentiable=``,
-                what ``f.derivative`` and ``f.non_differentiable`` take: formulas by the names of arguments, and names.
+                what ``f.derivative`` and ``f.non_differentiable`` take: formulas by the names of arguments, and names;
+                ``meta=`` and ``out_kernel=``, the functions that ``f.meta`` and ``f.out_kernel`` take.
 
         Returns:
             The functions to call, by their names.

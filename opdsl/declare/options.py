@@ -92,7 +92,7 @@ class Out:
     """How the ``out=`` variant departs from the rule (INV-45: overload ``out`` or ``X_out``, arguments ``out`` or
     ``out0``, ``out1``, ...).
 
-    name: ``"add.out"``; None follows the rule.
+    name: ``"add.out"``, or ``".out"`` for an overload of the same packet; None follows the rule.
     args: names of the out arguments; None follows the rule.
     explicit: whether it is exported as an entry of its own where torchgen could generate it (``autogen``).
     named: whether its returns have the names that the functional's have.

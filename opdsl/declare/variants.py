@@ -22,6 +22,8 @@ def _no_variant(schema: FunctionSchema, which: str, reason: str) -> DeclarationE
 def _variant_name(given: str | None, schema: FunctionSchema, base: str, overload: str) -> OperatorName:
     if given is None:
         return attrs.evolve(schema.name, base=base, overload=overload)
+    if given.startswith("."):
+        return attrs.evolve(schema.name, base=base, overload=given[1:])
     return attrs.evolve(parse_operator_name(given), namespace=schema.name.namespace)
 
 

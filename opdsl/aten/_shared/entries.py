@@ -21,6 +21,15 @@ BINARY: dict[str, Any] = {**UNARY, "inplace": Inplace(variants="method")}
 CORE_BINARY: dict[str, Any] = {**BINARY, "tags": ("core", "pointwise")}
 """A function of two tensors, of PyTorch's core set."""
 
+GRAD_INPUT = Out(".grad_input", args=("grad_input",))
+"""The out variant of a gradient; a structured one."""
+
+OWN_GRAD_INPUT = Out(".grad_input", args=("grad_input",), explicit=True)
+"""The same of a kernel that is not structured."""
+
+WITH_GRADIENT = ("CPU", "CUDA", "Meta", "Autograd")
+"""What the body of an operator is the kernel of that has the gradients of what it calls, and no formula."""
+
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 """In the schemas of tables the arguments for which ``options: TensorOptions`` stands."""
 

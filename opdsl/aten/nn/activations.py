@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 
 from opdsl.aten._shared.checks import category_of, is_boolean, real
 from opdsl.aten._shared.entries import CORE_UNARY
-from opdsl.aten.nn.activation_gradients import sigmoid_backward
+from opdsl.aten.nn.activation_gradients import require_name, sigmoid_backward
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Library, Out, Row, forward, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, Tensor, int64, uint8
-from opdsl.schema.spelling import spelled
-from opdsl.schema.vocabulary import Scalar
+
+lib = Library("aten")
+
+UNTAGGED = Inplace(tags=())
 
 
 class LogSigmoid(NamedTuple):
@@ -26,39 +28,14 @@ class LogSigmoid(NamedTuple):
     buffer: Tensor
 
 
-ACTIVATION: dict[str, Any] = {"python_module": "nn", "tags": "pointwise", "inplace": True, "out": Out(tags=())}
-"""An activation function: a function only, no method."""
+# ------------------------------------------------------------------------------------------------ sigmoid, log_sigmoid
 
-CORE_ACTIVATION: dict[str, Any] = {**ACTIVATION, "tags": ("core", "pointwise")}
-"""An activation function of PyTorch's core set."""
-
-# ------------------------------------------------------------------------------------------------------- sigmoid, silu
-
-
-@op("aten::sigmoid", **CORE_UNARY)
-def sigmoid(self: Tensor) -> Tensor:
-    """``1 / (1 + exp(-self))``"""
-    ...
-
-
-@sigmoid.pointwise(promote="int_to_float")
-def sigmoid_scalar_function(self):
-    return 1.0 / (1.0 + math.exp(-self))
-
-
-# Of the result, as in PyTorch.
-sigmoid.derivative(self=lambda grad, result: sigmoid_backward(grad, result))
-
-
-@op("aten::silu", device_check="ExactSame", **{**ACTIVATION, "out": True})
-def silu(self: Tensor) -> Tensor:
-    """``self * sigmoid(self)``"""
-    ...
-
-
-@silu.pointwise(dtypes=("floating", "complex"))
-def silu_scalar_function(self):
-    return self / (1.0 + math.exp(-self))
+sigmoid = lib.table(
+    {"sigmoid(Tensor self) -> Tensor": Row("``1 / (1 + exp(-self))``", lambda x: 1.0 / (1.0 + math.exp(-x)))},
+    pointwise={"promote": "int_to_float"},
+    derivative={"self": lambda grad, result: sigmoid_backward(grad, result)},  # of the result, as in PyTorch
+    **CORE_UNARY,
+)["sigmoid"]
 
 
 @op(
@@ -67,7 +44,7 @@ def silu_scalar_function(self):
     tags=(),
     structured=False,
     device_check="NoCheck",
-    out=Out("log_sigmoid_forward.output", args=("output", "buffer"), explicit=True, named=False),
+    out=Out(".output", args=("output", "buffer"), explicit=True, named=False),
 )
 def log_sigmoid_forward(self: Tensor) -> LogSigmoid:
     """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
@@ -86,49 +63,15 @@ def log_sigmoid(self: Tensor) -> Tensor:
     """``log(sigmoid(self))``"""
 
 
-# ------------------------------------------------------------------------------------------- pieces of straight lines
+# -------------------------------------------------------------------------------------------------------------- checks
 
 
-# PyTorch's relu is no structured operator, so ours is exported as a plain one.
-@op("aten::relu", structured=False, **CORE_UNARY)
-def relu(self: Tensor) -> Tensor:
-    """``max(self, 0)``"""
-    ...
+def require_bounds(ctx: Any, self: Tensor, min_val: complex, max_val: complex) -> None:
+    """That elements can be held between two bounds.
 
-
-@relu.meta
-def relu_meta(ctx, self):
-    check(not is_boolean(self), "Boolean inputs not supported for relu")
-
-
-@relu.pointwise
-def relu_scalar_function(self):
-    return max(0, self)
-
-
-# At 0 nothing passes, as in PyTorch.
-relu.derivative(self=lambda grad, result: where(result <= 0, 0.0, grad))
-
-
-@op("aten::leaky_relu", **CORE_ACTIVATION)
-def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
-    """``self``, times ``negative_slope`` where it is negative."""
-    ...
-
-
-@leaky_relu.pointwise(dtypes="floating")
-def leaky_relu_scalar_function(self, negative_slope):
-    return self if self > 0 else self * negative_slope
-
-
-@op("aten::hardtanh", structured=False, **{**CORE_ACTIVATION, "out": Out(tags=(), explicit=True)})
-def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
-    """``self`` between two bounds."""
-    ...
-
-
-@hardtanh.meta
-def hardtanh_meta(ctx, self, min_val, max_val):
+    Raises:
+        ShapeError, OptionError: they cannot.
+    """
     check(not is_boolean(self), "Bool inputs not supported for hardtanh")
     if category_of(self) is Category.INT:
         check(
@@ -139,176 +82,158 @@ def hardtanh_meta(ctx, self, min_val, max_val):
         raise OptionError("min_val cannot be greater than max_val")
 
 
-hardtanh.pointwise(dtypes=("integer", "floating"))(between)
-
-
-# At the bounds none of the gradient passes, as in PyTorch.
-hardtanh.derivative(self=lambda grad, self, min_val, max_val: where((self <= min_val) + (self >= max_val), 0.0, grad))
-
-
-@op("aten::hardsigmoid", **ACTIVATION)
-def hardsigmoid(self: Tensor) -> Tensor:
-    """``self / 6 + 1 / 2`` between 0 and 1."""
-    ...
-
-
-@hardsigmoid.pointwise(dtypes="floating")
-def hardsigmoid_scalar_function(self):
-    inside = self > -3.0 and self < 3.0
-    return (self + 3.0) / 6.0 if inside else 0.0 if self <= -3.0 else 1.0 if self >= 3.0 else math.nan
-
-
-@op(
-    "aten::hardswish", structured=False, device_check="NoCheck", **{**ACTIVATION, "tags": (), "out": Out(explicit=True)}
-)
-def hardswish(self: Tensor) -> Tensor:
-    """``self * hardsigmoid(self)``"""
-    ...
-
-
-@hardswish.pointwise(dtypes="floating")
-def hardswish_scalar_function(self):
-    return self * min(max(self + 3.0, 0.0), 6.0) / 6.0
-
-
-# At the kinks that of the straight pieces, as in PyTorch.
-hardswish.derivative(
-    self=lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad)),
-)
-
-
-@op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": Inplace(tags=())})
-def threshold(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
-    """``value`` where ``self`` is no larger than a threshold."""
-    ...
-
-
-@threshold.pointwise(dtypes=("integer", "floating"))
-def threshold_scalar_function(self, threshold, value):
-    return value if self <= threshold else self
-
-
-@op("aten::hardshrink", variants="function, method", tags="pointwise", out=Out(tags=()))
-def hardshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
-    """0 where the magnitude is at most ``lambd``."""
-    ...
-
-
-@hardshrink.pointwise(dtypes="floating")
-def hardshrink_scalar_function(self, lambd):
-    return 0.0 if self >= -lambd and self <= lambd else self
-
-
-@op("aten::softshrink", **{**ACTIVATION, "inplace": False})
-def softshrink(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
-    """``self``, moved by ``lambd`` towards 0."""
-    ...
-
-
-@softshrink.meta
-def softshrink_meta(ctx, lambd):
+def require_distance(ctx: Any, lambd: complex) -> None:
+    """That elements move towards 0."""
     check(real(lambd) >= 0, f"lambda must be greater or equal to 0, but found to be {real(lambd):g}.")
 
 
-@softshrink.pointwise(dtypes="floating")
-def softshrink_scalar_function(self, lambd):
-    return self - lambd if self > lambd else self * 0.0 if self >= -lambd else self + lambd
+# ---------------------------------------------------------------------------------------------------- scalar functions
 
 
-# --------------------------------------------------------------------------------------------------- smooth functions
+def hardsigmoid_of(x: Any) -> Any:
+    inside = x > -3.0 and x < 3.0
+    return (x + 3.0) / 6.0 if inside else 0.0 if x <= -3.0 else 1.0 if x >= 3.0 else math.nan
 
 
-@op("aten::gelu", **{**CORE_ACTIVATION, "inplace": Inplace(tags=())})
-def gelu(self: Tensor, *, approximate: str = spelled("none", "'none'")) -> Tensor:
-    """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
-    ...
-
-
-@gelu.meta(reads_numbers=False)
-def gelu_meta(ctx, approximate):
-    check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
-
-
-@gelu.pointwise(dtypes="floating")
-def gelu_scalar_function(self, approximate):
+def gelu_of(x: Any, approximate: Any) -> Any:
     if approximate == "none":
-        return 0.5 * self * (1.0 + math.erf(math.sqrt(0.5) * self))
-    inner = math.sqrt(2.0 / math.pi) * (self + 0.044715 * self * self * self)
-    return 0.5 * self * (1.0 + math.tanh(inner))
+        return 0.5 * x * (1.0 + math.erf(math.sqrt(0.5) * x))
+    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x)
+    return 0.5 * x * (1.0 + math.tanh(inner))
 
 
-@op("aten::elu", **CORE_ACTIVATION)
-def elu(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
-    """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
-    ...
+def elu_of(x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    return math.expm1(x * input_scale) * (alpha * scale) if x <= 0 else x * scale
 
 
-@elu.pointwise(dtypes="floating")
-def elu_scalar_function(self, alpha, scale, input_scale):
-    return math.expm1(self * input_scale) * (alpha * scale) if self <= 0 else self * scale
+# ------------------------------------------------------------------------------------------------------------ operators
 
+CORE = ("core", "pointwise")
 
-@op(
-    "aten::celu",
-    structured=False,
+made = lib.table(
+    {
+        # PyTorch's relu is no structured operator, so ours is exported as a plain one. At 0 nothing passes, as there.
+        "relu(Tensor self) -> Tensor": Row(
+            "``max(self, 0)``",
+            lambda x: max(0, x),
+            meta=lambda ctx, self: check(not is_boolean(self), "Boolean inputs not supported for relu"),
+            pointwise=True,
+            derivative={"self": lambda grad, result: where(result <= 0, 0.0, grad)},
+            structured=False,
+            **{**CORE_UNARY, "python_module": None},
+        ),
+        "silu(Tensor self) -> Tensor": Row(
+            "``self * sigmoid(self)``",
+            lambda x: x / (1.0 + math.exp(-x)),
+            pointwise={"dtypes": ("floating", "complex")},
+            device_check="ExactSame",
+            out=True,
+        ),
+        "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor": Row(
+            "``self``, times ``negative_slope`` where it is negative.",
+            lambda x, negative_slope: x if x > 0 else x * negative_slope,
+            tags=CORE,
+        ),
+        # At the bounds none of the gradient passes, as in PyTorch.
+        "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor": Row(
+            "``self`` between two bounds.",
+            between,
+            meta=require_bounds,
+            pointwise={"dtypes": ("integer", "floating")},
+            derivative={
+                "self": lambda grad, self, min_val, max_val: where((self <= min_val) + (self >= max_val), 0.0, grad)
+            },
+            structured=False,
+            tags=CORE,
+            out=Out(tags=(), explicit=True),
+        ),
+        "hardsigmoid(Tensor self) -> Tensor": Row("``self / 6 + 1 / 2`` between 0 and 1.", hardsigmoid_of),
+        # At the kinks the gradient is that of the straight pieces, as in PyTorch.
+        "hardswish(Tensor self) -> Tensor": Row(
+            "``self * hardsigmoid(self)``",
+            lambda x: x * min(max(x + 3.0, 0.0), 6.0) / 6.0,
+            derivative={
+                "self": lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
+            },
+            structured=False,
+            device_check="NoCheck",
+            tags=(),
+            out=Out(explicit=True),
+        ),
+        "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor": Row(
+            "``value`` where ``self`` is no larger than a threshold.",
+            lambda x, threshold, value: value if x <= threshold else x,
+            pointwise={"dtypes": ("integer", "floating")},
+            python_module=None,
+            inplace=UNTAGGED,
+        ),
+        "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor": Row(
+            "0 where the magnitude is at most ``lambd``.",
+            lambda x, lambd: 0.0 if x >= -lambd and x <= lambd else x,
+            variants="function, method",
+            python_module=None,
+            inplace=False,
+        ),
+        "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor": Row(
+            "``self``, moved by ``lambd`` towards 0.",
+            lambda x, lambd: x - lambd if x > lambd else x * 0.0 if x >= -lambd else x + lambd,
+            meta=require_distance,
+            inplace=False,
+        ),
+        "gelu(Tensor self, *, str approximate='none') -> Tensor": Row(
+            '``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that.',
+            tags=CORE,
+            inplace=UNTAGGED,
+        ),
+        "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor": Row(
+            "``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``.",
+            elu_of,
+            tags=CORE,
+        ),
+        "celu(Tensor self, Scalar alpha=1.0) -> Tensor": Row(
+            "``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``",
+            lambda x, alpha: elu_of(x, alpha, 1, 1.0 / alpha),
+            meta=lambda ctx, alpha: check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU"),
+            structured=False,
+            python_module=None,
+            dispatch={"CompositeExplicitAutograd": "celu"},
+            inplace=Inplace(dispatch={"CompositeExplicitAutograd": "celu_"}),
+        ),
+        "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor": Row(
+            "``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold.",
+            lambda x, beta, threshold: x if x * beta > threshold else math.log1p(math.exp(x * beta)) / beta,
+            inplace=False,
+        ),
+        "mish(Tensor self) -> Tensor": Row(
+            "``self * tanh(log(1 + exp(self)))``",
+            lambda x: x * math.tanh(math.log1p(math.exp(x))),
+            device_check="ExactSame",
+            inplace=UNTAGGED,
+        ),
+    },
+    pointwise={"dtypes": "floating"},
+    python_module="nn",
     tags="pointwise",
-    dispatch={"CompositeExplicitAutograd": "celu"},
-    inplace=Inplace(dispatch={"CompositeExplicitAutograd": "celu_"}),
+    inplace=True,
     out=Out(tags=()),
 )
-def celu(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
-    """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
-    ...
+relu, leaky_relu, gelu, elu, hardtanh = (made[each] for each in ("relu", "leaky_relu", "gelu", "elu", "hardtanh"))
+gelu.meta(reads_numbers=False)(require_name)
+gelu.pointwise(dtypes="floating")(gelu_of)
 
+SELU: dict[str, Any] = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
 
-@celu.meta
-def celu_meta(ctx, alpha):
-    check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
-
-
-@celu.pointwise(dtypes="floating")
-def celu_scalar_function(self, alpha):
-    return elu_scalar_function(self, alpha, 1, 1.0 / alpha)
-
-
-@op("aten::softplus", **{**ACTIVATION, "inplace": False})
-def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
-    """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
-    ...
-
-
-@softplus.pointwise(dtypes="floating")
-def softplus_scalar_function(self, beta, threshold):
-    return self if self * beta > threshold else math.log1p(math.exp(self * beta)) / beta
-
-
-@op("aten::mish", device_check="ExactSame", **{**ACTIVATION, "inplace": Inplace(tags=())})
-def mish(self: Tensor) -> Tensor:
-    """``self * tanh(log(1 + exp(self)))``"""
-    ...
-
-
-@mish.pointwise(dtypes="floating")
-def mish_scalar_function(self):
-    return self * math.tanh(math.log1p(math.exp(self)))
-
-
-# -------------------------------------------------------------------------------------- others, with some numbers fixed
-
-
-@op("aten::relu6", python_module="nn", tags="pointwise", inplace=Inplace(tags=()))
-def relu6(self: Tensor) -> Tensor:
-    """``self`` between 0 and 6."""
-    ...
-
-
-relu6.forward(hardtanh, min_val=0, max_val=6)
-
-
-@op("aten::selu", device_check="NoCheck", tags="pointwise", inplace=True)
-def selu(self: Tensor) -> Tensor:
-    """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
-    ...
-
-
-selu.forward(elu, alpha=1.6732632423543772848170429916717, scale=1.0507009873554804934193349852946, input_scale=1)
+lib.table(
+    {
+        "relu6(Tensor self) -> Tensor": Row(
+            "``self`` between 0 and 6.", forward(hardtanh, min_val=0, max_val=6), python_module="nn", inplace=UNTAGGED
+        ),
+        "selu(Tensor self) -> Tensor": Row(
+            "``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017).",
+            forward(elu, input_scale=1, **SELU),
+            device_check="NoCheck",
+            inplace=True,
+        ),
+    },
+    tags="pointwise",
+)

@@ -6,13 +6,12 @@ The rules are those of ATen/native/Loss.cpp.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.activations import log_sigmoid
 from opdsl.aten.pointwise.clamping import minimum
 from opdsl.aten.reduce.closeness import pairwise_distance
-from opdsl.declare import Operator, op
+from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -30,31 +29,9 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss.sum() if reduction == Reduction.Sum else loss
 
 
-class Loss(NamedTuple):
-    """A loss of two tensors: the operator of what its elements contribute, and that of their sum or mean.
-
-    Both take the tensors and numbers, the second the kind of reduction between them.
-    """
-
-    elements: Operator[..., Tensor]
-    folded: Operator[..., Tensor]
-
-    def write(self, out: Tensor, first: Tensor, second: Tensor, reduction: int, *numbers: float) -> None:
-        """Write the elements, their sum or their mean."""
-        if reduction in (Reduction.Mean, Reduction.Sum):
-            self.folded(first, second, reduction, *numbers, out=out)
-        else:
-            self.elements(first, second, *numbers, out=out)
-
-
-def plus(total: float, more: float) -> float:
-    """What folds losses."""
-    return total + more
-
-
-def sum_or_mean(total: float, count: int, reduction: int) -> float:
-    """The sum of losses, or their mean."""
-    return total / count if reduction == 1 else total
+def weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
+    """Losses, or what belongs to them, times their weights where there are some."""
+    return loss if weight is None else loss * weight
 
 
 def share(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
@@ -135,15 +112,14 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         logarithm = logarithm * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * self - logarithm
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(weighted(loss, weight), reduction)
 
 
 @binary_cross_entropy_with_logits.derivative("self")
 def binary_cross_entropy_with_logits_derivative(grad, self, target, weight, pos_weight, reduction):
     scaled = target if pos_weight is None else pos_weight * target
     slope = (scaled + 1 - target) * self.sigmoid() - scaled
-    slope = slope if weight is None else slope * weight
-    return slope * share(grad, self, target, reduction)
+    return weighted(slope, weight) * share(grad, self, target, reduction)
 
 
 @binary_cross_entropy_with_logits.derivative("target")
@@ -151,8 +127,7 @@ def binary_cross_entropy_with_logits_target_derivative(grad, self, target, weigh
     slope = -self
     if pos_weight is not None:
         slope = log_sigmoid(-self) - pos_weight * log_sigmoid(self)
-    slope = slope if weight is None else slope * weight
-    return slope * share(grad, self, target, reduction)
+    return weighted(slope, weight) * share(grad, self, target, reduction)
 
 
 @op("aten::poisson_nll_loss")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Row, Tensor, forward
+from opdsl import Library, Out, Row, Tensor, forward
 from opdsl.errors import DeclarationError, DuplicateOperatorError, ScalarFunctionError, SchemaError
 
 X = opdsl.tensor([[1.0, 2.0, 3.0]])
@@ -182,3 +182,29 @@ def test_a_table_of_views_derives_what_turns_tensors(library: Library) -> None:
     x = opdsl.zeros(2, 3)
     made["turned"].variants["inplace"](x)
     assert x.shape == (3, 2)
+
+
+def test_shape_functions_and_out_kernels_stand_in_a_row(library: Library) -> None:
+    def first_meta(ctx: Any, self: Tensor) -> None:
+        ctx.set_output(0, self.shape[1:], like=self)
+
+    def first(self: Tensor, row: Tensor) -> None:
+        row.copy_(self[0])
+
+    how = Row("The first one.", meta=first_meta, out_kernel=first, out=Out(".row", args=("row",)))
+    made = library.table({"first(Tensor self) -> Tensor": how})["first"]
+    row_of = opdsl.ops.rows.first.row
+    assert made(opdsl.tensor([[1, 2], [3, 4]])).tolist() == [1, 2]
+    assert row_of(opdsl.tensor([[1, 2], [3, 4]]), row=opdsl.empty(2, dtype=opdsl.int64)).tolist() == [1, 2]
+
+
+def test_a_row_without_an_answer_declares_beside_scalar_functions(library: Library) -> None:
+    twice, thrice = library.table(
+        {
+            "twice(Tensor self) -> Tensor": Row("Twice as much.", lambda x: 2 * x),
+            "thrice(Tensor self) -> Tensor": Row("Three times as much."),
+        },
+        pointwise=True,
+    ).values()
+    thrice.pointwise(dtypes="floating")(lambda x: 3 * x)
+    assert twice(opdsl.tensor([1])).tolist() == [2] and thrice(opdsl.tensor([1.0])).tolist() == [3.0]
