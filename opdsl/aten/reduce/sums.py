@@ -343,7 +343,7 @@ def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = Fa
 
 def real_and_rest(x):
     """``exp(x)`` as the exponent of a positive number and a factor."""
-    return x.real, (1.0 if x == x.real else math.exp(x - x.real))
+    return x.real, (1.0 if x.imag == 0 else math.exp(x - x.real))
 
 
 def log_of_sum(largest, total, count):

@@ -218,8 +218,9 @@ class LoopText(StatementText):
         if any(blocks_of(inner) and not is_unrolled(inner) for inner in each.body):
             return ""
         moves = [inner for inner in each.body if isinstance(inner, (Load, Store))]
-        is_apart = len(moves) == len(each.body) and any(
-            isinstance(stride, str) and index == each.index
+        bounds = [inner.name for inner in each.body if isinstance(inner, Bound)]
+        is_apart = len(moves) + len(bounds) == len(each.body) and any(
+            isinstance(stride, str) and index in (each.index, *bounds)
             for inner in moves
             for index, stride in zip(inner.index, self.arrays[inner.array].strides, strict=True)
         )

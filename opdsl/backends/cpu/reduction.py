@@ -39,7 +39,7 @@ _BLOCK, _BLOCKS = 128, 16
 _STEPS_OF_MANY, _STEPS_OF_FEW, _COSTLY_STEPS = (8, 1), (8, 2, 1), (4, 1)
 _CHUNKS = Folds((4,), (4, 1))
 
-# Elements of fewer bytes that lie apart are read one by one, and steps of several turns gain nothing.
+# Elements of fewer bytes that lie apart are brought together, whatever becomes of them.
 _NARROW = 4
 
 
@@ -61,6 +61,8 @@ _LANES_ACROSS, _LANES_ALONG, _LANES_IN_ORDER = 1024, LANES, 8
 # Fewer kept elements side by side, or folded elements in a row, than this do not fill lanes.
 _FEWEST_ACROSS = 8
 _FEWEST_ALONG = 32
+# The same where accumulators are several, or cost much to combine: lanes of one fold are combined one by one at last.
+_FEWEST_ALONG_OF_MANY = 128
 
 # Elements that are worth a chunk of their own, and the tasks that are enough without chunks.
 _CHUNK = 1 << 16
@@ -122,27 +124,30 @@ def way_of(folding: Folding, call: ReductionCall) -> Way:
     """How a call goes through its elements."""
     row = call.reduced[-1]
     lanes = _LANES_IN_ORDER if folding.in_order else _LANES_ALONG
-    is_along = _runs_along(call)
+    costs_much = is_costly(folding.lift) or is_costly(folding.combine)
+    gathers = costs_much or len(folding.init) > 1
+    is_along = _runs_along(call, _FEWEST_ALONG_OF_MANY if gathers else _FEWEST_ALONG)
     if is_along and folding.in_order:
         is_along = len(call.reduced) == 1 and bool(row >= lanes * lanes)
     lanes = lanes if is_along else _LANES_ACROSS
     is_long = row > _BLOCK * (lanes if is_along else 1)
-    is_narrow = any(each.dtype.itemsize < _NARROW for each in call.inputs)
-    steps = _STEPS_OF_MANY if is_long or (is_narrow and not is_along) else _STEPS_OF_FEW
-    if is_costly(folding.lift) or is_costly(folding.combine):
-        steps = _COSTLY_STEPS
+    steps = _COSTLY_STEPS if costs_much else _STEPS_OF_MANY if is_long else _STEPS_OF_FEW
     blocks = (_BLOCK // steps[0], _BLOCKS) if is_long else ()
-    return Way(is_along, lanes, Folds(blocks, steps, (_BLOCK,) if len(call.reduced) > 1 else ()))
+    gathers |= not is_along and any(each.dtype.itemsize < _NARROW for each in call.inputs)
+    return Way(is_along, lanes, Folds(blocks, steps, (_BLOCK,) if len(call.reduced) > 1 else (), gathers))
 
 
-def _runs_along(call: ReductionCall) -> bool:
-    """Whether the elements of one fold fill lanes better than those of several."""
+def _runs_along(call: ReductionCall, fewest: int) -> bool:
+    """Whether the elements of one fold fill lanes better than those of several.
+
+    fewest: elements in a row that do.
+    """
     kept = len(call.kept)
     if call.kept[-1] < _FEWEST_ACROSS:
         return True
     leading = max(call.inputs, key=lambda each: sum(not _is_still(step) for step in each.strides or ()))
     steps = leading.strides or ()
-    if steps[kept - 1] == leading.dtype.itemsize or call.reduced[-1] < _FEWEST_ALONG:
+    if steps[kept - 1] == leading.dtype.itemsize or call.reduced[-1] < fewest:
         return False
     return bool(steps[-1] <= steps[kept - 1])
 

@@ -30,6 +30,7 @@ from opdsl.kernels.loops.model import (
     Statement,
     Store,
     blocks_of,
+    statements_of,
 )
 from opdsl.runtime.dtype import to_dtype
 from opdsl.scalar.graph import Number, TypedGraph
@@ -47,11 +48,14 @@ class Folds(NamedTuple):
     blocks: steps that have accumulators of their own, which are combined then; blocks that have; and so on.
     steps: turns that are combined with each other first; what they leave over is taken in smaller steps, 1 at last.
     around: as ``blocks``, of ranges around the last one.
+    gathers: whether elements that do not lie side by side are brought together before they are folded: few processors
+        have vectors of them.
     """
 
     blocks: tuple[int, ...] = ()
     steps: tuple[int, ...] = (1,)
     around: tuple[int, ...] = ()
+    gathers: bool = False
 
 
 def across(program: Program, lanes: int, folds: Folds) -> Program:
@@ -64,7 +68,7 @@ def across(program: Program, lanes: int, folds: Folds) -> Program:
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    tile = Tile(loop, lanes, folds)
+    tile = Tile(loop, lanes, folds, _apart(program, loop.body, loop.index) if folds.gathers else frozenset())
     body = tuple(tile.distributed(loop.body))
     return attrs.evolve(program, body=(For(_TILE, Parts(loop.size, lanes), body),))
 
@@ -84,17 +88,31 @@ def along(program: Program, lanes: int, folds: Folds) -> Program:
     assert isinstance(loop, For), "points are those of a loop"
     fold, *rest = loop.body
     assert isinstance(fold, Fold), "points begin with a fold"
-    body = _ordered_lanes(fold, lanes, folds) if fold.in_order else _lanes(fold, lanes, folds)
+    apart = _apart(program, fold.body, fold.ranges[-1][0]) if folds.gathers else frozenset()
+    body = _ordered_lanes(fold, lanes, folds) if fold.in_order else _lanes(fold, lanes, folds, apart)
     return attrs.evolve(program, body=(attrs.evolve(loop, body=(*body, *rest)),))
 
 
-def _lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
+def _apart(program: Program, statements: Sequence[Statement], index: str) -> frozenset[str]:
+    """The names of loads of elements that lie apart along an index."""
+    within = [*statements_of(statements)]
+    same = {index, *(each.name for each in within if isinstance(each, Bound) and each.place == index)}
+    return frozenset(
+        each.name
+        for each in within
+        if isinstance(each, Load)
+        for place, stride in zip(each.index, program.arrays[each.array].strides, strict=True)
+        if place in same and isinstance(stride, str)
+    )
+
+
+def _lanes(fold: Fold, lanes: int, folds: Folds, apart: frozenset[str]) -> Iterator[Statement]:
     """A fold, of which each lane takes every so many-th turn."""
     *around, (index, size) = fold.ranges
     step = f"{index}_step"
     place = Bound(index, _LANE, size, "trusted", Part(step, lanes))
     steps = (*around, (step, Parts(size, lanes, are_whole=True)))
-    tile = Tile(For(_LANE, lanes, ()), lanes, folds)
+    tile = Tile(For(_LANE, lanes, ()), lanes, folds, apart)
     yield from tile.fold(attrs.evolve(fold, ranges=steps, body=(place, *fold.body)))
     arrays = [tile.spread[name][0] for name in fold.names]
     left = Part(Parts(size, lanes, are_whole=True), lanes)
@@ -131,15 +149,23 @@ def _ordered_lanes(fold: Fold, lanes: int, folds: Folds) -> Iterator[Statement]:
     yield Compute(fold.names, fold.combine, (*wholes, *lefts))
 
 
+class _Brought(NamedTuple):
+    """Statements that bring elements together, and the fold that reads them there."""
+
+    before: list[Statement]
+    fold: Fold
+
+
 class Tile:
     """The statements of a tile.
 
     spread: for values of a point the array that has them, and their types.
     widened: the arrays of a point, which have a dimension more here.
+    apart: the names of loads of elements that are brought together.
     """
 
-    def __init__(self, loop: For, lanes: int, folds: Folds) -> None:
-        self.loop, self.lanes, self.folds = loop, lanes, folds
+    def __init__(self, loop: For, lanes: int, folds: Folds, apart: frozenset[str] = frozenset()) -> None:
+        self.loop, self.lanes, self.folds, self.apart = loop, lanes, folds, apart
         self.spread: dict[str, tuple[str, ScalarType]] = {}
         self.widened: set[str] = set()
 
@@ -250,13 +276,34 @@ class Tile:
     def steps(self, each: Fold, loop: For, turns: int) -> tuple[For, Callable[[Sequence[str]], list[Statement]]]:
         """A loop over steps of so many turns of a fold, and what is done in each, which is given memory."""
         if turns == 1:
-            return loop, lambda into: [self.points(self.folded_into(into, each))]
+            before, near = self.brought(each, (), 0, 1)
+            return loop, lambda into: [*before, self.points(self.folded_into(into, near))]
         index, turn = f"{loop.index}_by_{turns}", f"{loop.index}_turn"
         place = Bound(loop.index, turn, loop.size, "trusted", Part(index, turns))
         names = tuple(f"{name}_step" for name in each.names)
-        step = attrs.evolve(each, names=names, ranges=((turn, turns),), body=(place, *each.body))
+        before, near = self.brought(each, (place,), turn, turns)
+        step = attrs.evolve(near, names=names, ranges=((turn, turns),), body=(place, *near.body))
         loop = attrs.evolve(loop, index=index, size=Parts(loop.size, turns, are_whole=True))
-        return loop, lambda into: [self.points([step, *self.combined_into(into, each, names)])]
+        return loop, lambda into: [*before, self.points([step, *self.combined_into(into, each, names)])]
+
+    def brought(self, each: Fold, places: Sequence[Statement], turn: str | int, turns: int) -> _Brought:
+        """Elements of so many turns that lie apart, brought together.
+
+        places: statements that say where a turn is.
+        """
+        before: list[Statement] = []
+        body: list[Statement] = []
+        bounds = [bound for bound in each.body if isinstance(bound, Bound)]
+        for load in each.body:
+            if not isinstance(load, Load) or load.name not in self.apart:
+                body.append(load)
+                continue
+            name = f"{load.name}_near_{turns}"
+            move = self.points([*bounds, load, Store(name, (turn, _LANE), load.name)])
+            near = Array(name, to_dtype(load.type.value), (turns, self.lanes), (self.lanes, 1))
+            before += [Local(near), For(turn, turns, (*places, move), in_order=True) if isinstance(turn, str) else move]
+            body.append(attrs.evolve(load, array=name, index=(turn, _LANE)))
+        return _Brought(before, attrs.evolve(each, body=tuple(body)))
 
     def blocks(
         self,

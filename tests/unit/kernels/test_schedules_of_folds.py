@@ -57,6 +57,7 @@ FOLDS = st.builds(
     st.sampled_from([(), (2,), (3, 2)]),
     st.sampled_from([(1,), (4, 1), (8, 2, 1), (4, 2, 1)]),
     st.sampled_from([(), (3,)]),
+    st.booleans(),
 )
 
 
@@ -99,6 +100,19 @@ def test_lanes_know_where_their_elements_are(schedule: Any, kept: int, sizes: li
     ran(schedule(loops.program, 4, folds), loops, [source, *found])
     count = int(np.prod(sizes, dtype=int))
     np.testing.assert_array_equal(found, [source.reshape(kept, -1).sum(1), [count * (count - 1) // 2] * kept])
+
+
+@pytest.mark.parametrize("schedule", [across, along])
+@given(size=st.integers(0, 40), folds=FOLDS.filter(lambda folds: folds.gathers))
+def test_elements_that_lie_apart_are_brought_together(schedule: Any, size: int, folds: Folds) -> None:
+    strides = (size * 8, 8) if schedule is across else (8, 3 * 8)
+    source, outputs = OperandSpec(int64, strides), (OperandSpec(int64, (8,)),) * 2
+    loops = folding.reduction(PLACED, ReductionCall((3,), (size,), (source,), outputs, (None, None)))
+    program, found = schedule(loops.program, 4, folds), np.zeros((2, 3), int)
+    assert size < 2 or "element0_near_1[0, lane] = element0" in program_text(program)
+    rows = elements(3, [size])
+    ran(program, loops, [rows if schedule is across else rows.T.copy(), *found])
+    np.testing.assert_array_equal(found, [rows.sum(1), [size * (size - 1) // 2] * 3])
 
 
 def maps_of(scales: Any, shifts: Any) -> list[tuple[int, int]]:
