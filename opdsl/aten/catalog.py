@@ -1295,7 +1295,7 @@ PACKETS: dict[str, str] = {
     "unflatten": "shape.views",
     "unflatten_dense_tensors": "nn.layer_parts",
     "unfold": "shape.slicing",
-    "unfold_backward": "shape.view_gradients",
+    "unfold_backward": "shape.slicing",
     "unfold_copy": "shape.view_copies",
     "uniform_": "create.distributions",
     "unique_consecutive": "index.uniqueness",

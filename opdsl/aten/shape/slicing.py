@@ -1,10 +1,10 @@
-"""Views of parts: positions of a dimension, diagonals, windows."""
+"""Views of parts: positions of a dimension, diagonals, windows, and the gradient of these."""
 
 from __future__ import annotations
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
 from opdsl.aten.shape.views import SHAPE
-from opdsl.declare import Library, Row, forward
+from opdsl.declare import Library, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, views
 from opdsl.schema import Alias
@@ -56,3 +56,31 @@ def number_of(start: Tensor) -> int:
 @forward(narrow, start=number_of)
 def narrow_from(self: Tensor[Alias("a")], dim: int, start: Tensor, length: SymInt) -> Tensor[Alias("a")]:
     """``narrow`` whose start is a zero-dim tensor of integers."""
+
+
+@op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")
+def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: int, step: int) -> Tensor:
+    """The gradient of ``unfold``: what lies in several windows gets the sum."""
+    whole = grad_in.new_zeros(input_sizes)
+    if not whole.ndim:
+        return grad_in.reshape(())
+    windows = whole.unfold(dim, size, step).shape
+    check(grad_in.shape == windows, f"expected a gradient of windows of shape {list(windows)}", got=grad_in.shape)
+    dim %= whole.ndim
+    count = grad_in.shape[dim]
+    if count < size:  # window by window
+        for at in range(count):
+            slice_tensor(whole, dim, at * step, at * step + size).add_(grad_in.select(dim, at).movedim(-1, dim))
+        return whole
+    for at in range(size):  # the elements of windows at one place in them are apart
+        part = slice_tensor(whole, dim, at, at + (count - 1) * step + 1, step)
+        part.add_(grad_in.select(-1, at))
+    return whole
+
+
+unfold_backward.adjoint(unfold, "self", dim="dimension")
+
+
+@unfold.derivative("self")
+def unfold_derivative(grad, self, dimension, size, step):
+    return unfold_backward(grad, self.shape, dimension, size, step)

@@ -11,7 +11,7 @@ from typing import Any
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.embedding import embedding_dense_backward
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.shape.slicing import diagonal, select, slice_tensor, unfold
+from opdsl.aten.shape.slicing import diagonal, select, slice_tensor
 from opdsl.declare import Library, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
@@ -61,34 +61,6 @@ of_views = lib.table(
 for _backward, _view in zip(of_views.values(), (select, slice_tensor, diagonal), strict=True):
     _backward.adjoint(_view, "self")
 diagonal_backward = of_views["diagonal_backward"]
-
-
-@op("aten::unfold_backward", kernel=True, variants="function", autogen="unfold_backward.out")
-def unfold_backward(grad_in: Tensor, input_sizes: list[SymInt], dim: int, size: int, step: int) -> Tensor:
-    """The gradient of ``unfold``: what lies in several windows gets the sum."""
-    whole = grad_in.new_zeros(input_sizes)
-    if not whole.ndim:
-        return grad_in.reshape(())
-    windows = whole.unfold(dim, size, step).shape
-    check(grad_in.shape == windows, f"expected a gradient of windows of shape {list(windows)}", got=grad_in.shape)
-    dim %= whole.ndim
-    count = grad_in.shape[dim]
-    if count < size:  # window by window
-        for at in range(count):
-            slice_tensor(whole, dim, at * step, at * step + size).add_(grad_in.select(dim, at).movedim(-1, dim))
-        return whole
-    for at in range(size):  # the elements of windows at one place in them are apart
-        part = slice_tensor(whole, dim, at, at + (count - 1) * step + 1, step)
-        part.add_(grad_in.select(-1, at))
-    return whole
-
-
-unfold_backward.adjoint(unfold, "self", dim="dimension")
-
-
-@unfold.derivative("self")
-def unfold_derivative(grad, self, dimension, size, step):
-    return unfold_backward(grad, self.shape, dimension, size, step)
 
 
 @op("aten::masked_scatter_backward", kernel="CompositeExplicitAutograd")

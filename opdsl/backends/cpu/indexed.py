@@ -13,13 +13,16 @@ from opdsl.backends.cpu.cost import graph_cost
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, number_input, planned_outputs
 from opdsl.kernels.calls import IndexedCall, OperandSpec
 from opdsl.kernels.loops import place_schedules
+from opdsl.kernels.loops.joining import joined
 from opdsl.kernels.loops.model import Program
-from opdsl.kernels.loops.place_schedules import KEPT, PITCH, ROWS, is_in_rows, is_repeated
+from opdsl.kernels.loops.peeling import certain
+from opdsl.kernels.loops.place_schedules import Repeated, is_repeated
 from opdsl.kernels.loops.rewriting import specialised
 from opdsl.kernels.loops.stepping import STILL, Step, steps_along
 from opdsl.runtime.dtype import DType, to_dtype
-from opdsl.runtime.symbol import largest, smallest
+from opdsl.runtime.symbol import largest
 from opdsl.scalar.indexed import SKIP
+from opdsl.scalar.types import ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import IndexedLoop
@@ -37,6 +40,12 @@ _LONG = 4
 
 # More turns than this are not all printed.
 _MOST_TURNS = 16
+
+# So many elements fill vectors.
+_FILLING = 8
+
+# What int32 holds.
+_FAR = 1 << 31
 
 # A stride, and a size, of which nothing is known.
 _ANY = 1 << 20
@@ -60,18 +69,16 @@ class _Form(NamedTuple):
     """What a kernel is compiled for.
 
     lane: the index along which the innermost loop runs. units: those that are counted through from outside.
-    known: words that are numbers. inwards: see ``place_schedules.folding``. repeated, in_rows: see ``staging``
-    there; empty for none.
+    known: words that are numbers, or others. inwards: see ``place_schedules.folding``. repeated: see ``staging`` there.
     """
 
     loop: IndexedLoop
     layout: _Layout
     lane: str
     units: tuple[str, ...]
-    known: tuple[tuple[str, int], ...]
+    known: tuple[tuple[str, int | str], ...]
     inwards: bool
-    repeated: str
-    in_rows: bool
+    repeated: Repeated | None
 
     @property
     def tile(self) -> int:
@@ -96,15 +103,11 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
         A built-in function of the arrays, the numbers and the given outputs, which returns the output or, of several,
         a tuple.
     """
-    placed = call if call.leading or loop.at else _in_one_place(call)
-    form = _form(loop, placed)
+    one, placed = joined(loop, call if call.leading or loop.at else _in_one_place(call))
+    form = _form(one, placed)
     code = _code(form)
-    sizes = dict(zip(_indices(form.layout.leading, loop), (*placed.leading, *placed.sizes), strict=True))
-    rows = _rows(sizes[form.lane])
-    counted = [sizes[each] for each in form.units]
-    if form.in_rows:
-        counted[-1] = (counted[-1] + rows - 1) // rows
-    units = math.prod(counted)
+    sizes = dict(zip(_indices(form.layout.leading, one), (*placed.leading, *placed.sizes), strict=True))
+    units = math.prod(sizes[each] for each in form.units)
     if not loop.writes:
         units *= (sizes[form.lane] + form.tile - 1) // form.tile
     total = math.prod(sizes.values())
@@ -113,7 +116,7 @@ def indexed(loop: IndexedLoop, call: IndexedCall) -> Kernel:
         loop=code.address(SYMBOL),
         elements=units,
         grain=largest(1, SHARE_OF_A_THREAD * units // cost) if cost >= PARALLEL_FROM and units > 1 else 0,
-        details=[*_details(placed), rows, smallest(sizes[form.lane], _TILE)],
+        details=_details(placed),
     )
     inputs = [builtin.ARRAY] * len(call.dimensions)
     kinds = [str(kind) for _, kind in loop.graph.parameters]
@@ -147,12 +150,6 @@ def _details(call: IndexedCall) -> list[int]:
     return found
 
 
-def _rows(lanes: int) -> int:
-    """Rows of a tile that something is kept for: as many as fit beside what is read."""
-    rows: int = KEPT // largest(1, smallest(lanes, _TILE))
-    return rows
-
-
 def _words(form: _Form) -> list[str]:
     """What the numbers of ``_details`` are called."""
     loop, layout = form.loop, form.layout
@@ -164,7 +161,7 @@ def _words(form: _Form) -> list[str]:
         found += [f"{name}_s{d}" for d in range(layout.leading + dims)]
         if name.startswith("a") or loop.writes:
             found += [f"{name}_n{d}" for d in range(dims)]
-    return [*found, ROWS, PITCH]
+    return found
 
 
 # --------------------------------------------------------------------------------------------------------------- forms
@@ -193,20 +190,29 @@ def _form(loop: IndexedLoop, call: IndexedCall) -> _Form:
     is_few = all(type(each) is int for each in turns) and 1 <= math.prod(turns) <= _MOST_TURNS and bool(loop.fold)
     if is_few:
         known += tuple((f"j{k}_n", each) for k, each in enumerate(turns))
+    known += _same_sizes(loop, call)
     repeated = _repeated(loop, accesses, indices[lane], call)
-    counted = tuple(indices[each] for each in units if indices[each] not in (indices[lane], repeated))
-    in_rows = bool(repeated and counted) and not loop.writes and accesses.in_rows(counted[-1], indices[lane], repeated)
-    return _Form(loop, layout, indices[lane], counted, known, inwards, repeated, in_rows)
+    taken = (indices[lane], repeated and repeated.along)
+    counted = tuple(indices[each] for each in units if indices[each] not in taken)
+    return _Form(loop, layout, indices[lane], counted, known, inwards, repeated)
 
 
-def _repeated(loop: IndexedLoop, accesses: _Accesses, lane: str, call: IndexedCall) -> str:
-    """The dimension of the result along which places are the same, if it has one that is worth it."""
-    if loop.over or any(each.margin == SKIP for each in loop.reads):
-        return ""
+def _repeated(loop: IndexedLoop, accesses: _Accesses, lane: str, call: IndexedCall) -> Repeated | None:
+    """The dimension of the result along which places are the same, if it has one that is worth it.
+
+    Where arrays are empty, places that lie outside lead nowhere.
+    """
+    is_empty = any(size == 0 for own in call.dimensions for size in own)
+    if loop.over or is_empty or any(each.margin == SKIP for each in loop.reads):
+        return None
     indices = _indices(len(call.leading), loop)
     found = accesses.repeated(lane)
     sizes = dict(zip(indices, (*call.leading, *call.sizes), strict=True))
-    return next((each for each in reversed(indices) if each in found and sizes[each] >= 2), "")
+    index = next((each for each in reversed(indices) if each in found and sizes[each] >= 2), None)
+    if index is None:
+        return None
+    inwards = not loop.writes and accesses.lies_along(lane, index) and bool(sizes[index] >= _FILLING)
+    return Repeated(index, ScalarType.INT64 if accesses.lies_far(lane, call) else ScalarType.INT32, inwards)
 
 
 def _layout_of(loop: IndexedLoop, call: IndexedCall) -> _Layout:
@@ -257,12 +263,25 @@ def _spec(dtype: DType, dims: int, side: int) -> OperandSpec:
 
 def _known_steps(
     loop: IndexedLoop, program: Program, call: IndexedCall, indices: set[str]
-) -> tuple[tuple[str, int], ...]:
+) -> tuple[tuple[str, int | str], ...]:
     """The words that an index is multiplied with in places, of those that there are kernels of their own for."""
     found = [step for index in indices for step in steps_along(program.body, index).values()]
     factors = {step.factor for step in found if step is not None and step.factor is not None}
     words = {f"word{k}": value for k, value in enumerate(call.words)}
     return tuple((each, words[each]) for each in sorted(factors & words.keys()) if words[each] in _STEPS)
+
+
+def _same_sizes(loop: IndexedLoop, call: IndexedCall) -> tuple[tuple[str, int | str], ...]:
+    """The sizes of tested dimensions that indices of the result lead through, and are as large as the result's."""
+    found: dict[str, int | str] = {}
+    for k, access in enumerate((*loop.reads, *loop.writes)):
+        is_read = k < len(loop.reads)
+        array, own = (f"a{access.array}", call.dimensions[access.array]) if is_read else ("out0", call.written)
+        for d in range(access.dims) if access.margin is not None and own else ():
+            index = loop.graph.results[access.first + d]
+            if index < loop.at and own[d] == call.sizes[index]:
+                found[f"{array}_n{d}"] = f"i{index}_n"
+    return tuple(found.items())
 
 
 class _Accesses:
@@ -271,12 +290,11 @@ class _Accesses:
     known: words that are numbers.
     """
 
-    def __init__(self, loop: IndexedLoop, layout: _Layout, known: Mapping[str, int]) -> None:
+    def __init__(self, loop: IndexedLoop, layout: _Layout, known: Mapping[str, int | str]) -> None:
         self.loop, self.layout = loop, layout
         self.program = specialised(_program(loop, layout), known)
         self._along: dict[str, dict[str, Step | None]] = {}
         self._repeated: dict[str, frozenset[str]] = {}
-        self._in_rows: dict[tuple[str, str, str], bool] = {}
 
     def along(self, index: str) -> dict[str, Step | None]:
         """How far values step along an index."""
@@ -292,13 +310,6 @@ class _Accesses:
                 each for each in indices if each != lane and is_repeated(self.program, lane, each)
             )
         return self._repeated[lane]
-
-    def in_rows(self, row: str, lane: str, repeated: str) -> bool:
-        """See ``place_schedules.is_in_rows``."""
-        key = row, lane, repeated
-        if key not in self._in_rows:
-            self._in_rows[key] = is_in_rows(self.program, *key)
-        return self._in_rows[key]
 
     def steps(self, k: int, index: str) -> list[Step | None]:
         """Of an access, reads before writes, in each dimension."""
@@ -316,6 +327,33 @@ class _Accesses:
         """
         reads = [k for k, each in enumerate(self.loop.reads) if each.margin == SKIP]
         return bool(self.loop.fold) and any(not self.is_even(k, lane) for k in reads)
+
+    def lies_far(self, lane: str, call: IndexedCall) -> bool:
+        """Whether elements lie far apart, or are many, along a dimension in which places step unevenly along the lane:
+        so many bytes that int32 does not hold them.
+        """
+        farthest = 1
+        for k, access in enumerate((*self.loop.reads, *self.loop.writes)):
+            is_read = k < len(self.loop.reads)
+            own = call.dimensions[access.array] if is_read else call.written
+            strides = (call.inputs[access.array] if is_read else call.outputs[0]).strides or ()
+            strides = strides[len(strides) - len(own) :]
+            uneven = [d for d, step in enumerate(self.steps(k, lane)) if step is None]
+            apart = [(own[d] - 1) * largest(strides[d], -strides[d]) for d in uneven]
+            farthest = largest(farthest, sum(apart), *(own[d] for d in uneven))
+        return bool(farthest >= _FAR)
+
+    def lies_along(self, lane: str, index: str) -> bool:
+        """Whether elements that are read where places step unevenly along the lane lie side by side along an index, and
+        are several, so that loading them together is worth storing one by one what comes of them.
+        """
+        found = [
+            self.steps(k, index)[side] == Step(1)
+            for k, access in enumerate(self.loop.reads)
+            for side in [self.layout.arrays[access.array][1] - self.layout.leading]
+            if None in self.steps(k, lane) and 0 <= side < access.dims
+        ]
+        return len(found) > 1 and all(found)
 
     def runs_along_turns(self, lane: str) -> bool:
         """Whether the innermost loop goes along what is folded last rather than along the lane."""
@@ -337,7 +375,7 @@ class _Accesses:
 
 
 @functools.lru_cache(maxsize=4096)
-def _accesses(loop: IndexedLoop, layout: _Layout, known: tuple[tuple[str, int], ...]) -> _Accesses:
+def _accesses(loop: IndexedLoop, layout: _Layout, known: tuple[tuple[str, int | str], ...]) -> _Accesses:
     return _Accesses(loop, layout, dict(known))
 
 
@@ -356,13 +394,13 @@ def own_units(loop: IndexedLoop, leading: int) -> tuple[int, ...]:
 
 def scheduled(form: _Form) -> Program:
     """The loops of a form."""
-    program = specialised(_program(form.loop, form.layout), dict(form.known))
+    program = certain(specialised(_program(form.loop, form.layout), dict(form.known)))
     if form.loop.writes and form.repeated:
-        return place_schedules.adding_in_stages(program, form.units, form.lane, form.repeated, form.tile)
+        return place_schedules.adding_in_stages(program, form.units, form.lane, form.tile, form.repeated)
     if form.loop.writes:
         return place_schedules.adding(program, form.units, form.lane)
     if form.repeated:
-        return place_schedules.staging(program, form.units, form.lane, form.repeated, form.tile, in_rows=form.in_rows)
+        return place_schedules.staging(program, form.units, form.lane, form.tile, form.repeated)
     if form.loop.fold:
         return place_schedules.folding(program, form.units, form.lane, form.tile, inwards=form.inwards)
     return place_schedules.storing(program, form.units, form.lane, form.tile)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
+from opdsl.backends.cpu.casts import bitcast, cast
 from opdsl.scalar.graph import Loop, Node, TypedGraph
 from opdsl.scalar.lowering import lower, split_loops, split_rare
 from opdsl.scalar.operations import LIBM
@@ -432,29 +433,6 @@ def _select(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str
     return printer.line(f"select {printer.type(ScalarType.BOOL)} {condition}, {operand} {chosen}, {operand} {other}")
 
 
-def _bitcast(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    return printer.line(f"bitcast {printer.type(kind)} {arguments[0]} to {printer.type(node.type)}")
-
-
-def _cast(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
-    """By value; from floats to integers saturating, NaN to 0."""
-    source, target = printer.type(kind), printer.type(node.type)
-    if kind.category == FLOAT and node.type.category == INTEGER:
-        sign = "s" if node.type.is_signed else "u"
-        symbol = f"@llvm.fpto{sign}i.sat.{printer.mangled(node.type)}.{printer.mangled(kind)}"
-        printer.declared.add(f"declare {target} {symbol}({source})")
-        return printer.line(f"call {target} {symbol}({source} {arguments[0]})")
-    if kind.category == FLOAT:
-        name = "fpext" if node.type.bits > kind.bits else "fptrunc"
-    elif node.type.category == FLOAT:
-        name = "sitofp" if kind.is_signed else "uitofp"
-    elif node.type.bits == kind.bits:
-        return arguments[0]
-    else:
-        name = "trunc" if node.type.bits < kind.bits else "sext" if kind.is_signed else "zext"
-    return printer.line(f"{name} {source} {arguments[0]} to {target}")
-
-
 _PRINTERS: Final[dict[str, Print]] = {
     "add": _binary("fadd", "add"),
     "subtract": _binary("fsub", "sub"),
@@ -482,9 +460,9 @@ _PRINTERS: Final[dict[str, Print]] = {
     "bits_right_logical": _binary("", "lshr"),
     "select": _select,
     "rare": _select,
-    "cast": _cast,
-    "bits": _bitcast,
-    "from_bits": _bitcast,
+    "cast": cast,
+    "bits": bitcast,
+    "from_bits": bitcast,
     "floor": _rounding("floor"),
     "ceil": _rounding("ceil"),
     "trunc": _rounding("trunc"),

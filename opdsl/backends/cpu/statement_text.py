@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS, SMALLER, Loop, call, smaller
 from opdsl.backends.cpu.margin_text import BOUNDS
-from opdsl.backends.cpu.operands import Operand, constant, load_operand, number, store_operand
-from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text
+from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
+from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert
 from opdsl.kernels.loops.model import (
     Argument,
     Bound,
@@ -43,6 +43,9 @@ COUNT = -1
 """In a table of words: how many turns the outermost loop has."""
 
 _SLOT_SIZE = 16
+
+# Bytes of a line of the cache.
+_LINE = 64
 
 
 class Place(NamedTuple):
@@ -82,8 +85,11 @@ class StatementText(abc.ABC):
         for local in locals_of(program.body):
             sizes = [self.size(extent) for extent in local.array.sizes]
             whole = functools.reduce(lambda one, other: text.value(f"mul i64 {one}, {other}"), sizes)
-            size = whole if local.most is None else str(local.most)
-            self.bases[local.array.name] = self.room(MEMORY[local.array.dtype.name].llvm, size)
+            memory = MEMORY[local.array.dtype.name]
+            # A line of the cache more: rooms of the same elements would else lie in the same sets.
+            apart = _LINE // memory.itemsize
+            whole = str(int(whole) + apart) if whole.isdigit() else text.value(f"add i64 {whole}, {apart}")
+            self.bases[local.array.name] = self.room(memory.llvm, whole)
         self.begin = len(text.lines)
         text.line("")
 
@@ -105,7 +111,7 @@ class StatementText(abc.ABC):
                 base = text.value(f"load ptr, ptr {slot}")
                 self.bases[name] = self.moved(base, place.offset)
 
-    def moved(self, base: str, offset: int) -> str:
+    def moved(self, base: str, offset: int | str) -> str:
         """An address so many bytes further."""
         return self.text.value(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
 
@@ -206,9 +212,6 @@ class StatementText(abc.ABC):
         if each.name in self.lanes[0]:
             return
         operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
-        if each.offset is not None:
-            self.give(each.name, each.type, [self.far(each, each.offset, lane, operand, suffix) for lane in self.lanes])
-            return
         places = [self.read_at(each, lane) for lane in self.lanes]
         if each.array in self.near and each.type.value not in PART:
             values = [self.near_value(REGISTER[each.type.value], place, suffix) for place in places]
@@ -226,40 +229,37 @@ class StatementText(abc.ABC):
 
     def read_at(self, each: Load, lane: Mapping[str, str]) -> str:
         """Where an element is read."""
-        place = self.address(each.array, each.index, lane)
-        if each.inside is None:
-            return place
-        # A place in memory holds what lies outside: loads from where it is chosen make vectors, branches do not.
-        inside, outside = self.condition(each.inside, lane), self.outside[each.array, each.outside]
-        return self.text.value(f"select i1 {inside}, ptr {place}, ptr {outside}")
-
-    def far(self, each: Load, offset: str, lane: Mapping[str, str], operand: Operand, suffix: str) -> str:
-        """An element that lies so far from a place."""
-        text, far, begin = self.text, lane[offset], self.address(each.array, each.index, lane)
-        if each.outside is None:
-            return load_operand(text, operand, text.value(f"getelementptr i8, ptr {begin}, i64 {far}"), suffix)
-        is_outside = text.value(f"icmp slt i64 {far}, 0")
-        inner = text.value(f"call i64 @llvm.smax.i64(i64 {far}, i64 0)")
+        text, place, far = self.text, self.address(each.array, each.index, lane), self.far(each, lane)
         if each.inside is not None:
-            inside = self.condition(each.inside, lane)
-            is_outside = text.value(f"or i1 {is_outside}, {text.value(f'xor i1 {inside}, true')}")
-            begin = text.value(f"select i1 {inside}, ptr {begin}, ptr {self.outside[each.array, each.outside]}")
-            inner = text.value(f"select i1 {inside}, i64 {inner}, i64 0")
-        value = load_operand(text, operand, text.value(f"getelementptr i8, ptr {begin}, i64 {inner}"), suffix)
-        register, outside = REGISTER[operand.value], constant(each.outside, operand.value)
-        return text.value(f"select i1 {is_outside}, {register} {outside}, {register} {value}")
+            # A place in memory holds what lies outside: loads from where it is chosen make vectors, branches do not.
+            inside, outside = self.condition(each.inside, lane), self.outside[each.array, each.outside]
+            place = text.value(f"select i1 {inside}, ptr {place}, ptr {outside}")
+            far = far and text.value(f"select i1 {inside}, i64 {far}, i64 0")
+        return self.moved(place, far)
+
+    def far(self, each: Load | Update, lane: Mapping[str, str]) -> str:
+        """How far an element lies from its place; empty for nowhere else."""
+        if each.offset is None:
+            return ""
+        return convert(self.text, lane[each.offset], self.types[each.offset].value, "int64")
 
     def offset(self, each: Offset) -> None:
         """How far an element lies, in bytes."""
-        found = []
+        array, found = self.arrays[each.array], []
+        itemsize, register = MEMORY[array.dtype.name].itemsize, REGISTER[each.type.value]
         for lane in self.lanes:
-            start = self.text.value(f"ptrtoint ptr {self.bases[each.array]} to i64")
-            place = self.text.value(f"ptrtoint ptr {self.address(each.array, each.index, lane)} to i64")
-            far = self.text.value(f"sub i64 {place}, {start}")
+            far = "0"
+            for place, stride in zip(each.index, array.strides, strict=True):
+                if place != 0 and stride != 0:
+                    assert isinstance(stride, (int, str)), "a stride is whole"
+                    step = self.whole(stride * itemsize if isinstance(stride, int) else stride, each.type, lane)
+                    part = self.text.value(f"mul {register} {self.whole(place, each.type, lane)}, {step}")
+                    far = self.text.value(f"add {register} {far}, {part}")
             if each.inside is not None:
-                far = self.text.value(f"select i1 {self.condition(each.inside, lane)}, i64 {far}, i64 -1")
+                inside = self.condition(each.inside, lane)
+                far = self.text.value(f"select i1 {inside}, {register} {far}, {register} 0")
             found.append(far)
-        self.give(each.name, ScalarType.INT64, found)
+        self.give(each.name, each.type, found)
 
     def store(self, each: Store) -> None:
         """An element that is written."""
@@ -291,20 +291,30 @@ class StatementText(abc.ABC):
         found = []
         for lane in self.lanes:
             pairs = zip(each.index, each.sizes, strict=True)
-            tests = [
-                self.text.value(f"icmp ult i64 {self.index(place, lane)}, {lane.get(str(size), self.size(size))}")
-                for place, size in pairs
-            ]
+            tests = [self.is_below(place, size, lane) for place, size in pairs]
             holds = functools.reduce(lambda one, other: self.text.value(f"and i1 {one}, {other}"), tests, "true")
             found.append(self.text.value(f"zext i1 {holds} to i8"))
         self.give(each.name, ScalarType.BOOL, found)
+
+    def is_below(self, place: Argument, size: Size, lane: Mapping[str, str]) -> str:
+        """Whether a place lies within a size, or a limit, which a type holds that holds the place."""
+        kind = self.types.get(str(place), ScalarType.INT64)
+        assert isinstance(size, (int, str)), "a dimension is whole"
+        limit = self.whole(size, kind, lane)
+        return self.text.value(f"icmp ult {REGISTER[kind.value]} {self.whole(place, kind, lane)}, {limit}")
+
+    def whole(self, value: Argument, kind: ScalarType, lane: Mapping[str, str]) -> str:
+        """A whole number, as a type that holds it."""
+        if isinstance(value, int):
+            return str(value)
+        return convert(self.text, lane[value], self.types[value].value, kind.value)
 
     def update(self, each: Update) -> None:
         """An element that is changed, by the only thread that does."""
         kind, before = each.there, []
         dtype, (made,) = self.arrays[each.array].dtype.name, each.graph.result_types
         for lane in self.lanes:
-            place = self.address(each.array, each.index, lane)
+            place = self.moved(self.address(each.array, each.index, lane), self.far(each, lane))
             there = kind.value, load_operand(self.text, Operand(dtype, kind.value), place, ACCESS)
             given = [there if name is None else self.known([name], lane)[0] for name in each.arguments]
             (value,) = call(self.text, self.functions[each.graph], given, [made.value])

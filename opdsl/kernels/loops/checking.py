@@ -127,7 +127,7 @@ class _Scope:
 
     def whole(self, each: Argument) -> None:
         """Refuse what is no whole number."""
-        is_whole = isinstance(each, int) or self.types.get(each) is ScalarType.INT64
+        is_whole = isinstance(each, int) or self.types.get(each) in (ScalarType.INT32, ScalarType.INT64)
         self.require(is_whole, f"{each} is a whole number")
 
     def block(self, statements: Sequence[Statement]) -> None:
@@ -139,16 +139,20 @@ class _Scope:
 
     def load(self, each: Load) -> None:
         """An element that is read."""
-        found = self.offsets.get(each.offset or "", (each.array, ()))
-        self.require(
-            found[0] == each.array and bool(found[1]) == bool(each.offset), f"{each.offset} leads through {each.array}"
-        )
-        self.place(each.array, each.index, each.inside, found[1])
+        self.element(each, each.inside)
         self.require(each.inside is None or each.outside is not None, f"{each.name} has a value outside if guarded")
         self.give(each.name, each.type)
         for known, stored in self.stored.get(each.array, ()):
             if stored is not None:
                 getattr(self, known)[each.name] = stored
+
+    def element(self, each: Load | Update, guard: str | None) -> None:
+        """An element that may have an offset."""
+        found = self.offsets.get(each.offset or "", (each.array, ()))
+        self.require(
+            found[0] == each.array and bool(found[1]) == bool(each.offset), f"{each.offset} leads through {each.array}"
+        )
+        self.place(each.array, each.index, guard, found[1])
 
     def store(self, each: Store) -> None:
         """An element that is written."""
@@ -159,7 +163,7 @@ class _Scope:
 
     def update(self, each: Update) -> None:
         """An element that is changed."""
-        self.place(each.array, each.index, None)
+        self.element(each, None)
         self.require(each.arguments.count(None) == 1, f"an update of {each.array} takes what is there, once")
         self.require(len(each.graph.results) == 1, f"an update of {each.array} gives one value")
         self.passed(each.graph, each.arguments)
@@ -200,7 +204,7 @@ class _Scope:
     def offset(self, each: Offset) -> None:
         """How far an element lies."""
         self.place(each.array, each.index, each.inside, [k for k, place in enumerate(each.index) if place == 0])
-        self.give(each.name, ScalarType.INT64)
+        self.give(each.name, each.type)
         self.offsets[each.name] = each.array, tuple(k for k, place in enumerate(each.index) if place != 0)
 
     def when(self, each: When) -> None:

@@ -5,22 +5,46 @@ Values are parts of scalar graphs: of a graph that computes both, what does not 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from opdsl.kernels.loops.model import Bound, Compute, Inside, Load, Offset, Statement, names_of, statements_of
+from opdsl.kernels.loops.model import (
+    Argument,
+    Bound,
+    Compute,
+    Index,
+    Inside,
+    Load,
+    Offset,
+    Size,
+    Statement,
+    Steps,
+    Update,
+    When,
+    names_of,
+    statements_of,
+)
 from opdsl.kernels.loops.rewriting import alive, giving, read_by, renamed
 from opdsl.kernels.loops.stepping import STILL, steps_along
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
-from opdsl.scalar.types import ScalarType
+from opdsl.scalar.types import FLOAT, ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import Number
 
 __all__ = ["hoisted", "uneven"]
 
 
 def hoisted(
-    body: Sequence[Statement], index: str, varying: str, given: Collection[str] = ()
+    body: Sequence[Statement],
+    index: str,
+    varying: str,
+    given: Collection[str] = (),
+    offset: ScalarType = ScalarType.INT64,
 ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
     """The body of a loop in two: what is the same in all turns, and what is computed in each.
 
@@ -29,11 +53,32 @@ def hoisted(
         index: of the loop.
         varying: an index on which values must depend for being worth it.
         given: the values that the body gives, besides what it stores.
+        offset: of what type offsets are: one that holds what elements lie apart at places that step unevenly.
 
     Returns:
         Statements that stand before the loop, and its body. The second takes values that the first gives.
     """
-    return Merged(_located(body, index, varying), index, varying).parts(given)
+    early, late = Merged(_located(body, index, varying, offset), index, varying).parts(given)
+    return (early if offset is ScalarType.INT64 else tuple(_narrowed(early, late, offset))), late
+
+
+def _narrowed(early: Sequence[Statement], late: Sequence[Statement], kind: ScalarType) -> Iterator[Statement]:
+    """Statements that convert places to a narrower type, which what is compared with them, and offsets, fit in: a place
+    beyond the type becomes its last one, which lies outside as well.
+    """
+    others = {name for each in (*early, *late) if not isinstance(each, (Inside, Offset)) for name in read_by(each)}
+    for each in early:
+        if not isinstance(each, Compute):
+            yield each
+            continue
+        builder = GraphBuilder()
+        nodes, results = builder.inline(each.graph), []
+        for name, at in zip(each.names, each.graph.results, strict=True):
+            node = each.graph.nodes[at]
+            is_place = node.op == "cast" and node.type is ScalarType.INT64 and name not in others
+            is_place = is_place and each.graph.nodes[node.arguments[0]].type.category == FLOAT
+            results.append(builder.cast(nodes[node.arguments[0]], kind) if is_place else nodes[at])
+        yield attrs.evolve(each, graph=builder.finish(each.graph.name, results))
 
 
 def uneven(body: Sequence[Statement], index: str, varying: str) -> set[str]:
@@ -46,48 +91,110 @@ def uneven(body: Sequence[Statement], index: str, varying: str) -> set[str]:
     return Merged(body, index, varying).uneven()
 
 
-def _located(body: Sequence[Statement], index: str, varying: str) -> tuple[Statement, ...]:
-    """Statements with offsets for the places of loads that are the same in all turns, and step unevenly; what is the
-    same for all points is left. Many elements at few places stay as they are: these take less room than the offsets.
+def _located(body: Sequence[Statement], index: str, varying: str, offset: ScalarType) -> tuple[Statement, ...]:
+    """Statements with offsets for the places of elements that are the same in all turns, and step unevenly; what is the
+    same for all points is left.
     """
     merged = Merged(body, index, varying)
     guards = {each.name: each for each in body if isinstance(each, Inside)}
-    found: dict[str, tuple[int, ...]] = {}
-    for each in body:
-        if isinstance(each, Load) and index in merged.depends[each.name]:
-            is_early = [merged.is_early(merged.depends.get(str(place), ())) for place in each.index]
-            is_uneven = [merged.along.get(str(place), STILL) is None for place in each.index]
-            rest = [place for place, early in zip(each.index, is_early, strict=True) if not early]
-            is_same = all(merged.along.get(str(place), STILL) == STILL for place in rest)
-            if any(is_early) and is_same and all(a == b for a, b in zip(is_early, is_uneven, strict=True)):
-                found[each.name] = tuple(k for k, early in enumerate(is_early) if early)
-    loads = {each.name: each for each in body if isinstance(each, Load)}
-    values = {merged.value_of(str(loads[name].index[k])) for name, dims in found.items() for k in dims}
-    if len(found) >= 2 * len(values):
-        return tuple(body)
     made: list[Statement] = []
-    for each in body:
-        if isinstance(each, Load) and each.name in found:
-            made += _with_offset(each, found[each.name], guards.get(each.inside or ""))
-        else:
+    for number, each in enumerate(body):
+        inner = each.body[0] if isinstance(each, When) and len(each.body) == 1 else each
+        dims = _early_dims(merged, inner) if isinstance(inner, (Load, Update)) else ()
+        if not isinstance(inner, (Load, Update)) or not dims:
             made.append(each)
+            continue
+        guard = guards.get(each.condition if isinstance(each, When) else getattr(inner, "inside", None) or "")
+        name = inner.name if isinstance(inner, Load) else f"{inner.array}_{number}"
+        far = _Far(name, inner.array, inner.index, dims, guard)
+        made += far.statements(offset)
+        index_ = tuple(0 if k in dims else place for k, place in enumerate(inner.index))
+        made += _read(inner, far, index_) if isinstance(inner, Load) else _updated(inner, far, index_)
     return tuple(made)
 
 
-def _with_offset(each: Load, dims: Collection[int], guard: Inside | None) -> Iterator[Statement]:
-    places = [place if isinstance(place, str) and k in dims else 0 for k, place in enumerate(each.index)]
-    rest = tuple(0 if k in dims else place for k, place in enumerate(each.index))
-    near, inside = f"{each.name}_near", each.inside
-    if guard is not None:
-        pairs = list(zip(guard.index, guard.sizes, strict=True))
-        kept = [pair for pair in pairs if pair[0] in places]
-        others = [pair for pair in pairs if pair[0] not in places]
-        yield Inside(near, *(tuple(part) for part in zip(*kept, strict=True)))
-        inside = f"{each.name}_rest" if others else None
-        if others:
-            yield Inside(f"{each.name}_rest", *(tuple(part) for part in zip(*others, strict=True)))
-    yield Offset(f"{each.name}_offset", each.array, tuple(places), None if guard is None else near)
-    yield attrs.evolve(each, index=rest, inside=inside, offset=f"{each.name}_offset")
+def _early_dims(merged: Merged, each: Load | Update) -> tuple[int, ...]:
+    """The dimensions of an element in which places are the same in all turns, and step unevenly; none where others step
+    with the points.
+    """
+    if isinstance(each, Load) and merged.index not in merged.depends[each.name]:
+        return ()
+    early = [merged.is_early(merged.depends.get(str(place), ())) for place in each.index]
+    steps = [merged.along.get(str(place), STILL) for place in each.index]
+    is_split = all((step is None) if is_in else (step == STILL) for is_in, step in zip(early, steps, strict=True))
+    return tuple(k for k, is_in in enumerate(early) if is_in) if is_split else ()
+
+
+class _Far(NamedTuple):
+    """An element with an offset: what its values are called after, and where it lies.
+
+    at: its places. dims: those of the offset. guard: the condition under which it lies there.
+    """
+
+    name: str
+    array: str
+    at: tuple[Index, ...]
+    dims: tuple[int, ...]
+    guard: Inside | None
+
+    @property
+    def offset(self) -> str:
+        """How far it lies."""
+        return f"{self.name}_offset"
+
+    @property
+    def near(self) -> str:
+        """Whether it lies there."""
+        return f"{self.name}_near"
+
+    @property
+    def rest(self) -> str | None:
+        """Whether that from which it lies so far is there; None if in any case."""
+        return f"{self.name}_rest" if self._pairs(near=False) else None
+
+    def _pairs(self, *, near: bool) -> list[tuple[Argument, Size]]:
+        places = {self.at[k] for k in self.dims}
+        guard = self.guard
+        pairs = [] if guard is None else zip(guard.index, guard.sizes, strict=True)
+        return [pair for pair in pairs if (pair[0] in places) == near]
+
+    def statements(self, kind: ScalarType) -> Iterator[Statement]:
+        """What gives these."""
+        places = [place if k in self.dims else 0 for k, place in enumerate(self.at)]
+        index = tuple(place for place in places if not isinstance(place, Steps))
+        if self.guard is not None:
+            yield Inside(self.near, *zip(*self._pairs(near=True), strict=True))
+        yield Offset(self.offset, self.array, index, self.near if self.guard is not None else None, kind)
+        if self.rest is not None:
+            yield Inside(self.rest, *zip(*self._pairs(near=False), strict=True))
+
+
+def _read(each: Load, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
+    """An element that is read with an offset, whether it lies there or not, and what lies outside in its place then."""
+    if far.guard is None or each.outside is None:
+        yield attrs.evolve(each, index=index, offset=far.offset)
+        return
+    read = f"{each.name}_read"
+    outside = None if far.rest is None else each.outside
+    yield attrs.evolve(each, name=read, index=index, inside=far.rest, outside=outside, offset=far.offset)
+    yield Compute((each.name,), _chosen(each.type, each.outside), (far.near, read))
+
+
+def _updated(each: Update, far: _Far, index: tuple[Index, ...]) -> Iterator[Statement]:
+    """An element that is updated with an offset, if it lies there."""
+    made: Statement = attrs.evolve(each, index=index, offset=far.offset)
+    for condition in (far.rest, far.near if far.guard is not None else None):
+        made = made if condition is None else When(condition, (made,))
+    yield made
+
+
+@functools.lru_cache(maxsize=4096)
+def _chosen(kind: ScalarType, outside: Number) -> TypedGraph:
+    """Whether an element lies inside, and what is read -> its value."""
+    builder = GraphBuilder()
+    inside, read = builder.parameter("inside", ScalarType.BOOL), builder.parameter("read", kind)
+    chosen = builder.node("select", (inside, read, builder.constant(outside, kind)), kind)
+    return builder.finish("chosen", [chosen])
 
 
 class Merged:
@@ -114,7 +221,6 @@ class Merged:
         self.grown()
         self.same: dict[str, str] = {}
         self.names: dict[int, str] = {}
-        self.places = {each.name: each.place for each in statements_of(body) if isinstance(each, Bound)}
         known: dict[Statement, str] = {}
         for each in statements_of(body):
             self.take(each)
@@ -150,11 +256,6 @@ class Merged:
             else:
                 self.of_nodes.append(frozenset().union(*(self.of_nodes[at] for at in node.arguments)))
 
-    def value_of(self, name: str) -> object:
-        """What tells a value from others."""
-        name = self.same.get(name, name)
-        return self.nodes.get(self.places.get(name, name), name)
-
     def is_early(self, depends: Collection[str]) -> bool:
         """Whether a value is the same in all turns, but not for all points."""
         return self.varying in depends and self.index not in depends
@@ -170,7 +271,7 @@ class Merged:
     def parts(self, given: Collection[str]) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
         """Both parts, the second of which gives some values."""
         late = [each for each in self.body if not isinstance(each, Compute) and not self.is_whole(each)]
-        used = {name for each in late for name in read_by(each) if name in self.nodes} | {*given}
+        used = {self.same.get(name, name) for each in late for name in read_by(each) if name in self.nodes} | {*given}
         even = {name for name in used - {*given} if self.along.get(name) is not None}
         kept: dict[int, str] = {}
         for name in sorted(used - even):

@@ -157,14 +157,9 @@ class _Points:
 
     def load(self, each: Load) -> None:
         """Elements; those outside are read nowhere."""
-        index = self.place(each.array, each.index)
-        array, memory = self.arrays[each.array], self.memory[each.array]
+        memory, index = self.element(each)
+        array = self.arrays[each.array]
         inside = None if each.inside is None else self.values[each.inside]
-        if each.offset is not None:
-            offset = self.values[each.offset]
-            index, memory = (self.far(memory, index) + offset,), _flat(memory)
-            if each.outside is not None:
-                inside = (offset >= 0) if inside is None else inside & (offset >= 0)
         if inside is not None:
             index = tuple(part[inside] for part in index)
         found = (
@@ -177,6 +172,13 @@ class _Points:
             found = whole
         self.values[each.name] = found
 
+    def element(self, each: Load | Update) -> tuple[NDArray, tuple[NDArray, ...]]:
+        """Memory, and places in it."""
+        memory, index = self.memory[each.array], self.place(each.array, each.index)
+        if each.offset is None:
+            return memory, index
+        return _flat(memory), (self.far(memory, index) + self.values[each.offset],)
+
     def far(self, memory: NDArray, index: Sequence[NDArray]) -> NDArray:
         """How many elements places lie behind the first one."""
         steps = [stride // memory.itemsize for stride in memory.strides]
@@ -188,7 +190,8 @@ class _Points:
     def offset(self, each: Offset) -> None:
         """How far elements lie."""
         far = self.far(self.memory[each.array], self.place(each.array, each.index))
-        self.values[each.name] = far if each.inside is None else numpy.where(self.values[each.inside], far, -1)
+        far = far if each.inside is None else numpy.where(self.values[each.inside], far, 0)
+        self.values[each.name] = far.astype(each.type.value)
 
     def store(self, each: Store) -> None:
         """Writes; of points that lead to one place, the last one stays."""
@@ -202,7 +205,7 @@ class _Points:
 
     def update(self, each: Update) -> None:
         """Changes of one point after another, and what was there before each."""
-        memory, index = self.memory[each.array], self.place(each.array, each.index)
+        memory, index = self.element(each)
         dtype = self.arrays[each.array].dtype
         names = [name for name, _ in each.graph.parameters]
         before = numpy.zeros(self.count, each.there.value)

@@ -134,6 +134,7 @@ class Update:
 
     graph: of one result. arguments: names, and None for the element that is there.
     name: of that element, as the graph takes it; None where nobody asks what was there.
+    offset: see ``Load``.
     """
 
     array: str
@@ -141,6 +142,7 @@ class Update:
     graph: TypedGraph
     arguments: tuple[str | None, ...]
     name: str | None = None
+    offset: str | None = None
 
     @property
     def there(self) -> ScalarType:
@@ -159,13 +161,9 @@ class Compute:
 
 @attrs.frozen
 class Local:
-    """Memory of a point, for as long as the statements behind it last.
-
-    most: how many elements it has at most; None where that is its size.
-    """
+    """Memory of a point, for as long as the statements behind it last."""
 
     array: Array
-    most: int | None = None
 
 
 @attrs.frozen
@@ -211,13 +209,15 @@ class Bound:
 class Offset:
     """How far an element lies from another one in memory, by some of its places; the others are 0.
 
-    inside: the condition under which it lies there; the offset is -1 otherwise, and what is read there outside.
+    inside: the condition under which it lies there; the offset is 0 otherwise, where what is read is of no account.
+    type: of the offset, a whole number that holds it in bytes.
     """
 
     name: str
     array: str
     index: tuple[Argument, ...]
     inside: str | None = None
+    type: ScalarType = ScalarType.INT64
 
 
 @attrs.frozen

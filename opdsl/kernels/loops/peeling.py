@@ -6,11 +6,12 @@ Places that step evenly tell between which turns they lie inside. Where these be
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import attrs
 
+from opdsl.kernels.loops.making import around
 from opdsl.kernels.loops.model import (
     Argument,
     Bound,
@@ -21,6 +22,7 @@ from opdsl.kernels.loops.model import (
     Index,
     Inside,
     Load,
+    Program,
     Size,
     Statement,
     Steps,
@@ -35,7 +37,7 @@ from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["are_ends_enough", "has_border", "narrowed", "peeled", "stepped"]
+__all__ = ["are_ends_enough", "certain", "has_border", "narrowed", "peeled", "stepped"]
 
 INT64, BOOL = ScalarType.INT64, ScalarType.BOOL
 
@@ -59,10 +61,34 @@ def peeled(
         return inside(loop)
     extent = ("loop_begin", "loop_end")
     low, high = limits = ("low", "high")
+    within = attrs.evolve(loop, body=_untested(loop.body, tests), bounds=Bounds(low, high))
+    made = (_extent(loop, extent), *_limits(loop.index, loop.body, tests, extent), *inside(within))
+    if _is_all(loop.body, {(each.place, each.size) for each in tests}, _guards(loop.body)):
+        return made
     sides = Compute(("side_begin", "side_end"), _sides(), ("side", *extent, *limits))
     side = For("side", 2, (sides, *border(attrs.evolve(loop, bounds=Bounds(*sides.names)))), in_order=True)
-    within = attrs.evolve(loop, body=_untested(loop.body, tests), bounds=Bounds(low, high))
-    return (_extent(loop, extent), *_limits(loop.index, loop.body, tests, extent), *inside(within), side)
+    return (*made, side)
+
+
+def _guards(body: Sequence[Statement]) -> dict[str, set[tuple[Argument, Size]]]:
+    """What conditions test."""
+    return {each.name: {*_pairs(each)} for each in statements_of(body) if isinstance(each, Inside)}
+
+
+def _is_all(
+    body: Sequence[Statement],
+    tests: Collection[tuple[Argument, Size]],
+    guards: Mapping[str, Collection[tuple[Argument, Size]]],
+) -> bool:
+    """Whether statements do nothing unless all tests hold."""
+    for each in body:
+        if isinstance(each, When):
+            left = {*tests}.difference(guards.get(each.condition, ()))
+            if left and not _is_all(each.body, left, guards):
+                return False
+        elif isinstance(each, (Store, Update, For, Fold)):
+            return False
+    return True
 
 
 def has_border(loop: For) -> bool:
@@ -81,6 +107,28 @@ def narrowed(fold: Fold) -> _Made:
         fold = attrs.evolve(fold, body=_untested(fold.body, tests), where=where, bounds=Bounds("low", "high"))
     before, body = _in_steps(index, fold.body)
     return (*found, *before, attrs.evolve(fold, body=alive(body, {*fold.values, *filter(None, [fold.where])})))
+
+
+def certain(program: Program) -> Program:
+    """A program without tests of places that are indices of its points, of as many as there are places."""
+    ranges, body = program.points
+    pairs = {
+        (name, size)
+        for each in statements_of(body)
+        if isinstance(each, Compute)
+        for name, index in _copied(each)
+        for other, size in ranges
+        if index == other
+    }
+    return attrs.evolve(program, body=around(ranges, tuple(_without_tests(body, pairs, _holding(body, pairs), set()))))
+
+
+def _copied(each: Compute) -> Iterator[tuple[str, Argument]]:
+    """The values that are arguments, and which."""
+    given = [at for at, node in enumerate(each.graph.nodes) if node.op == "parameter"]
+    for name, at in zip(each.names, each.graph.results, strict=True):
+        if at in given:
+            yield name, each.arguments[given.index(at)]
 
 
 def stepped(loop: For) -> _Made:
@@ -155,8 +203,12 @@ def are_ends_enough(loop: For) -> bool:
 
 def _decided(body: Sequence[Statement], tests: Collection[_Test]) -> set[str]:
     """The conditions that hold where tests do."""
-    pairs = {(each.place, each.size) for each in tests}
-    return {each.name for each in statements_of(body) if isinstance(each, Inside) and pairs.issuperset(_pairs(each))}
+    return _holding(body, {(each.place, each.size) for each in tests})
+
+
+def _holding(body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]]) -> set[str]:
+    """The conditions that hold where places lie inside."""
+    return {each.name for each in statements_of(body) if isinstance(each, Inside) and {*_pairs(each)}.issubset(pairs)}
 
 
 def _untested(body: Sequence[Statement], tests: Collection[_Test]) -> tuple[Statement, ...]:
@@ -166,22 +218,26 @@ def _untested(body: Sequence[Statement], tests: Collection[_Test]) -> tuple[Stat
 
 
 def _without_tests(
-    body: Sequence[Statement], pairs: Collection[tuple[str, Size]], decided: Collection[str], led: set[str]
+    body: Sequence[Statement], pairs: Collection[tuple[Argument, Size]], decided: Collection[str], led: set[str]
 ) -> Iterator[Statement]:
     def inside(index: Sequence[Index]) -> tuple[Index, ...]:
         return tuple(f"{each}_in" if isinstance(each, str) and each in led else each for each in index)
 
     for each in body:
-        if isinstance(each, Inside) and each.name in decided:
+        if isinstance(each, Inside):
             for place, size in _pairs(each):
-                if isinstance(place, str) and place not in led:
+                if isinstance(place, str) and (place, size) in pairs and place not in led:
                     led.add(place)
                     yield Bound(f"{place}_in", place, size, "trusted")
+            if each.name not in decided:
+                left = [pair for pair in _pairs(each) if pair not in pairs]
+                yield Inside(each.name, *zip(*left, strict=True))
         elif isinstance(each, Bound) and (each.place, each.size) in pairs:
             yield attrs.evolve(each, how="trusted")
         elif isinstance(each, Load):
-            is_tested = each.inside is not None and each.inside not in decided
-            yield each if is_tested else attrs.evolve(each, index=inside(each.index), inside=None, outside=None)
+            led_in = attrs.evolve(each, index=inside(each.index))
+            is_free = each.inside is None or each.inside in decided
+            yield attrs.evolve(led_in, inside=None, outside=None) if is_free else led_in
         elif isinstance(each, (Store, Update)):
             yield attrs.evolve(each, index=inside(each.index))
         elif isinstance(each, When):

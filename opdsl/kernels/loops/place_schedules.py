@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import attrs
 
@@ -15,28 +16,21 @@ from opdsl.kernels.loops.model import (
     For,
     Inside,
     Load,
-    Part,
-    Parts,
     Program,
     Size,
     Statement,
-    names_of,
     statements_of,
 )
 from opdsl.kernels.loops.peeling import are_ends_enough, has_border, narrowed, peeled, stepped
-from opdsl.kernels.loops.point_tiles import Rows, distributed, in_tiles
-from opdsl.kernels.loops.rewriting import read_by
+from opdsl.kernels.loops.point_tiles import distributed, in_tiles
 from opdsl.kernels.loops.schedules import nested, threaded, unrolled
-from opdsl.kernels.loops.stepping import Step, steps_along
+from opdsl.scalar.types import ScalarType
 
 __all__ = [
-    "KEPT",
-    "PITCH",
-    "ROWS",
+    "Repeated",
     "adding",
     "adding_in_stages",
     "folding",
-    "is_in_rows",
     "is_repeated",
     "staging",
     "storing",
@@ -57,46 +51,43 @@ def storing(program: Program, units: Sequence[str], lane: str, tile: int) -> Pro
     return _in_units(program, units, lane, tile, _in_parts)
 
 
-KEPT = 512
-"""Points that something is kept for: no fewer than a tile has, and no more than fit beside what is read."""
-
-ROWS, PITCH = "rows_n", "pitch"
-"""The words that ``staging`` adds: rows of a tile, and how far they are apart in memory."""
-
 # What is read for a point of several places at once, and of how many at most: far rows may share lines of the cache.
 _AT_ONCE, _MOST_WAYS = 8, 4
 
 
-def staging(program: Program, units: Sequence[str], lane: str, repeated: str, tile: int, *, in_rows: bool) -> Program:
+class Repeated(NamedTuple):
+    """A dimension along which places are the same.
+
+    along: the index of the loop along it. offset: of what type offsets are, see ``hoisted``.
+    inwards: whether points are taken one after another, each with everything along the dimension.
+    """
+
+    along: str
+    offset: ScalarType = ScalarType.INT64
+    inwards: bool = False
+
+
+def staging(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
     """Points whose values are stored, in tiles, where what is the same along a dimension is computed once for each.
 
     Args:
         program, units, lane, tile: see ``storing``.
-        repeated: the index of that dimension, which is no unit.
-        in_rows: whether it is computed for several rows, see ``is_in_rows``; there are ``ROWS`` of them.
+        repeated: that dimension, which is no unit.
     """
     sizes = dict(program.points[0])
     _, body = program.points
-    early, late = hoisted(body, repeated, lane)
-    points = For(lane, sizes[lane], body)
-    whole = attrs.evolve(points, body=(*early, _several(repeated, sizes[repeated], points, late)))
-    border = has_border(points)
-    if not in_rows:
-        return _in_units(program, units, lane, tile, lambda loop: _staged(attrs.evolve(loop, body=whole.body), border))
-    row = units[-1]
-    rows = For(row, sizes[row], (), part=Part("rows", ROWS), place="row")
-    tiles = in_tiles(whole, tile)
+    tiles = in_tiles(For(lane, sizes[lane], body), tile)
     (loop,) = tiles.body
     assert isinstance(loop, For), "a tile has points"
-    size = sizes[row]
-    assert not isinstance(size, Parts), "a range of points is whole"
-    block = For("rows", Parts(size, ROWS), _staged(loop, border, Rows(rows, PITCH, KEPT)))
-    nest = around([(each, sizes[each]) for each in units[:-1]], (attrs.evolve(tiles, body=(block,)),))
-    return threaded(attrs.evolve(program, words=(*program.words, ROWS, PITCH), body=nest), len(units) + 1)
+    early, late = hoisted(body, repeated.along, lane, offset=repeated.offset)
+    several = _several(repeated.along, sizes[repeated.along], loop, late)
+    made = _staged(attrs.evolve(loop, body=(*early, several)), has_border(loop), inwards=repeated.inwards)
+    nest = around([(each, sizes[each]) for each in units], (attrs.evolve(tiles, body=made),))
+    return threaded(attrs.evolve(program, body=nest), len(units) + 1)
 
 
-def _staged(loop: For, border: bool, rows: Rows | None = None) -> _Made:
-    return distributed(loop, made=_in_parts if border else stepped, rows=rows)
+def _staged(loop: For, border: bool, *, inwards: bool) -> _Made:
+    return distributed(loop, made=_in_parts if border else stepped, inwards=stepped if inwards else None)
 
 
 def _in_parts(loop: For) -> _Made:
@@ -115,24 +106,6 @@ def _several(repeated: str, size: Size, points: For, late: _Made) -> For:
     reads = max(1, sum(isinstance(each, Load) for each in late))
     ways = 1 if has_border(points) else min(_MOST_WAYS, max(1, _AT_ONCE // reads))
     return For(repeated, size, late, vector=ways, in_order=ways == 1)
-
-
-def is_in_rows(program: Program, row: str, lane: str, repeated: str) -> bool:
-    """Whether what is the same along a dimension differs from one row to the next, so that it is worth having that of
-    several: what these read at one place of the dimension is still in the cache then, if it does not lie side by side
-    for the places of the dimension.
-    """
-    _, body = program.points
-    early, late = hoisted(body, repeated, lane)
-    if not any(row in read_by(each) for each in early):
-        return False
-    kept, along = {name for each in early for name in names_of(each)}, steps_along(late, repeated)
-    for each in late:
-        if isinstance(each, Load) and kept.intersection(map(str, (*each.index, each.offset))):
-            places = zip(each.index, program.arrays[each.array].strides, strict=True)
-            if any(stride == 1 and along.get(str(place)) == Step(1) for place, stride in places):
-                return False
-    return True
 
 
 def folding(program: Program, units: Sequence[str], lane: str, tile: int, *, inwards: bool) -> Program:
@@ -212,29 +185,31 @@ def adding(program: Program, units: Sequence[str], lane: str) -> Program:
     return _within(program, units, (lane,), peeled(For(lane, sizes[lane], body), stepped, _one_by_one))
 
 
-def adding_in_stages(program: Program, units: Sequence[str], lane: str, repeated: str, tile: int) -> Program:
+def adding_in_stages(program: Program, units: Sequence[str], lane: str, tile: int, repeated: Repeated) -> Program:
     """Points that add at places, in tiles, where what is the same along a dimension is computed once for each; what is
     added at one place along it is summed before.
 
     Args:
         program, units, lane: see ``adding``.
-        repeated, tile: see ``staging``.
+        tile, repeated: see ``staging``.
     """
     ranges, body = program.points
     sizes = dict(ranges)
     tiles = in_tiles(For(lane, sizes[lane], body), tile)
     (loop,) = tiles.body
     assert isinstance(loop, For), "a tile has points"
-    if is_one_place(body, repeated, lane):
-        fold, last = summed(body, (repeated, sizes[repeated]))
+    index, offset = repeated.along, repeated.offset
+    if is_one_place(body, index, lane):
+        fold, last = summed(body, (index, sizes[index]))
         fold, product = factored(fold, lane)
-        early, late = hoisted(fold.body, repeated, lane, fold.values)
+        early, late = hoisted(fold.body, index, lane, fold.values, offset)
         whole = (*early, attrs.evolve(fold, body=late), *product, *last)
     else:
-        early, late = hoisted(body, repeated, lane)
-        whole = (*early, _several(repeated, sizes[repeated], For(lane, sizes[lane], body), late))
-    made = _staged(attrs.evolve(loop, body=whole), has_border(For(lane, sizes[lane], body)))
-    return _within(program, units, (lane, repeated), (attrs.evolve(tiles, body=made, in_order=True),))
+        early, late = hoisted(body, index, lane, offset=offset)
+        whole = (*early, _several(index, sizes[index], For(lane, sizes[lane], body), late))
+    border = has_border(For(lane, sizes[lane], body))
+    made = _staged(attrs.evolve(loop, body=whole), border, inwards=repeated.inwards)
+    return _within(program, units, (lane, index), (attrs.evolve(tiles, body=made, in_order=True),))
 
 
 def _within(program: Program, units: Sequence[str], taken: Sequence[str], body: _Made) -> Program:

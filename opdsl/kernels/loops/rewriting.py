@@ -27,8 +27,8 @@ from opdsl.kernels.loops.model import (
 __all__ = ["alive", "giving", "read_by", "renamed", "replayed", "specialised"]
 
 
-def specialised(program: Program, known: Mapping[str, int]) -> Program:
-    """A program some of whose words are known numbers."""
+def specialised(program: Program, known: Mapping[str, Argument]) -> Program:
+    """A program some of whose words are known numbers, or others of its words."""
     parameters = [
         attrs.evolve(each, sizes=_sizes(each.sizes, known), strides=_sizes(each.strides, known))
         if isinstance(each, Array)

@@ -61,18 +61,16 @@ def _block(statements: Sequence[Statement], names: dict[TypedGraph, str]) -> Ite
 def _lines(each: Statement, names: dict[TypedGraph, str]) -> Iterator[str]:
     if isinstance(each, Load):
         guard = "" if each.inside is None else f" if {each.inside} else {each.outside}"
-        guard = guard or ("" if each.outside is None else f" else {each.outside}")
-        offset = "" if each.offset is None else f" + {each.offset}"
-        yield f"{each.name}: {each.type.value} = {each.array}[{_joined(each.index)}{offset}]{guard}"
+        yield f"{each.name}: {each.type.value} = {_element(each)}{guard}"
     elif isinstance(each, Offset):
-        guard = "" if each.inside is None else f" if {each.inside} else -1"
+        guard = "" if each.inside is None else f" if {each.inside} else 0"
         yield f"{each.name} = offset of {each.array}[{_joined(each.index)}]{guard}"
     elif isinstance(each, Store):
         yield f"{each.array}[{_joined(each.index)}] = {each.value}"
     elif isinstance(each, Update):
         given = ", ".join("_" if name is None else name for name in each.arguments)
         was = "" if each.name is None else f"{each.name}: {each.there.value} = "
-        yield f"{was}{each.array}[{_joined(each.index)}] := {names[each.graph]}({given})"
+        yield f"{was}{_element(each)} := {names[each.graph]}({given})"
     elif isinstance(each, Compute):
         yield f"{', '.join(each.names)} = {names[each.graph]}({_joined(each.arguments)})"
     elif isinstance(each, Local):
@@ -118,6 +116,11 @@ def _nested(each: When | For | Fold | Scan, names: dict[TypedGraph, str]) -> Ite
         yield from (f"    {line}" for line in _block(each.after, names))
         return
     yield from (f"    {line}" for line in _block(each.body, names))
+
+
+def _element(each: Load | Update) -> str:
+    offset = "" if each.offset is None else f" + {each.offset}"
+    return f"{each.array}[{_joined(each.index)}{offset}]"
 
 
 def _part(part: Part | None) -> str:

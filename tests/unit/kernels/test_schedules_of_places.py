@@ -9,8 +9,10 @@ import pytest
 
 import opdsl
 from opdsl.backends.cpu import indexed as chosen
+from opdsl.kernels.loops import indexed as over_places
 from opdsl.kernels.loops.checking import check_program
 from opdsl.kernels.loops.interpreter import interpret
+from opdsl.kernels.loops.joining import joined
 from opdsl.kernels.loops.model import Array, Program
 from opdsl.kernels.loops.rewriting import specialised
 from opdsl.nn import functional
@@ -58,11 +60,7 @@ def memory(array: Array, words: dict[str, int], rng: np.random.Generator) -> Any
 
 def words_of(form: Any, call: Any) -> dict[str, int]:
     """What a kernel reads of its plan, strides in elements."""
-    sizes = {f"i{k}": size for k, size in enumerate(call.sizes)} | {
-        f"l{k}": size for k, size in enumerate(call.leading)
-    }
-    lanes = sizes.get(form.lane, 4)
-    found = dict(zip(chosen._words(form), [*chosen._details(call), 2, lanes], strict=True))
+    found = dict(zip(chosen._words(form), chosen._details(call), strict=True))
     for names, specs in (("a", call.inputs), ("out", call.outputs)):
         for k, spec in enumerate(specs):
             for word in found:
@@ -89,3 +87,39 @@ def test_a_schedule_does_what_its_loops_do(name: str, monkeypatch: pytest.Monkey
         plain = specialised(chosen._program(form.loop, form.layout), dict(form.known))
         for one, other in zip(ran(plain, words), ran(chosen.scheduled(form), words), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("dims", "left"), [(2, 3), (3, 3)])
+def test_dimensions_that_lie_behind_one_another_are_one(dims: int, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[tuple[Any, Any]] = []
+
+    def kept(loop: Any, call: Any) -> tuple[Any, Any]:
+        if type(call.sizes[0]) is int:
+            found.append((loop, call))
+        return joined(loop, call)
+
+    monkeypatch.setattr(chosen, "joined", kept)
+    rng = np.random.default_rng(0)
+    x = opdsl.tensor(rng.integers(-9, 9, (2, 3, *(4, 5, 6)[:dims])).astype("float32")).requires_grad_()
+    points = opdsl.tensor(rng.uniform(-1.2, 1.2, (2, *(2, 4, 3)[:dims], dims)).astype("float32")).requires_grad_()
+    y = functional.grid_sample(x, points, align_corners=False)
+    y.backward(opdsl.ones_like(y))
+    assert len(found) == 3
+    for loop, call in found:
+        one, placed = joined(loop, call)
+        assert (loop.at, one.at) == (dims + 2, left)
+        np.testing.assert_array_equal(*(np.concatenate(ran_call(*each)) for each in ((loop, call), (one, placed))))
+
+
+def test_dimensions_of_views_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    monkeypatch.setattr(chosen, "joined", lambda *given: (found.append(joined(*given)[0].at), given)[1])
+    points = opdsl.zeros(2, 4, 6, 2)[:, :, :5]
+    functional.grid_sample(opdsl.ones(2, 3, 5, 5), points, align_corners=False)
+    assert {*found} == {4}
+
+
+def ran_call(loop: Any, call: Any) -> list[Any]:
+    """The memory of all arrays after the loops of a call have run."""
+    loops = over_places.indexed(loop, call, trusted=True)
+    return ran(loops.program, dict(zip(loops.program.words, loops.words, strict=True)))

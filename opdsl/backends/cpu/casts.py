@@ -1,0 +1,79 @@
+"""Conversions of numbers as LLVM text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import Node
+
+__all__ = ["bitcast", "cast"]
+
+_LOW, _HIGH = ScalarType.INT32.bounds
+
+
+class Printer(Protocol):
+    """What prints a graph, of one element or of several at once."""
+
+    declared: set[str]
+
+    def type(self, kind: ScalarType) -> str:
+        """The type of a value."""
+        ...
+
+    def mangled(self, kind: ScalarType) -> str:
+        """The same in the name of an intrinsic."""
+        ...
+
+    def constant(self, kind: str, text: str) -> str:
+        """A constant of a type for each element."""
+        ...
+
+    def line(self, instruction: str) -> str:
+        """Add an instruction; the name of its result."""
+        ...
+
+
+def bitcast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    """By bits."""
+    return printer.line(f"bitcast {printer.type(kind)} {arguments[0]} to {printer.type(node.type)}")
+
+
+def cast(printer: Printer, node: Node, kind: ScalarType, arguments: list[str]) -> str:
+    """By value; from floats to integers saturating, NaN to 0."""
+    source, target = printer.type(kind), printer.type(node.type)
+    if kind.category == FLOAT and node.type is ScalarType.INT32:
+        return _clamped(printer, kind, arguments[0])
+    if kind.category == FLOAT and node.type.category == INTEGER:
+        sign = "s" if node.type.is_signed else "u"
+        symbol = f"@llvm.fpto{sign}i.sat.{printer.mangled(node.type)}.{printer.mangled(kind)}"
+        printer.declared.add(f"declare {target} {symbol}({source})")
+        return printer.line(f"call {target} {symbol}({source} {arguments[0]})")
+    if kind.category == FLOAT:
+        name = "fpext" if node.type.bits > kind.bits else "fptrunc"
+    elif node.type.category == FLOAT:
+        name = "sitofp" if kind.is_signed else "uitofp"
+    elif node.type.bits == kind.bits:
+        return arguments[0]
+    else:
+        name = "trunc" if node.type.bits < kind.bits else "sext" if kind.is_signed else "zext"
+    return printer.line(f"{name} {source} {arguments[0]} to {target}")
+
+
+def _clamped(printer: Printer, kind: ScalarType, value: str) -> str:
+    """A float as int32, in steps that there are vectors for: LLVM saturates one number after another."""
+    source, target, boolean = (printer.type(each) for each in (kind, ScalarType.INT32, ScalarType.BOOL))
+    register, below = ("double", _HIGH) if kind is ScalarType.FLOAT64 else ("float", _HIGH - 127)
+    least, most, beyond = (printer.constant(register, f"{each}.0") for each in (_LOW, below, _HIGH + 1))
+
+    def chosen(condition: str, one: str, other: str) -> str:
+        return printer.line(f"select {boolean} {printer.line(f'fcmp {condition}')}, {one}, {other}")
+
+    kept = chosen(f"ogt {source} {value}, {least}", f"{source} {value}", f"{source} {least}")
+    kept = chosen(f"olt {source} {kept}, {most}", f"{source} {kept}", f"{source} {most}")
+    found = printer.line(f"fptosi {source} {kept} to {target}")
+    last, zero = (f"{target} {printer.constant('i32', str(each))}" for each in (_HIGH, 0))
+    found = chosen(f"oge {source} {value}, {beyond}", last, f"{target} {found}")
+    return chosen(f"ord {source} {value}, {value}", f"{target} {found}", zero)

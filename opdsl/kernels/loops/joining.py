@@ -1,0 +1,133 @@
+"""Neighbouring dimensions of a function of places that are one: nothing tells their indices apart."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from opdsl.kernels.loops.making import used_parameters
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import IndexedAccess, IndexedCall, IndexedLoop, OperandSpec
+
+__all__ = ["joined"]
+
+
+def joined(loop: IndexedLoop, call: IndexedCall) -> tuple[IndexedLoop, IndexedCall]:
+    """A call whose result has as few dimensions as there can be: those that lie behind one another as one do are one.
+
+    Args:
+        loop: what is computed.
+        call: where the operands lie.
+    """
+    for index in reversed(range(loop.at - 1)):
+        found = _pair(loop, index)
+        if found is not None and _is_one(loop, call, found):
+            loop, call = found.loop, _joined_call(loop, call, found)
+    return loop, call
+
+
+class _Pair(NamedTuple):
+    """Two dimensions of the result that may be one.
+
+    at: the first one. loop: what is computed then. arrays: by array, the dimension of it that is the first one; an
+    output that is added to comes behind the arrays.
+    """
+
+    at: int
+    loop: IndexedLoop
+    arrays: tuple[tuple[int, int], ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def _pair(loop: IndexedLoop, index: int) -> _Pair | None:
+    """A dimension of the result, and the next one, if their indices are places as they are alone."""
+    graph, pair = loop.graph, (index, index + 1)
+    accesses = (*loop.reads, *loop.writes)
+    count = sum(each.dims for each in accesses)
+    if any(at in pair for node in graph.nodes for at in node.arguments) or {*pair} & {*graph.results[count:]}:
+        return None
+    if loop.finish is not None and used_parameters(loop.finish) & {len(loop.folded) + at for at in pair}:
+        return None
+    arrays: dict[int, int | None] = {}
+    reads: list[IndexedAccess] = []
+    writes: list[IndexedAccess] = []
+    results, dropped = [], 0
+    for k, each in enumerate(accesses):
+        is_read = k < len(loop.reads)
+        own = graph.results[each.first : each.first + each.dims]
+        first = own.index(index) if index in own else None
+        if [at for at in own if at in pair] != [*([] if first is None else pair)]:
+            return None
+        if first is not None and (own[first + 1] != index + 1 or each.margin is not None):
+            return None
+        if arrays.setdefault(each.array if is_read else -1, first) != first:
+            return None
+        (reads if is_read else writes).append(
+            each._replace(first=each.first - dropped, dims=each.dims - (first is not None))
+        )
+        results += [at for at in own if at != index + 1]
+        dropped += first is not None
+    made = _without(graph, index + 1, (*results, *graph.results[count:]))
+    finish = loop.finish and _without(loop.finish, len(loop.folded) + index + 1, loop.finish.results)
+    one = loop._replace(graph=made, at=loop.at - 1, reads=tuple(reads), writes=tuple(writes), finish=finish)
+    return _Pair(index, one, tuple((array, first) for array, first in arrays.items() if first is not None))
+
+
+def _without(graph: TypedGraph, parameter: int, results: Sequence[int]) -> TypedGraph:
+    """A graph without a parameter that none of its results needs."""
+    builder = GraphBuilder()
+    found: dict[int, int] = {}
+    for at, node in enumerate(graph.nodes):
+        if at != parameter:
+            found[at] = builder.add(node._replace(arguments=tuple(found[each] for each in node.arguments)))
+    return TypedGraph(graph.name, tuple(builder.nodes), tuple(found[at] for at in results))
+
+
+def _is_one(loop: IndexedLoop, call: IndexedCall, pair: _Pair) -> bool:
+    """Whether elements lie as far apart along the first dimension as the second one is long, wherever they lead."""
+    leading, size = len(call.leading), call.sizes[pair.at + 1]
+    specs = [(_spec(call, array), leading + first) for array, first in pair.arrays]
+    if not loop.writes:
+        specs += [(spec, leading + pair.at) for spec in call.outputs]
+    return all(_stride(spec, at) == _stride(spec, at + 1) * size for spec, at in specs)
+
+
+def _spec(call: IndexedCall, array: int) -> OperandSpec:
+    return call.outputs[0] if array < 0 else call.inputs[array]
+
+
+def _stride(spec: OperandSpec, at: int) -> int:
+    return (spec.strides or ())[at]
+
+
+def _joined_call(loop: IndexedLoop, call: IndexedCall, pair: _Pair) -> IndexedCall:
+    leading, at = len(call.leading), pair.at
+    inputs, outputs, dimensions, written = [*call.inputs], [*call.outputs], [*call.dimensions], call.written
+    for array, first in pair.arrays:
+        if array < 0:
+            outputs[0], written = _shorter(outputs[0], leading + first), _product(written, first)
+        else:
+            inputs[array] = _shorter(inputs[array], leading + first)
+            dimensions[array] = _product(dimensions[array], first)
+    if not loop.writes:
+        outputs = [_shorter(each, leading + at) for each in outputs]
+    return call._replace(
+        sizes=_product(call.sizes, at),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        dimensions=tuple(dimensions),
+        written=written,
+    )
+
+
+def _shorter(spec: OperandSpec, at: int) -> OperandSpec:
+    strides = spec.strides or ()
+    return spec._replace(strides=(*strides[:at], *strides[at + 1 :]))
+
+
+def _product(sizes: tuple[int, ...], at: int) -> tuple[int, ...]:
+    return (*sizes[:at], sizes[at] * sizes[at + 1], *sizes[at + 2 :])
