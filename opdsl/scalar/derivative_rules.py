@@ -106,6 +106,7 @@ def _choice(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: 
 
 
 def _absolute(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    """0 at 0, however steep what follows is there: ``sqrt(abs(x))``. A NaN that comes in from outside stays one."""
     (x,) = arguments
     if b.is_complex:
         return (
@@ -115,8 +116,9 @@ def _absolute(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result
             ),
         )
     zero = b.number(0)
+    flat = b.multiply(gradient, zero) if b.nodes[gradient].op == "parameter" else zero
     above, below = b.add("greater", x, zero), b.add("less", x, zero)
-    return (b.select(above, gradient, b.select(below, b.negative(gradient), zero)),)
+    return (b.select(above, gradient, b.select(below, b.negative(gradient), flat)),)
 
 
 def _power(b: GrowingGraph, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import math
 import threading
 import weakref
 from collections.abc import Callable
@@ -578,6 +579,16 @@ def test_gradients_of_functions_chosen_by_dtype(name: str, dtype: torch.dtype) -
     (getattr(torch, name)(x) * weights).abs().sum().backward()
     (getattr(opdsl, name)(ours) * of(weights)).abs().sum().backward()
     torch.testing.assert_close(theirs(ours.grad), x.grad)
+
+
+@pytest.mark.parametrize("x", [math.nan, 0.0, -2.0])
+@pytest.mark.parametrize("gradient", [math.nan, math.inf, 1.0])
+def test_absolute_values_hide_no_gradient_that_is_no_number(x: float, gradient: float) -> None:
+    given = torch.tensor(x, requires_grad=True)
+    given.abs().backward(torch.tensor(gradient))
+    ours = of(given.detach()).requires_grad_(True)
+    ours.abs().backward(of(torch.tensor(gradient)))
+    torch.testing.assert_close(theirs(ours.grad), given.grad, equal_nan=True)
 
 
 def test_declared_results_alone_have_gradients() -> None:

@@ -40,6 +40,11 @@ DIFFERENT = {
     "asinh_": ({"self"}, set(), "as acosh_"),
     "atanh_": ({"self"}, set(), "as acosh_"),
     "_grouped_mm": ({"bias", "mat2", "offs", "self"}, {"mat2", "self"}, "composed of operators: a bias gets one, too"),
+    "soft_margin_loss_backward": (
+        {"grad_output", "self", "target"},
+        {"grad_output", "self"},
+        "composed of operators: the target gets one, too",
+    ),
     "chunk": ({"self"}, set(), "PyTorch's formula is for nested tensors alone: chunk of others is composite"),
 }
 
@@ -50,7 +55,8 @@ def ours(derivative: Derivative) -> Operator | None:
 
 
 def is_composite(operator: Operator) -> bool:
-    return "CompositeImplicitAutograd" in {str(key) for key in operator.registrations}
+    """Whether its gradients are those of what it calls."""
+    return not {"CompositeImplicitAutograd", "Autograd"}.isdisjoint(map(str, operator.registrations))
 
 
 def gives_bools(operator: Operator) -> bool:
