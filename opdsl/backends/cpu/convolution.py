@@ -47,11 +47,8 @@ class Target(NamedTuple):
 @functools.cache
 def target(dtype: str, itemsize: int) -> Target:
     """What kernels of a dtype are printed for on this processor."""
-    if engine.has_feature("avx512f"):
-        return Target(dtype, 64 // itemsize, _TILES_OF_32)
-    if engine.has_feature("avx2"):
-        return Target(dtype, 32 // itemsize, _TILES_OF_16)
-    return Target(dtype, 16 // itemsize, _TILES_OF_32 if engine.has_feature("neon") else _TILES_OF_16)
+    has_many = engine.has_feature("avx512f") or engine.has_feature("neon")
+    return Target(dtype, engine.vector_bytes() // itemsize, _TILES_OF_32 if has_many else _TILES_OF_16)
 
 
 def text(module: ModuleType, target: Target) -> str:

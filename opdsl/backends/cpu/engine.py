@@ -168,6 +168,12 @@ def has_feature(name: str) -> bool:
     return bool(llvm.get_host_cpu_features().get(name, False))
 
 
+@functools.cache
+def vector_bytes() -> int:
+    """How many bytes a vector of this machine's processor has."""
+    return 64 if has_feature("avx512f") else 32 if has_feature("avx2") else 16
+
+
 def _source_digest() -> str:
     """A digest of this package's source: an edited printer never meets code of the former one."""
     digest = hashlib.sha256()

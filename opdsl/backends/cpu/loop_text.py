@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.cost import is_costly
 from opdsl.backends.cpu.loops import (
     ACCESS,
     ATTRIBUTES,
     FILLED,
+    GUARDED,
     LANES,
     MASKED,
     METADATA,
@@ -26,9 +28,9 @@ from opdsl.backends.cpu.loops import (
 from opdsl.backends.cpu.operands import constant
 from opdsl.backends.cpu.printer import declarations, function_ir, vectorises
 from opdsl.backends.cpu.statement_text import COUNT, Place, StatementText
-from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER
+from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER
 from opdsl.backends.cpu.stretches import Stretches, variants_of
-from opdsl.kernels.loops.making import Given, Loops
+from opdsl.kernels.loops.making import Given, Loops, is_pairwise
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
@@ -52,7 +54,7 @@ from opdsl.kernels.loops.model import (
     graphs_of,
 )
 from opdsl.scalar.graph import Number, TypedGraph
-from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
+from opdsl.scalar.types import FLOAT, ScalarType
 
 __all__ = ["LoopText", "module_ir"]
 
@@ -63,10 +65,13 @@ _BLOCK = 4096
 _FETCHED = 8192
 _LINE = 64
 
-# Bytes of the smallest elements that processors read with masks.
-_NARROWEST_MASKED = 4
+# Bytes of elements by which turns are counted that fill vectors, whatever they are computed in.
+_ITEMSIZE = 4
 
 _COMPARISONS = {"maximum": "max", "minimum": "min"}
+_INSTRUCTIONS = {"add": "add", "multiply": "mul", "bitwise_or": "or", "bitwise_and": "and"}
+# How LLVM's functions of several types are told apart, where not by the type's own name.
+_OVERLOADS = {"float": "f32", "double": "f64"}
 
 
 def module_ir(loops: Loops, symbol: str, places: Sequence[Place] | None = None) -> str:
@@ -187,9 +192,30 @@ class LoopText(StatementText):
             self.variants[variants.text] = None
             Stretches(self, each, compute, begin).print(turns, variants)
             return
+        if kind == GUARDED:
+            self.guarded(each, begin, turns)
+            return
         for extent, how in self.pieces(each.body, ("0", turns), kind):
             with self.turns_of(each, begin, extent, how):
                 self.block(each.body)
+
+    def guarded(self, each: For, begin: str, turns: str) -> None:
+        """Some of the turns that fill vectors, into memory of a thread: what is there stays where no turn is.
+
+        LLVM would store with masks, which takes long, and keeps what is there from registers.
+        """
+        text, assigned = self.text, each.part
+        assert assigned is not None, "it is a part of all turns"
+        left = text.value(f"trunc i64 {turns} to i32")
+        with self.turns_of(each, begin, ("0", self.size(assigned.turns)), GUARDED) as loop:
+            inside = text.value(f"icmp slt i32 {loop.turn}, {left}")
+            for inner in each.body:
+                if isinstance(inner, Load) and inner.array not in self.near:
+                    self.load_inside(inner, inside)
+                elif isinstance(inner, Store):
+                    self.store_inside(inner, inside)
+                else:
+                    self.block([inner])
 
     def pieces(
         self, body: Sequence[Statement], extent: tuple[str, str], kind: str
@@ -200,11 +226,11 @@ class LoopText(StatementText):
         """
         if kind != PARALLEL or not self.is_costly:
             return [(extent, kind)]
-        kind, filled = (WHOLE, LANES) if any(map(is_costly, graphs_of(tuple(body)))) else (PARALLEL, 4 * LANES)
         begin, end = extent
         turns = end if begin == "0" else self.text.value(f"sub i64 {end}, {begin}")
-        whole = self.text.value(f"and i64 {turns}, {-filled}")
+        whole = self.text.value(f"and i64 {turns}, {-engine.vector_bytes() // _ITEMSIZE}")
         between = whole if begin == "0" else self.text.value(f"add i64 {begin}, {whole}")
+        kind = WHOLE if any(map(is_costly, graphs_of(tuple(body)))) else PARALLEL
         return [((begin, between), kind), ((between, end), MASKED)]
 
     def has_variants(self, each: Compute) -> bool:
@@ -234,9 +260,10 @@ class LoopText(StatementText):
         if not read or any(isinstance(array.strides[-1], str) for array in read if array.strides):
             return PARALLEL
         if each.part is not None and isinstance(each.part.number, Parts):
-            narrow = any(array.dtype.itemsize < _NARROWEST_MASKED for array in read)
-            return PARALLEL if narrow else MASKED
-        return FILLED if each.part is None and each.size == LANES and self.vectorises else PARALLEL
+            is_complex = any(load.type.value in PART for load in loads_of(each.body))
+            return GUARDED if self.vectorises and not is_complex else MASKED
+        turns = each.size if each.part is None else each.part.turns
+        return FILLED.get(turns, PARALLEL) if self.vectorises and isinstance(turns, int) else PARALLEL
 
     def together(self, each: For) -> None:
         """A loop that takes several neighbours at once, then those that are left, one by one."""
@@ -266,7 +293,10 @@ class LoopText(StatementText):
     def fold(self, each: Fold) -> None:
         """A fold: in blocks, where the order of its turns is of no account."""
         if is_unrolled(each):
-            self.unrolled(each)
+            if self.is_of_a_vector(each):
+                self.vector_folded(each)
+            else:
+                self.unrolled(each)
             return
         ((index, size),) = each.ranges
         kinds = each.combine.result_types
@@ -314,7 +344,7 @@ class LoopText(StatementText):
     def combined(self, each: Fold, first: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> list[list[str]]:
         """Accumulators of some turns and of others as those of all, of each lane."""
         kinds = [kind.value for kind in each.combine.result_types]
-        if not each.in_order and _is_pairwise(each.combine):
+        if not each.in_order and is_pairwise(each.combine):
             return [
                 [self.reordered(*parts) for parts in zip(_operations(each.combine), kinds, *pair, strict=True)]
                 for pair in zip(first, later, strict=True)
@@ -328,6 +358,31 @@ class LoopText(StatementText):
             list(zip((*kinds, *kinds), (*one, *other), strict=True)) for one, other in zip(first, later, strict=True)
         ]
         return self.compute(each.combine, given, ())
+
+    def is_of_a_vector(self, each: Fold) -> bool:
+        """Whether a fold is of all that memory of a thread has, and LLVM folds it as a vector."""
+        ((_, size),) = each.ranges
+        arrays = [self.arrays[load.array] for load in each.body if isinstance(load, Load)]
+        return (
+            len(arrays) == len(each.values) == len(each.body)
+            and is_pairwise(each.combine)
+            and all(array.name in self.near and array.sizes == (size,) for array in arrays)
+        )
+
+    def vector_folded(self, each: Fold) -> None:
+        """A fold of neighbours in memory of a thread."""
+        ((_, size),) = each.ranges
+        for name, load, op in zip(each.names, each.body, _operations(each.combine), strict=True):
+            assert isinstance(load, Load), "a vector is loaded"
+            register, is_float = REGISTER[load.type.value], load.type.category == FLOAT
+            vector = f"<{size} x {register}>"
+            symbol = f"{'f' * (is_float and op in _COMPARISONS)}{_operation(op, load.type)}.v{size}"
+            symbol = f"@llvm.vector.reduce.{symbol}{_OVERLOADS.get(register, register)}"
+            first = {"fadd": f"{register} -0.0, ", "fmul": f"{register} 1.0, "}.get(_operation(op, load.type), "")
+            self.declared.add(f"declare {register} {symbol}({first and f'{register}, '}{vector})")
+            value = self.text.value(f"load {vector}, ptr {self.bases[load.array]}")
+            call = f"call {_flags(op, load.type)}{register} {symbol}({first}{vector} {value})"
+            self.give(name, load.type, [self.text.value(call)])
 
     def unrolled(self, each: Fold) -> None:
         """A fold of a few turns, neighbours first, like a tournament."""
@@ -347,15 +402,11 @@ class LoopText(StatementText):
     def reordered(self, op: str, kind: str, first: str, second: str) -> str:
         """Two values under an operation which LLVM may take in any order."""
         register, scalar = REGISTER[kind], ScalarType(kind)
-        if op == "add":
-            instruction = "fadd reassoc" if scalar.category == FLOAT else "add"
-            return self.text.value(f"{instruction} {register} {first}, {second}")
-        if scalar.category == FLOAT:
-            symbol = f"@llvm.{op}.f{scalar.bits}"
-        else:
-            symbol = f"@llvm.{'s' if scalar.is_signed else 'u'}{_COMPARISONS[op]}.{register}"
+        name, flags = _operation(op, scalar), _flags(op, scalar)
+        if op not in _COMPARISONS:
+            return self.text.value(f"{name} {flags}{register} {first}, {second}")
+        symbol = f"@llvm.{name}.{_OVERLOADS.get(register, register)}"
         self.declared.add(f"declare {register} {symbol}({register}, {register})")
-        flags = "nsz " if scalar.category == FLOAT else ""
         return self.text.value(f"call {flags}{register} {symbol}({register} {first}, {register} {second})")
 
     def scan(self, each: Scan) -> None:
@@ -402,16 +453,16 @@ def _flat(lanes: Iterable[Sequence[str]]) -> list[str]:
     return [value for values in lanes for value in values]
 
 
-def _is_pairwise(graph: TypedGraph) -> bool:
-    """Whether each accumulator is combined for itself, by one operation whose order is of no account."""
-    count = len(graph.results)
-    operations = {"add", *_COMPARISONS}
-    return all(
-        graph.nodes[at].op in operations
-        and graph.nodes[at].arguments == (k, count + k)
-        and graph.nodes[at].type.category in (INTEGER, FLOAT)
-        for k, at in enumerate(graph.results)
-    )
+def _operation(op: str, kind: ScalarType) -> str:
+    """LLVM's name of an operation of ``is_pairwise``."""
+    if op in _COMPARISONS:
+        return op if kind.category == FLOAT else f"{'s' if kind.is_signed else 'u'}{_COMPARISONS[op]}"
+    return f"{'f' * (kind.category == FLOAT)}{_INSTRUCTIONS[op]}"
+
+
+def _flags(op: str, kind: ScalarType) -> str:
+    """What LLVM is told of it: any order will do."""
+    return "" if kind.category != FLOAT else "nsz " if op in _COMPARISONS else "reassoc "
 
 
 def _operations(graph: TypedGraph) -> list[str]:

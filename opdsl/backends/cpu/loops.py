@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from opdsl.backends.cpu.storage import REGISTER, Text
 
@@ -12,7 +13,8 @@ ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
 # !1: elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
 # !3: a loop that calls the C library for every element; more than one at a time would be more code and no faster.
 # !40, !41: as !1, vector after vector; with masks for the lanes of the last one that have no element.
-# !50: as !1, of as many turns as a vector has lanes, which LLVM would unroll first, and see no loop then.
+# !50, !53, !55: as !1, of as many turns as a vector has lanes, which LLVM would unroll first, and see no loop then.
+# !52: as !50, where what is left of a loop is told from lanes that have no element.
 METADATA = """!0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
@@ -28,15 +30,29 @@ METADATA = """!0 = distinct !{}
 !32 = distinct !{!32, !4}
 !33 = !{!"branch_weights", i32 1, i32 1000}
 !50 = distinct !{!50, !2, !5, !42, !51}
-!51 = !{!"llvm.loop.vectorize.width", i32 16}"""
-PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, FILLED, SCALAR = (
-    f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30, 50, 32)
+!51 = !{!"llvm.loop.vectorize.width", i32 16}
+!52 = distinct !{!52, !2, !5, !42, !51}
+!53 = distinct !{!53, !2, !5, !42, !54}
+!54 = !{!"llvm.loop.vectorize.width", i32 8}
+!55 = distinct !{!55, !2, !5, !42, !56}
+!56 = !{!"llvm.loop.vectorize.width", i32 4}"""
+PARALLEL, ONE_BY_ONE, WHOLE, MASKED, UNROLLED, GUARDED, SCALAR = (
+    f", !llvm.loop !{each}" for each in (1, 3, 40, 41, 30, 52, 32)
 )
+FILLED = {turns: f", !llvm.loop !{each}" for turns, each in ((16, 50), (8, 53), (4, 55))}
 SELDOM = ", !prof !33"
 """What follows a loop's branch back."""
 
 LANES = 16
 """Turns that fill vectors, whatever they are computed in. Of cheap functions LLVM takes four side by side."""
+
+
+class _Count(NamedTuple):
+    """The type in which turns are counted, the first one, and the end."""
+
+    kind: str
+    begin: str
+    end: str
 
 
 class Loop:
@@ -59,11 +75,30 @@ class Loop:
     def __enter__(self) -> Loop:
         n, line = self.name, self.text.line
         line(f"  br label %{n}_head\n{n}_head:\n  %{n}_any = icmp slt i64 {self.begin}, {self.end}")
+        if self.is_short:
+            line(f"  %{n}_size = sub i64 {self.end}, {self.begin}\n  %{n}_turns = trunc i64 %{n}_size to i32")
         line(f"  br i1 %{n}_any, label %{n}_loop, label %{n}_end\n{n}_loop:")
-        line(f"  %{n} = phi i64 [ {self.begin}, %{n}_head ], [ %{n}_next, %{n}_latch ]")
+        count = self._count
+        line(f"  {self.turn} = phi {count.kind} [ {count.begin}, %{n}_head ], [ %{n}_next, %{n}_latch ]")
         self._top = len(self.text.lines)
         line("")  # where what is carried will stand
+        if self.is_short:
+            line(f"  %{n}_far = zext i32 {self.turn} to i64\n  {self.counter} = add i64 {self.begin}, %{n}_far")
         return self
+
+    @property
+    def is_short(self) -> bool:
+        """Whether turns are counted in 32 bits, as lanes are that masks are made of: 64 bits take twice the vectors."""
+        return self.kind in (MASKED, GUARDED)
+
+    @property
+    def turn(self) -> str:
+        """The counter's value, counted from the first turn where loops are short."""
+        return f"%{self.name}_turn" if self.is_short else self.counter
+
+    @property
+    def _count(self) -> _Count:
+        return _Count("i32", "0", f"%{self.name}_turns") if self.is_short else _Count("i64", self.begin, self.end)
 
     @property
     def counter(self) -> str:
@@ -83,12 +118,13 @@ class Loop:
         if error is not None:
             return
         n, line = self.name, self.text.line
-        line(f"  br label %{n}_latch\n{n}_latch:\n  %{n}_next = add nuw nsw i64 {self.counter}, {self.step}")
-        line(f"  %{n}_more = icmp slt i64 %{n}_next, {self.end}")
+        count = self._count
+        line(f"  br label %{n}_latch\n{n}_latch:\n  %{n}_next = add nuw nsw {count.kind} {self.turn}, {self.step}")
+        line(f"  %{n}_more = icmp slt {count.kind} %{n}_next, {count.end}")
         line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.kind}\n{n}_end:")
         carried = []
-        for index, ((kind, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
-            ends = f"phi {kind} [ {first}, %{n}_head ], [ {value}, %{n}_latch ]"
+        for index, ((register, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
+            ends = f"phi {register} [ {first}, %{n}_head ], [ {value}, %{n}_latch ]"
             carried.append(f"  %{n}_carried{index} = {ends}")
             self.results.append(f"%{n}_result{index}")
             line(f"  %{n}_result{index} = {ends}")

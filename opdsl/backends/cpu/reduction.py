@@ -60,9 +60,9 @@ _LANES_ACROSS, _LANES_ALONG, _LANES_IN_ORDER = 1024, LANES, 8
 
 # Fewer kept elements side by side, or folded elements in a row, than this do not fill lanes.
 _FEWEST_ACROSS = 8
-_FEWEST_ALONG = 32
+_FEWEST_ALONG = 16
 # The same where accumulators are several, or cost much to combine: lanes of one fold are combined one by one at last.
-_FEWEST_ALONG_OF_MANY = 128
+_FEWEST_ALONG_OF_MANY = 64
 
 # Elements that are worth a chunk of their own, and the tasks that are enough without chunks.
 _CHUNK = 1 << 16

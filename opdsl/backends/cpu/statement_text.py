@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import attrs
+
 from opdsl.backends.cpu.loops import ACCESS, SMALLER, Loop, call, smaller
 from opdsl.backends.cpu.margin_text import BOUNDS
 from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
@@ -213,8 +215,9 @@ class StatementText(abc.ABC):
             return
         operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
         places = [self.read_at(each, lane) for lane in self.lanes]
-        if each.array in self.near and each.type.value not in PART:
-            values = [self.near_value(REGISTER[each.type.value], place, suffix) for place in places]
+        register = REGISTER[each.type.value]
+        if each.array in self.near and each.type.value not in PART and MEMORY[operand.dtype].llvm == register:
+            values = [self.near_value(register, place, suffix) for place in places]
         else:
             values = [load_operand(self.text, operand, place, suffix) for place in places]
         self.give(each.name, each.type, values)
@@ -266,6 +269,28 @@ class StatementText(abc.ABC):
         operand = Operand(self.arrays[each.array].dtype.name, self.types[each.value].value)
         for lane in self.lanes:
             store_operand(self.text, operand, self.address(each.array, each.index, lane), lane[each.value])
+
+    def load_inside(self, each: Load, condition: str) -> None:
+        """An element, or a zero where a condition does not hold."""
+        text, name = self.text, self.fresh()
+        text.line(f"  br label %{name}_test\n{name}_test:")
+        text.line(f"  br i1 {condition}, label %{name}_then, label %{name}_end\n{name}_then:")
+        self.load(each, ACCESS)
+        text.line(f"  br label %{name}_end\n{name}_end:")
+        found = self.lanes[0][each.name]
+        value = f"phi {REGISTER[each.type.value]} [ {found}, %{name}_then ], [ zeroinitializer, %{name}_test ]"
+        self.give(each.name, each.type, [text.value(value)])
+
+    def store_inside(self, each: Store, condition: str) -> None:
+        """A value that is written where a condition holds."""
+        kind = self.types[each.value]
+        there = Load(f"{each.array}_there", each.array, each.index, kind)
+        self.load(there, ACCESS)
+        (lane,) = self.lanes
+        register = REGISTER[kind.value]
+        chosen = self.text.value(f"select i1 {condition}, {register} {lane[each.value]}, {register} {lane[there.name]}")
+        self.give(f"{each.array}_chosen", kind, [chosen])
+        self.store(attrs.evolve(each, value=f"{each.array}_chosen"))
 
     def compute(
         self, graph: TypedGraph, given: Sequence[Sequence[tuple[str, str]]], names: Sequence[str]

@@ -62,10 +62,14 @@ DECLARATIONS = {
 
 
 class Text:
-    """Lines of one LLVM function under construction, with names for its values."""
+    """Lines of one LLVM function under construction, with names for its values.
+
+    stored: of numbers that were read as bfloat16, how they were stored: what is only moved need not be rounded.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.stored: dict[str, str] = {}
         self._count = 0
 
     def line(self, text: str) -> None:
@@ -104,7 +108,9 @@ def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
         return text.value(f"fpext half {raw} to float")
     if dtype == "bfloat16":
         shifted = text.value(f"shl i32 {text.value(f'zext i16 {raw} to i32')}, 16")
-        return text.value(f"bitcast i32 {shifted} to float")
+        value = text.value(f"bitcast i32 {shifted} to float")
+        text.stored[value] = raw
+        return value
     return raw
 
 
@@ -116,7 +122,7 @@ def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") ->
     if dtype == "float16":
         value = text.value(f"fptrunc float {value} to half")
     elif dtype == "bfloat16":
-        value = _to_bfloat16(text, value)
+        value = text.stored.get(value) or _to_bfloat16(text, value)
     text.line(f"  store {MEMORY[dtype].llvm} {value}, ptr {pointer}, align 1{suffix}")
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import attrs
 
-from opdsl.kernels.loops.making import numbers
+from opdsl.kernels.loops.making import is_pairwise, numbers
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
@@ -32,7 +33,7 @@ from opdsl.kernels.loops.model import (
     blocks_of,
     statements_of,
 )
-from opdsl.runtime.dtype import to_dtype
+from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
 
@@ -68,7 +69,7 @@ def across(program: Program, lanes: int, folds: Folds) -> Program:
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    tile = Tile(loop, lanes, folds, _apart(program, loop.body, loop.index) if folds.gathers else frozenset())
+    tile = Tile(loop, lanes, folds, _apart(program, loop.body, loop.index) if folds.gathers else {})
     body = tuple(tile.distributed(loop.body))
     return attrs.evolve(program, body=(For(_TILE, Parts(loop.size, lanes), body),))
 
@@ -88,25 +89,25 @@ def along(program: Program, lanes: int, folds: Folds) -> Program:
     assert isinstance(loop, For), "points are those of a loop"
     fold, *rest = loop.body
     assert isinstance(fold, Fold), "points begin with a fold"
-    apart = _apart(program, fold.body, fold.ranges[-1][0]) if folds.gathers else frozenset()
+    apart = _apart(program, fold.body, fold.ranges[-1][0]) if folds.gathers else {}
     body = _ordered_lanes(fold, lanes, folds) if fold.in_order else _lanes(fold, lanes, folds, apart)
     return attrs.evolve(program, body=(attrs.evolve(loop, body=(*body, *rest)),))
 
 
-def _apart(program: Program, statements: Sequence[Statement], index: str) -> frozenset[str]:
-    """The names of loads of elements that lie apart along an index."""
+def _apart(program: Program, statements: Sequence[Statement], index: str) -> dict[str, DType]:
+    """The names of loads of elements that lie apart along an index, and how these are stored."""
     within = [*statements_of(statements)]
     same = {index, *(each.name for each in within if isinstance(each, Bound) and each.place == index)}
-    return frozenset(
-        each.name
+    return {
+        each.name: program.arrays[each.array].dtype
         for each in within
         if isinstance(each, Load)
         for place, stride in zip(each.index, program.arrays[each.array].strides, strict=True)
         if place in same and isinstance(stride, str)
-    )
+    }
 
 
-def _lanes(fold: Fold, lanes: int, folds: Folds, apart: frozenset[str]) -> Iterator[Statement]:
+def _lanes(fold: Fold, lanes: int, folds: Folds, apart: Mapping[str, DType]) -> Iterator[Statement]:
     """A fold, of which each lane takes every so many-th turn."""
     *around, (index, size) = fold.ranges
     step = f"{index}_step"
@@ -120,6 +121,11 @@ def _lanes(fold: Fold, lanes: int, folds: Folds, apart: frozenset[str]) -> Itera
     for each in reversed(around):
         turn = For(*each, (turn,), in_order=True)
     yield turn
+    if is_pairwise(fold.combine):
+        values = [f"{name}_lane" for name in fold.names]
+        loads = [attrs.evolve(load, index=(_LANE,)) for load in tile.loads(values, arrays, fold)]
+        yield attrs.evolve(fold, ranges=((_LANE, lanes),), body=tuple(loads), values=tuple(values))
+        return
     half = lanes // 2
     while half:
         yield from tile.halved(arrays, fold, half)
@@ -161,10 +167,10 @@ class Tile:
 
     spread: for values of a point the array that has them, and their types.
     widened: the arrays of a point, which have a dimension more here.
-    apart: the names of loads of elements that are brought together.
+    apart: the names of loads of elements that are brought together, and how these are stored.
     """
 
-    def __init__(self, loop: For, lanes: int, folds: Folds, apart: frozenset[str] = frozenset()) -> None:
+    def __init__(self, loop: For, lanes: int, folds: Folds, apart: Mapping[str, DType] = MappingProxyType({})) -> None:
         self.loop, self.lanes, self.folds, self.apart = loop, lanes, folds, apart
         self.spread: dict[str, tuple[str, ScalarType]] = {}
         self.widened: set[str] = set()
@@ -300,7 +306,7 @@ class Tile:
                 continue
             name = f"{load.name}_near_{turns}"
             move = self.points([*bounds, load, Store(name, (turn, _LANE), load.name)])
-            near = Array(name, to_dtype(load.type.value), (turns, self.lanes), (self.lanes, 1))
+            near = Array(name, self.apart[load.name], (turns, self.lanes), (self.lanes, 1))
             before += [Local(near), For(turn, turns, (*places, move), in_order=True) if isinstance(turn, str) else move]
             body.append(attrs.evolve(load, array=name, index=(turn, _LANE)))
         return _Brought(before, attrs.evolve(each, body=tuple(body)))

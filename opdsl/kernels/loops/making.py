@@ -23,7 +23,7 @@ from opdsl.kernels.loops.model import (
 )
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
-from opdsl.scalar.types import ScalarType
+from opdsl.scalar.types import BOOL, FLOAT, INTEGER, ScalarType
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import OperandSpec
@@ -37,6 +37,7 @@ __all__ = [
     "before",
     "evaluated",
     "identity",
+    "is_pairwise",
     "number_of",
     "numbers",
     "pairwise",
@@ -237,6 +238,23 @@ def pairwise(operations: tuple[str, ...], kinds: tuple[ScalarType, ...]) -> Type
     first, later = ([builder.parameter(f"{side}{k}", kind) for k, kind in enumerate(kinds)] for side in ("a", "b"))
     made = [builder.node(*each) for each in zip(operations, zip(first, later, strict=True), kinds, strict=True)]
     return builder.finish("combine", made)
+
+
+def is_pairwise(graph: TypedGraph) -> bool:
+    """Whether each accumulator is combined for itself, by one operation whose order is of no account."""
+    count = len(graph.results)
+    return all(
+        graph.nodes[at].arguments == (k, count + k)
+        and graph.nodes[at].op in _OPERATIONS.get(graph.nodes[at].type.category, ())
+        for k, at in enumerate(graph.results)
+    )
+
+
+_OPERATIONS = {
+    FLOAT: ("add", "multiply", "maximum", "minimum"),
+    INTEGER: ("add", "maximum", "minimum"),
+    BOOL: ("bitwise_or", "bitwise_and"),
+}
 
 
 def product(sizes: Sequence[int]) -> int:

@@ -108,6 +108,7 @@ def test_kernels_are_printed_as_they_were_reviewed(monkeypatch: pytest.MonkeyPat
         make()
         return compile_ir(key, make, *others, **options)
 
+    monkeypatch.setattr(engine, "vector_bytes", lambda: 64)
     monkeypatch.setattr(loop_text, "module_ir", recorded)
     monkeypatch.setattr(engine, "compile_ir", compiled)
     texts = []

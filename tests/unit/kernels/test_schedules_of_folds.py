@@ -228,16 +228,8 @@ kernel reduction(a0: int64[i0_n, j0_n | a0_s0, 1], out0: int64[i0_n | 1]; i0_n, 
             acc0_lanes_before: int64 = acc0_lanes[lane]
             acc0_made = combine_1(acc0_lanes_before, v0)
             acc0_lanes[lane] = acc0_made
-        for lane_far < 4 in part 1 of 2 each at lane:
-            acc0_lanes_far: int64 = acc0_lanes[lane_far]
-            acc0_lanes_before: int64 = acc0_lanes[lane]
-            acc0_made = combine_1(acc0_lanes_before, acc0_lanes_far)
-            acc0_lanes[lane] = acc0_made
-        for lane_far < 4 in part 1 of 1 each at lane:
-            acc0_lanes_far: int64 = acc0_lanes[lane_far]
-            acc0_lanes_before: int64 = acc0_lanes[lane]
-            acc0_made = combine_1(acc0_lanes_before, acc0_lanes_far)
-            acc0_lanes[lane] = acc0_made
-        acc0: int64 = acc0_lanes[0]
+        acc0 = fold lane < 4 of combine_1 from (0,):
+            acc0_lane: int64 = acc0_lanes[lane]
+            -> acc0_lane
         y0 = finish_3(acc0, count)
         out0[i0] = y0"""
