@@ -192,9 +192,7 @@ def bucketize_meta(ctx, self, boundaries, out_int32):
     places_meta(ctx, boundaries, self, out_int32)
 
 
-@bucketize.out_kernel
-def bucketize_cpu(self, boundaries, right, out):
-    write_places(out, boundaries, self, right, None)
+bucketize.out_kernel(lambda self, boundaries, right, out: write_places(out, boundaries, self, right, None))
 
 
 @bucketize.overload("Scalar", kernel=True, autogen="bucketize.Scalar_out")

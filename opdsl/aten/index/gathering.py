@@ -143,11 +143,7 @@ def take_meta(ctx, self, index):
     among_all(self, index)
 
 
-@take.out_kernel
-def take_cpu(self, index, out):
-    gather(out, self, (0,) * index.ndim, among_all(self, index))
-
-
+take.out_kernel(lambda self, index, out: gather(out, self, (0,) * index.ndim, among_all(self, index)))
 take.derivative(self=lambda grad, self, index: grad.new_zeros(self.shape).put_(index, grad, True))
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from opdsl.aten._shared.checks import check_alpha, is_ordered, require_kernel
 from opdsl.aten._shared.index_tensors import BOTH, LONG, among_all, as_int64, require_inside, sizes_of
+from opdsl.aten._shared.scalars import plus
 from opdsl.aten.index.gathering import require_apart, selected
 from opdsl.aten.index.scattering import (
     IN_PLACE,
     REDUCES,
-    add_scalar_function,
     divide_by_counts,
     scatter_reduce_derivative,
 )
@@ -319,7 +319,7 @@ def put_(
         raise PositionError("put_(): Tried to put elements into an empty tensor")
     flat = index.reshape((-1,))
     positions = among_all(self, flat)
-    scatter(self, flat.shape, (0,), positions, source.reshape((-1,)), add_scalar_function if accumulate else None)
+    scatter(self, flat.shape, (0,), positions, source.reshape((-1,)), plus if accumulate else None)
     return self
 
 
@@ -394,9 +394,7 @@ def index_reduce_cpu(self, dim, index, source, reduce, include_self, out):
         self = out
     write_selected(self, dim, index, source, out, REDUCES[reduce])
     if reduce == "mean":
-        divide_by_counts(
-            out, include_self, lambda counts: write_selected(counts, dim, index, 1, counts, add_scalar_function)
-        )
+        divide_by_counts(out, include_self, lambda counts: write_selected(counts, dim, index, 1, counts, plus))
 
 
 @index_reduce.derivative("self", "source")

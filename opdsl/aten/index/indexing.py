@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opdsl.aten._shared.index_tensors import BOTH, as_int64, nonzero_columns, require_inside
+from opdsl.aten._shared.scalars import plus
 from opdsl.aten.index.gathering import require_apart
-from opdsl.aten.index.scattering import add_scalar_function
 from opdsl.declare import Out, forward, op, traceable
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
@@ -208,11 +208,7 @@ def index_meta(ctx, self, indices):
     return {"sizes": found.positions, "strides": found.strides}
 
 
-@index_tensor.out_kernel
-def index_cpu(self, sizes, strides, out):
-    gather(out, self, strides, sizes)
-
-
+index_tensor.out_kernel(lambda self, sizes, strides, out: gather(out, self, strides, sizes))
 index_tensor.derivative(self=lambda grad, self, indices: grad.new_zeros(self.shape).index_put_(indices, grad, True))
 
 
@@ -271,7 +267,7 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
         found.strides,
         found.positions,
         value_of_shape(values, found.shape),
-        add_scalar_function if accumulate else None,
+        plus if accumulate else None,
     )
     return self
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.aten._shared.index_tensors import BOTH, along, sizes_of
+from opdsl.aten._shared.scalars import larger, plus, smaller, times
 from opdsl.aten.create.factories import full
 from opdsl.aten.create.like_factories import ones_like, zeros_like
 from opdsl.aten.index.gathering import require_apart
@@ -23,32 +24,16 @@ IN_PLACE = Inplace(variants="method")
 # ------------------------------------------------------------------------------------- of what is there, and a value
 
 
-def add_scalar_function(old: Any, new: Any) -> Any:
-    return old + new
-
-
-def multiply_scalar_function(old: Any, new: Any) -> Any:
-    return old * new
-
-
-def larger_scalar_function(old: Any, new: Any) -> Any:
-    return max(old, new)
-
-
-def smaller_scalar_function(old: Any, new: Any) -> Any:
-    return min(old, new)
-
-
 # By what `scatter` calls them.
-COMBINES = {"add": add_scalar_function, "multiply": multiply_scalar_function}
+COMBINES = {"add": plus, "multiply": times}
 
 # By what `scatter_reduce` calls them. A mean is a sum that is divided afterwards.
 REDUCES = {
-    "sum": add_scalar_function,
-    "prod": multiply_scalar_function,
-    "mean": add_scalar_function,
-    "amax": larger_scalar_function,
-    "amin": smaller_scalar_function,
+    "sum": plus,
+    "prod": times,
+    "mean": plus,
+    "amax": larger,
+    "amin": smaller,
 }
 
 # What a sum and a product begin with.
@@ -184,7 +169,7 @@ for _name, _scatter in scatters.items():
 
 @scatters["scatter_add"].out_kernel(alias_safe=True)
 def scatter_add_kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
-    write_along(self, dim, index, src, out, add_scalar_function)
+    write_along(self, dim, index, src, out, plus)
 
 
 def written_part(gradient: Tensor, source: Tensor) -> Tensor:
@@ -242,9 +227,7 @@ def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
         self = out
     write_along(self, dim, index, src, out, REDUCES[reduce])
     if reduce == "mean" and index.numel():
-        divide_by_counts(
-            out, include_self, lambda counts: write_along(counts, dim, index, 1, counts, add_scalar_function)
-        )
+        divide_by_counts(out, include_self, lambda counts: write_along(counts, dim, index, 1, counts, plus))
 
 
 @scatter_reduce.derivative("self", "src")

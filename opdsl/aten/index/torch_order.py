@@ -364,9 +364,7 @@ def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
     ...
 
 
-@first_places.meta
-def first_places_meta(ctx, keys, count):
-    ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64)
+first_places.meta(lambda ctx, keys, count: ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64))
 
 
 @first_places.out_kernel("CPU")
@@ -452,9 +450,7 @@ def nth_place(keys: Tensor, nth: int) -> Tensor:
     ...
 
 
-@nth_place.meta
-def nth_place_meta(ctx, keys):
-    ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64)
+nth_place.meta(lambda ctx, keys: ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64))
 
 
 @nth_place.out_kernel("CPU")

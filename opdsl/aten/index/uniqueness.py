@@ -68,16 +68,11 @@ def distinct_in_a_row(self: Tensor) -> Distinct:
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
-@op("aten::_unique2", autogen="_unique2.out", **DYNAMIC)
+@op("aten::_unique2", kernel=True, autogen="_unique2.out", **DYNAMIC)
 def _unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct elements in order, where each element is among them, and how often they are there."""
-    ...
-
-
-@_unique2.kernel
-def unique2_kernel(self, sorted, return_inverse, return_counts):
     require_kernel(not self.dtype.is_complex, "unique", self.dtype, UNORDERED)
     values, inverse, counts = distinct(self.flatten())
     inverse = inverse.reshape(self.shape) if return_inverse else none_of(self, 0)
@@ -87,7 +82,7 @@ def unique2_kernel(self, sorted, return_inverse, return_counts):
 @op("aten::_unique", kernel=True, autogen="_unique.out", **DYNAMIC)
 def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """The distinct elements in order, and where each element is among them."""
-    return unique2_kernel(self, sorted, return_inverse, False)[:2]
+    return _unique2(self, sorted, return_inverse, False)[:2]
 
 
 # -------------------------------------------------------------------------------------------------------------- slices
@@ -150,16 +145,11 @@ def unique_dim(
     return found.movedim(0, dimension), places.new_empty(places.shape).scatter(0, order, places), counts
 
 
-@op("aten::unique_dim_consecutive", autogen="unique_dim_consecutive.out", **DYNAMIC)
+@op("aten::unique_dim_consecutive", kernel=True, autogen="unique_dim_consecutive.out", **DYNAMIC)
 def unique_dim_consecutive(
     self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The first of each run of equal slices along a dimension, the run of each slice, and the lengths of runs."""
-    ...
-
-
-@unique_dim_consecutive.kernel
-def unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts):
     slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
@@ -178,7 +168,7 @@ def unique_consecutive(
     (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
     """
     if dim is not None and not (self.ndim == 1 and dim == 0):
-        return unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts)
+        return unique_dim_consecutive(self, dim, return_inverse, return_counts)
     require_kernel(not self.dtype.is_complex, "unique", self.dtype, UNORDERED)
     values, places, counts = distinct_in_a_row(self.flatten())
     inverse = places.reshape(self.shape) if return_inverse else none_of(self, 0)

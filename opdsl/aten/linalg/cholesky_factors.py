@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.aten.create.triangles import keep, lower_scalar_function, upper_scalar_function
+from opdsl.aten.create.triangles import tril, triu
 from opdsl.aten.linalg.decompositions import (
     _linalg_check_errors,
     by_column,
@@ -32,7 +32,8 @@ def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) 
     """Write the factors of matrices, of which one triangle is read, and what LAPACK says of each."""
     copy_(factor, self)
     linear_algebra(factor).cholesky(factor, info, upper)
-    keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
+    triangle = triu if upper else tril
+    triangle.variants["inplace"](factor)
 
 
 @op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))
@@ -136,9 +137,7 @@ def _cholesky_solve_helper_kernel(self, A, upper):
     return found
 
 
-@_cholesky_solve_helper.kernel("Meta")
-def _cholesky_solve_helper_meta(self):
-    return self.new_empty_strided(self.shape, by_column(self.shape))
+_cholesky_solve_helper.kernel("Meta")(lambda self: self.new_empty_strided(self.shape, by_column(self.shape)))
 
 
 @op(
@@ -171,14 +170,9 @@ def cholesky_solve_derivative(grad, input2, result, upper, output_mask):
     return of_right, -matmul(input2, common) if upper else -matmul(common, input2)
 
 
-@op("aten::cholesky_inverse", variants="method, function", out=Out(explicit=True))
-def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
+@op("aten::cholesky_inverse", kernel=True, variants="method, function", out=Out(explicit=True))
+def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
-    ...
-
-
-@cholesky_inverse.kernel
-def cholesky_inverse_kernel(self, upper, out):
     require_square("cholesky_inverse", self)
     require_numbers("cholesky_inverse", self)
     found = self.new_empty_strided(self.shape, by_column(self.shape))

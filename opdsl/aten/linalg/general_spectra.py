@@ -59,11 +59,7 @@ def linalg_eig_meta(ctx, self):
 
 
 linalg_eig.sharding(rows=2)
-
-
-@linalg_eig.out_kernel
-def linalg_eig_kernel(self, eigenvalues, eigenvectors):
-    diagonalise(self, eigenvalues, eigenvectors)
+linalg_eig.out_kernel(diagonalise)
 
 
 @linalg_eig.derivative("self")

@@ -81,11 +81,7 @@ def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
     ctx.set_output(0, (rows, columns), like=self)
 
 
-@addmm.out_kernel
-def addmm_kernel(self, mat1, mat2, beta, alpha, out):
-    add_product(self, mat1, mat2, beta, alpha, out)
-
-
+addmm.out_kernel(lambda self, mat1, mat2, beta, alpha, out: add_product(self, mat1, mat2, beta, alpha, out))
 addmm.sharding("ij,iK,Kj->ij")
 
 
@@ -151,13 +147,7 @@ def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
 
 
 baddbmm.sharding("bij,biK,bKj->bij")
-
-
-@baddbmm.out_kernel
-def baddbmm_kernel(self, batch1, batch2, beta, alpha, out):
-    add_product(self, batch1, batch2, beta, alpha, out)
-
-
+baddbmm.out_kernel(lambda self, batch1, batch2, beta, alpha, out: add_product(self, batch1, batch2, beta, alpha, out))
 baddbmm.derivative("self")(addmm_derivative)
 baddbmm.derivative(
     batch1=lambda grad, batch2, alpha: scaled(grad.bmm(batch2.adjoint()), alpha),
@@ -262,13 +252,7 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
 
 
 addmv.sharding("i,iK,K->i")
-
-
-@addmv.out_kernel
-def addmv_kernel(self, mat, vec, beta, alpha, out):
-    add_product(self, mat, vec, beta, alpha, out)
-
-
+addmv.out_kernel(lambda self, mat, vec, beta, alpha, out: add_product(self, mat, vec, beta, alpha, out))
 addmv.derivative("self")(addmm_derivative)
 addmv.derivative(
     mat=lambda grad, vec, alpha: scaled(grad.unsqueeze(1) * vec.conj(), alpha),

@@ -15,26 +15,17 @@ from opdsl.runtime import DType, Tensor, install_method
 from opdsl.schema.vocabulary import Scalar
 
 
-def power_of_p(x: float, p: float) -> float:
-    return math.pow(abs(x), p)
-
-
-def root_of_p(total: float, count: int, p: float) -> float:
-    return math.pow(total, 1.0 / p)
-
-
 @op("aten::norm.ScalarOpt_dim", variants=BOTH, out=Out("norm.out"), **ENTRY)
 def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = False) -> Tensor:
     """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
     ...
 
 
-@norm_dim.meta
-def norm_dim_meta(ctx, self, p, dim):
-    check_norm(self, p, dim)
+norm_dim.meta(lambda ctx, self, p, dim: check_norm(self, p, dim))
 
 
-attach_norms(norm_dim, "p", power_of_p, root_of_p)
+POWERS = (lambda x, p: math.pow(abs(x), p), lambda total, count, p: math.pow(total, 1.0 / p))
+attach_norms(norm_dim, "p", *POWERS)
 norm_dim.derivative(self=lambda grad, self, result, p, dim, keepdim: norm_gradient(grad, self, result, p, dim, keepdim))
 
 
@@ -50,7 +41,7 @@ def norm_dim_dtype_meta(ctx, self, p, dim, dtype):
     check_norm_dtype("norm()", self.dtype, dtype)
 
 
-attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
+attach_norms(norm_dim_dtype, "p", *POWERS)
 norm_dim_dtype.derivative(norm_dim)
 
 

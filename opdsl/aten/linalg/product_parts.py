@@ -129,9 +129,7 @@ def _addmm_activation(
     ...
 
 
-@_addmm_activation.meta
-def _addmm_activation_meta(ctx, self, mat1, mat2, beta, alpha):
-    addmm_meta(ctx, self, mat1, mat2, beta, alpha)
+_addmm_activation.meta(addmm_meta)
 
 
 @_addmm_activation.out_kernel

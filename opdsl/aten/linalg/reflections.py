@@ -115,19 +115,14 @@ def require_reflectors(name: str, input: Tensor, tau: Tensor) -> None:
     require_numbers(name, input)
 
 
-@op("aten::linalg_householder_product", python_module="linalg", out=Out(explicit=True))
-def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
+@op("aten::linalg_householder_product", kernel=True, python_module="linalg", out=Out(explicit=True))
+def linalg_householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of products of reflections: the factor Q whose reflectors ``geqrf`` gives.
 
     Args:
         input: (..., m, n) with m >= n, whose columns have the reflectors beneath the diagonal.
         tau: (..., k) with n >= k: their factors.
     """
-    ...
-
-
-@linalg_householder_product.kernel
-def linalg_householder_product_kernel(input, tau, out):
     name = "torch.linalg.householder_product"
     require_reflectors(name, input, tau)
     check(
@@ -157,8 +152,16 @@ orgqr = linalg_householder_product.alias(
 # ------------------------------------------------------------------------------------------------------------- products
 
 
-@op("aten::ormqr", variants="function, method", out=Out(explicit=True))
-def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+@op("aten::ormqr", kernel=True, variants="function, method", out=Out(explicit=True))
+def ormqr(
+    self: Tensor,
+    input2: Tensor,
+    input3: Tensor,
+    left: bool = True,
+    transpose: bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """The product of the orthogonal matrices that reflections make with others.
 
     Args:
@@ -168,11 +171,6 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
         left: whether it stands to the left.
         transpose: whether its adjoint is meant.
     """
-    ...
-
-
-@ormqr.kernel
-def ormqr_kernel(self, input2, input3, left, transpose, out):
     name = "torch.ormqr"
     require_reflectors(name, self, input2)
     require_matrix(name, input3, "other")

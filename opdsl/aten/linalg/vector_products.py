@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.matrix_sums import addmm
 from opdsl.aten.pointwise.arithmetic import mul
@@ -54,16 +55,8 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
     ...
 
 
-def product(a: Any, b: Any) -> Any:
-    return a * b
-
-
-def total(a: Any, b: Any) -> Any:
-    return a + b
-
-
 dot.meta(lambda ctx, self, tensor: check_vectors(self, tensor))
-dot.reduction(init=0, lift=product)(total)
+dot.reduction(init=0, lift=times)(plus)
 dot.derivative(self=lambda grad, tensor: grad * tensor.conj(), tensor=lambda grad, self: grad * self.conj())
 
 
@@ -73,12 +66,8 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-def conjugate_product(a: Any, b: Any) -> Any:
-    return conjugate(a) * b
-
-
 vdot.meta(lambda ctx, self, other: check_vectors(self, other))
-vdot.reduction(init=0, lift=conjugate_product)(total)
+vdot.reduction(init=0, lift=lambda a, b: conjugate(a) * b)(plus)
 vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad, self: grad * self)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten._shared.checks import check_alpha, is_boolean
-from opdsl.aten._shared.entries import CORE_UNARY, unbound_number_entry
-from opdsl.declare import Inplace, Library, Out, Row, forward, op
+from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, unbound_number_entry
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 from opdsl.scalar.intrinsics import fma
@@ -14,70 +14,61 @@ from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
 
-# ---------------------------------------------------------------------------------------------------------------- add
+BETWEEN: dict[str, Any] = {**CORE_BINARY, "accepts_numbers": True}
+"""What the entries of Python's operators between two tensors say."""
+
+ROUNDED = {"rounded": ("self", "other", "alpha")}
+# PyTorch generates add from the ufunc entry, whose loops take numbers as elements.
+LOOPS = {"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"}
+
+add, sub, mul = lib.table(
+    {
+        "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor": Row(
+            "``self + alpha * other``",
+            lambda self, other, alpha: fma(alpha, other, self),
+            pointwise=ROUNDED,
+            **{**BETWEEN, "out": Out("add.out", ufunc_inner_loop=LOOPS)},
+        ),
+        "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor": Row(
+            "``self - alpha * other``",
+            lambda self, other, alpha: fma(-alpha, other, self),
+            pointwise=ROUNDED,
+            **{**BETWEEN, "out": Out("sub.out")},
+        ),
+        "mul.Tensor(Tensor self, Tensor other) -> Tensor": Row(
+            "``self * other``", lambda self, other: self * other, **{**BETWEEN, "out": Out("mul.out")}
+        ),
+    },
+    pointwise=True,
+).values()
+(neg,) = lib.table(
+    {"neg(Tensor self) -> Tensor": Row("``-self``", lambda self: -self)}, pointwise=True, **CORE_UNARY
+).values()
+add.meta(reads_numbers=False)(lambda ctx, self, other, alpha: check_alpha(self, other, alpha))
 
 
-@op(
-    "aten::add.Tensor",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    accepts_numbers=True,
-    inplace=Inplace(variants="method"),
-    out=Out(
-        "add.out",
-        ufunc_inner_loop={"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"},
-    ),
-)
-def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    """``self + alpha * other``"""
-    ...
-
-
-@add.meta(reads_numbers=False)
-def add_meta(ctx, self, other, alpha):
-    check_alpha(self, other, alpha)
-
-
-# PyTorch generates these two from the ufunc entry, whose loops take numbers as elements.
-@add.pointwise(rounded=("self", "other", "alpha"))
-def add_scalar_function(self, other, alpha):
-    return fma(alpha, other, self)
-
-
-# ---------------------------------------------------------------------------------------------------------------- sub
-
-
-@op(
-    "aten::sub.Tensor",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    accepts_numbers=True,
-    inplace=Inplace(variants="method"),
-    out=Out("sub.out"),
-)
-def sub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    """``self - alpha * other``"""
-    ...
+def refuse_bools(operator: str, which: str, instead: str) -> None:
+    """Say that bools are no numbers."""
+    check(False, f"{operator} {which} is not supported. {instead} operator instead.")
 
 
 @sub.meta(reads_numbers=False)
 def sub_meta(ctx, self, other, alpha):
-    check(
-        not (is_boolean(self) and is_boolean(other)),
-        "Subtraction, the `-` operator, with two bool tensors is not supported. "
-        "Use the `^` or `logical_xor()` operator instead.",
-    )
-    check(
-        not (is_boolean(self) or is_boolean(other)),
-        "Subtraction, the `-` operator, with a bool tensor is not supported. "
-        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
-    )
+    subtraction = "Subtraction, the `-` operator, with"
+    if is_boolean(self) and is_boolean(other):
+        refuse_bools(subtraction, "two bool tensors", "Use the `^` or `logical_xor()`")
+    if is_boolean(self) or is_boolean(other):
+        refuse_bools(subtraction, "a bool tensor", INVERT)
     check_alpha(self, other, alpha)
 
 
-@sub.pointwise(rounded=("self", "other", "alpha"))
-def sub_scalar_function(self, other, alpha):
-    return fma(-alpha, other, self)
+INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()`"
+
+
+@neg.meta
+def neg_meta(ctx, self):
+    if is_boolean(self):
+        refuse_bools("Negation, the `-` operator, on", "a bool tensor", INVERT)
 
 
 @op(
@@ -113,38 +104,9 @@ def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     ...
 
 
-@rsub_number.meta(reads_numbers=False)
-def rsub_number_meta(ctx, self, other, alpha):
-    sub_meta(ctx, other, self, alpha)
+rsub_number.meta(reads_numbers=False)(lambda ctx, self, other, alpha: sub_meta(ctx, other, self, alpha))
+rsub_number.pointwise(wrapped="other", rounded=("other", "alpha"))(lambda self, other, alpha: fma(-alpha, self, other))
 
-
-@rsub_number.pointwise(wrapped="other", rounded=("other", "alpha"))
-def rsub_number_scalar_function(self, other, alpha):
-    return fma(-alpha, self, other)
-
-
-# ---------------------------------------------------------------------------------------------------------------- mul
-
-
-@op(
-    "aten::mul.Tensor",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    accepts_numbers=True,
-    inplace=Inplace(variants="method"),
-    out=Out("mul.out"),
-)
-def mul(self: Tensor, other: Tensor) -> Tensor:
-    """``self * other``"""
-    ...
-
-
-@mul.pointwise
-def mul_scalar_function(self, other):
-    return self * other
-
-
-# ------------------------------------------------------------------------------------------------------------- numbers
 
 ENTRY: dict[str, Any] = {"tags": ("core", "pointwise"), "device_check": "NoCheck"}
 
@@ -171,26 +133,3 @@ add_number, sub_number, mul_number = numbers.values()
 add_number.derivative(self=lambda grad: grad)
 sub_number.derivative(self=lambda grad: grad)
 mul_number.derivative(self=lambda grad, other: grad * other.conjugate())
-
-
-# ------------------------------------------------------------------------------------------------------------------ neg
-
-
-@op("aten::neg", **CORE_UNARY)
-def neg(self: Tensor) -> Tensor:
-    """``-self``"""
-    ...
-
-
-@neg.meta
-def neg_meta(ctx, self):
-    check(
-        not is_boolean(self),
-        "Negation, the `-` operator, on a bool tensor is not supported. "
-        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
-    )
-
-
-@neg.pointwise
-def neg_scalar_function(self):
-    return -self

@@ -35,9 +35,7 @@ def lerp(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     ...
 
 
-@lerp.meta(reads_numbers=False)
-def lerp_meta(ctx, self, end):
-    check_same(self, ("end", end))
+lerp.meta(reads_numbers=False)(lambda ctx, self, end: check_same(self, ("end", end)))
 
 
 @lerp.pointwise(dtypes=("floating", "complex"))
@@ -52,11 +50,7 @@ def lerp_tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     ...
 
 
-@lerp_tensor.meta
-def lerp_tensor_meta(ctx, self, end, weight):
-    check_same(self, ("end", end), ("weight", weight))
-
-
+lerp_tensor.meta(lambda ctx, self, end, weight: check_same(self, ("end", end), ("weight", weight)))
 lerp_tensor.pointwise(dtypes=("floating", "complex"), cast="same")(lerp_scalar_function)
 
 # ---------------------------------------------------------------------------------------------------- sums of products

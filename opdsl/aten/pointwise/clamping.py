@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_UNARY, UNARY
+from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.kernels import check
@@ -15,14 +16,6 @@ from opdsl.schema.vocabulary import Scalar
 lib = Library("aten")
 
 ORDERED = ("integer", "floating")
-
-
-def larger(one: Any, other: Any) -> Any:
-    return max(one, other)
-
-
-def smaller(one: Any, other: Any) -> Any:
-    return min(one, other)
 
 
 extrema = lib.table(

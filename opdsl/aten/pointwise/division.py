@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.entries import CORE_BINARY, CORE_UNARY, number_entry, unbound_number_entry
+from opdsl.aten.pointwise.arithmetic import BETWEEN
 from opdsl.declare import Inplace, Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -13,38 +14,27 @@ from opdsl.scalar.intrinsics import rounded, trunc_divide
 
 lib = Library("aten")
 
-# ---------------------------------------------------------------------------------------------------------------- div
 
-
-@op(
-    "aten::div.Tensor",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    accepts_numbers=True,
-    inplace=Inplace(variants="method"),
-    out=Out("div.out"),
-)
-def div(self: Tensor, other: Tensor) -> Tensor:
-    """``self / other``; integers are divided as floating-point numbers."""
-    ...
-
-
-@div.pointwise(promote="int_to_float")
-def div_scalar_function(self, other):
+def div_scalar_function(self: Any, other: Any) -> Any:
     return self / other
 
 
-@div.overload(
-    "Tensor_mode",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    accepts_numbers=True,
-    inplace=Inplace(variants="method"),
-    out=Out("div.out_mode"),
-)
-def div_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -> Tensor:
-    """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
-    ...
+div, div_mode = lib.table(
+    {
+        "div.Tensor(Tensor self, Tensor other) -> Tensor": Row(
+            "``self / other``; integers are divided as floating-point numbers.",
+            div_scalar_function,
+            **{**BETWEEN, "out": Out("div.out")},
+        ),
+        "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor": Row(
+            '``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None).',
+            div_scalar_function,
+            pointwise={"promote": "int_to_float", "when": {"rounding_mode": None}},
+            **{**BETWEEN, "out": Out("div.out_mode")},
+        ),
+    },
+    pointwise={"promote": "int_to_float"},
+).values()
 
 
 @div_mode.meta
@@ -53,9 +43,6 @@ def div_mode_meta(ctx, rounding_mode):
         rounding_mode in (None, "trunc", "floor"),
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
     )
-
-
-div_mode.pointwise(promote="int_to_float", when={"rounding_mode": None})(div_scalar_function)
 
 
 NARROW = ("float16", "bfloat16")
@@ -78,9 +65,7 @@ def div_floor_scalar_function(self, other):
     return self // other
 
 
-@div_mode.pointwise(when={"rounding_mode": "trunc"}, nonzero="other")
-def div_trunc_scalar_function(self, other):
-    return trunc_divide(self, other)
+div_mode.pointwise(when={"rounding_mode": "trunc"}, nonzero="other")(lambda self, other: trunc_divide(self, other))
 
 
 # -------------------------------------------------------------------------------------------------------- floor_divide

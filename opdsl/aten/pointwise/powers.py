@@ -62,9 +62,7 @@ def number_pow(self: Scalar, exponent: Tensor) -> Tensor:
     ...
 
 
-@number_pow.pointwise(wrapped="self", dtypes=POWERS)
-def number_pow_scalar_function(self, exponent):
-    return 1 if self == 1 else self**exponent
+number_pow.pointwise(wrapped="self", dtypes=POWERS)(lambda self, exponent: 1 if self == 1 else self**exponent)
 
 
 # -------------------------------------------------------------------------------------------------------------- square

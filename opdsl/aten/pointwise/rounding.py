@@ -88,9 +88,7 @@ def abs_meta(ctx, self):
     )
 
 
-@abs_tensor.pointwise(promote="complex_to_real", dtypes=("integer", "floating", "complex"))
-def abs_scalar_function(self):
-    return abs(self)
+abs_tensor.pointwise(promote="complex_to_real", dtypes=("integer", "floating", "complex"))(lambda self: abs(self))
 
 
 def sign_scalar(x: Any) -> Any:
@@ -164,6 +162,4 @@ def heaviside_meta(ctx, self, values):
     )
 
 
-@heaviside.pointwise
-def heaviside_scalar_function(self, values):
-    return values if self == 0 else self > 0
+heaviside.pointwise(lambda self, values: values if self == 0 else self > 0)

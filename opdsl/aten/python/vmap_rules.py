@@ -369,7 +369,7 @@ _BY_NAME: dict[str, Rule] = {
     **_named(_product, "mm bmm mv dot"),
     **_named(_sum_of_product, "addmm addmv baddbmm"),
     **_named(_broadcast, "masked_fill.Scalar masked_fill.Tensor where.Scalar where.ScalarSelf where.ScalarOther"),
-    **_named(_as_it_is, "clone _to_copy zeros_like ones_like full_like constant_pad_nd embedding"),
+    **_named(_as_it_is, "clone _to_copy zeros_like ones_like full_like constant_pad_nd embedding tril triu"),
     # Matrices are the last two dimensions.
     **_named(
         _as_it_is, "_linalg_det _linalg_slogdet _linalg_eigh _linalg_svd linalg_qr linalg_inv_ex linalg_cholesky_ex"

@@ -78,18 +78,12 @@ def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     ...
 
 
-def squares_and_product(x1, x2):
-    return x1 * x2, x1 * x1, x2 * x2
-
-
-def cosine(product, first, second, count, eps):
-    return product / (max(math.sqrt(first), eps) * max(math.sqrt(second), eps))
-
-
 @cosines.reduction(
     init=(0, 0, 0),
-    lift=squares_and_product,
-    finish=cosine,
+    lift=lambda x1, x2: (x1 * x2, x1 * x1, x2 * x2),
+    finish=lambda product, first, second, count, eps: (
+        product / (max(math.sqrt(first), eps) * max(math.sqrt(second), eps))
+    ),
     accumulators=("double",) * 3,
     results=("value",),
     promote="floating",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from opdsl.aten._shared.scalars import larger, smaller
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
 from opdsl.declare import Library, Out, Row, forward, op
@@ -16,18 +17,6 @@ from opdsl.runtime import Tensor, bool_
 lib = Library("aten")
 
 # --------------------------------------------------------------------------------------------------- scalar functions
-
-
-def larger(a: float, b: float) -> float:
-    return max(a, b)
-
-
-def smaller(a: float, b: float) -> float:
-    return min(a, b)
-
-
-def with_position(x: float, index: int) -> tuple[float, int]:
-    return x, index
 
 
 def earlier(a: float, i: int, b: float, j: int) -> bool:
@@ -43,18 +32,6 @@ def first_larger(a: float, i: int, b: float, j: int) -> tuple[float, int]:
 def first_smaller(a: float, i: int, b: float, j: int) -> tuple[float, int]:
     takes_b = b < a or (b != b and a == a) or earlier(a, i, b, j)
     return (b if takes_b else a), (j if takes_b else i)
-
-
-def value_and_position(value: float, position: int, count: int) -> tuple[float, int]:
-    return value, position
-
-
-def position_alone(value: float, position: int, count: int) -> int:
-    return position
-
-
-def twice(x: float) -> tuple[float, float]:
-    return x, x
 
 
 # ----------------------------------------------------------------------------------------------------------- gradients
@@ -153,9 +130,16 @@ def attach_extrema(operators: Any, worst: float, better: Callable[..., Any], fir
     for each in (along, of_all):
         each.derivative("self")(shared_among_equals)
     positions.meta(lambda ctx, self, dim: check_positions(positions.schema.name.base, self, dim))
-    common = {"lift": with_position, "accumulators": ("value", "index"), "in_order": False, "needs_elements": True}
-    positions.reduction(init=(worst, 0), finish=position_alone, results=("index",), **common)(first)
-    chosen.reduction(init=(worst, 0), finish=value_and_position, **common)(first)
+    common = {
+        "lift": lambda x, index: (x, index),
+        "accumulators": ("value", "index"),
+        "in_order": False,
+        "needs_elements": True,
+    }
+    positions.reduction(init=(worst, 0), finish=lambda value, position, count: position, results=("index",), **common)(
+        first
+    )
+    chosen.reduction(init=(worst, 0), finish=lambda value, position, count: (value, position), **common)(first)
     chosen.derivative("self")(selected_derivative)
 
 
@@ -196,7 +180,9 @@ def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> S
     ...
 
 
-@aminmax.reduction(init=(math.inf, -math.inf), lift=twice, accumulators=("value", "value"), needs_elements=True)
+@aminmax.reduction(
+    init=(math.inf, -math.inf), lift=lambda x: (x, x), accumulators=("value", "value"), needs_elements=True
+)
 def aminmax_combine(a, b, c, d):
     return min(a, c), max(b, d)
 

@@ -17,9 +17,7 @@ def exclusive_or(self: Tensor, dim: Ints[1] = (), keepdim: bool = False) -> Tens
     ...
 
 
-@exclusive_or.reduction(init=0)
-def exclusive_or_combine(a, b):
-    return a ^ b
+exclusive_or.reduction(init=0)(lambda a, b: a ^ b)
 
 
 @op("aten::hash_tensor", variants="function, method", out=Out(structured=True))

@@ -5,30 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl.aten._shared.scalars import larger, plus, smaller
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.reduce.extrema import larger, smaller
 from opdsl.aten.reduce.sums import restore_dims
 from opdsl.aten.reduce.variances import Dimensions, square
 from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, promote_types, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
-
-
-def magnitude(x: float) -> float:
-    return abs(x)
-
-
-def one_unless_zero(x: float) -> float:
-    return 1.0 if x != 0 else 0.0
-
-
-def plus(a: float, b: float) -> float:
-    return a + b
-
-
-def root_of_squares(total: float, count: int) -> float:
-    return math.sqrt(total)
 
 
 def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
@@ -42,11 +26,11 @@ def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
     common: dict[str, Any] = {"accumulators": ("real",), "promote": "floating"}
     for order in (2, None) if name == "p" else (2,):
         when = {name: order}
-        norm.reduction(init=0, lift=square, finish=root_of_squares, when=when, **common)(plus)
-    norm.reduction(init=0, lift=magnitude, when={name: 1}, **common)(plus)
-    norm.reduction(init=0, lift=one_unless_zero, when={name: 0}, **common)(plus)
-    norm.reduction(init=0, lift=magnitude, when={name: math.inf}, **common)(larger)
-    norm.reduction(init=math.inf, lift=magnitude, when={name: -math.inf}, **common)(smaller)
+        norm.reduction(init=0, lift=square, finish=lambda total, count: math.sqrt(total), when=when, **common)(plus)
+    norm.reduction(init=0, lift=lambda x: abs(x), when={name: 1}, **common)(plus)
+    norm.reduction(init=0, lift=lambda x: 1.0 if x != 0 else 0.0, when={name: 0}, **common)(plus)
+    norm.reduction(init=0, lift=lambda x: abs(x), when={name: math.inf}, **common)(larger)
+    norm.reduction(init=math.inf, lift=lambda x: abs(x), when={name: -math.inf}, **common)(smaller)
     norm.reduction(init=0, lift=powers, finish=roots, **common)(plus)
 
 
@@ -112,25 +96,18 @@ def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
         f"{name}: dtype should be {kind} for {kind} inputs. Got {wanted.scalar_type}",
     )
     check(
-        can_hold(source, wanted),
+        promote_types(source, wanted) is wanted,
         f"{name}: the dtype of the input ({source.scalar_type}) should be convertible without narrowing to the "
         f"specified dtype ({wanted.scalar_type})",
     )
 
 
-def can_hold(source: DType, wanted: DType) -> bool:
-    return promote_types(source, wanted) is wanted
-
-
-def power_of_ord(x: float, ord: float) -> float:
-    return math.pow(abs(x), ord)
-
-
-def root_of_ord(total: float, count: int, ord: float) -> float:
-    return math.pow(total, 1.0 / ord)
-
-
-attach_norms(linalg_vector_norm, "ord", power_of_ord, root_of_ord)
+attach_norms(
+    linalg_vector_norm,
+    "ord",
+    lambda x, ord: math.pow(abs(x), ord),
+    lambda total, count, ord: math.pow(total, 1.0 / ord),
+)
 
 
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.create.like_factories import ones_like
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Inplace, Library, Out, Row, forward, op
@@ -29,9 +30,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     ...
 
 
-@cumsum.scan(init=0, promote="sum", accumulators=("wide",))
-def cumsum_combine(a, b):
-    return a + b
+cumsum.scan(init=0, promote="sum", accumulators=("wide",))(plus)
 
 
 @op(
@@ -46,16 +45,10 @@ def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     ...
 
 
-@cumprod.scan(init=1, promote="sum", accumulators=("wide",))
-def cumprod_combine(a, b):
-    return a * b
+cumprod.scan(init=1, promote="sum", accumulators=("wide",))(times)
 
 
 # ----------------------------------------------------------------------------------------------------------- extrema
-
-
-def with_position(x: float, index: int) -> tuple[float, int]:
-    return x, index
 
 
 def later_largest(a: float, at: int, b: float, later: int) -> tuple[float, int]:
@@ -94,7 +87,7 @@ def declare_extrema(name: str, text: str, worst: float, combine: Callable[..., t
     extrema.scan(
         "CompositeExplicitAutograd",
         init=(worst, 0),
-        lift=with_position,
+        lift=lambda x, index: (x, index),
         accumulators=("value", "index"),
         results=("value", "index"),
     )(combine)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from opdsl.aten._shared.scalars import plus, times
 from opdsl.aten.pointwise.comparison import eq
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
@@ -52,9 +53,7 @@ def sum_dim(
     ...
 
 
-@sum_dim.reduction(init=0, promote="sum")
-def sum_combine(a, b):
-    return a + b
+sum_dim.reduction(init=0, promote="sum")(plus)
 
 
 sum_dim.derivative(self=lambda grad, self, dim, keepdim: restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape))
@@ -102,11 +101,7 @@ def nansum_meta(ctx, self, dtype):
         raise UnsupportedDTypeError(f"nansum is not implemented for '{summed.scalar_type}' of floating-point numbers")
 
 
-def zero_for_nan(x):
-    return 0 if x != x else x
-
-
-nansum.reduction(init=0, lift=zero_for_nan, promote="sum")(sum_combine)
+nansum.reduction(init=0, lift=lambda x: 0 if x != x else x, promote="sum")(plus)
 
 
 @nansum.derivative("self")
@@ -130,9 +125,7 @@ def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | No
     ...
 
 
-@prod_dim.reduction(init=1, promote="sum")
-def prod_combine(a, b):
-    return a * b
+prod_dim.reduction(init=1, promote="sum")(times)
 
 
 @prod_dim.overload(
@@ -143,7 +136,7 @@ def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     ...
 
 
-prod_all.reduction(init=1, promote="sum")(prod_combine)
+prod_all.reduction(init=1, promote="sum")(times)
 
 
 @prod_dim.derivative("self")
@@ -184,13 +177,7 @@ def mean_dim(
     ...
 
 
-def mean_finish(total, count):
-    return total / count
-
-
-@mean_dim.reduction(init=0, promote="float", finish=mean_finish)
-def mean_combine(a, b):
-    return a + b
+mean_dim.reduction(init=0, promote="float", finish=lambda total, count: total / count)(plus)
 
 
 @mean_dim.derivative("self")
@@ -201,19 +188,15 @@ def mean_dim_derivative(grad, self, dim, keepdim):
 
 @mean_dim.overload(
     "",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags=("core", "reduction"),
     device_check="NoCheck",
     out=Out("mean.dtype_out", explicit=True),
 )
-def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
-    """The mean of all elements."""
-    ...
-
-
-@mean_all.kernel("CompositeExplicitAutograd")
 @traceable
-def mean_all_kernel(self, dtype, out):
+def mean_all(self: Tensor, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean of all elements."""
     if out is not None and not can_cast(self.dtype, out.dtype):
         raise DTypeError(f"input types can't be cast to the desired output type {out.dtype.scalar_type}")
     return mean_dim(self, None, dtype=dtype, out=out)
@@ -253,11 +236,7 @@ def count_nonzero_dims(self: Tensor, dim: list[int]) -> Tensor:
     ...
 
 
-def is_nonzero(x):
-    return int(x != 0)
-
-
-count_nonzero_dims.reduction(init=0, lift=is_nonzero, accumulators=("index",))(sum_combine)
+count_nonzero_dims.reduction(init=0, lift=lambda x: int(x != 0), accumulators=("index",))(plus)
 
 
 @count_nonzero_dims.overload(
@@ -269,18 +248,6 @@ def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
 
 
 # ------------------------------------------------------------------------------------------------------------ any, all
-
-
-def is_true(x: float) -> bool:
-    return x != 0
-
-
-def either(a: bool, b: bool) -> bool:
-    return a or b
-
-
-def both(a: bool, b: bool) -> bool:
-    return a and b
 
 
 def declare_question(name: str, text: str, verb: str, none: bool, combine: Callable[..., bool], tags: object) -> None:
@@ -315,13 +282,13 @@ def declare_question(name: str, text: str, verb: str, none: bool, combine: Calla
         device_check="NoCheck",
         tags=tags,
     )
-    common: dict[str, Any] = {"init": none, "lift": is_true, "accumulators": ("truth",)}
+    common: dict[str, Any] = {"init": none, "lift": lambda x: x != 0, "accumulators": ("truth",)}
     for overload, each in made.items():
         each.reduction(empty_is_all=not overload.endswith("dims"), **common)(combine)
 
 
-declare_question("any", "any element", "is", False, either, ("core", "reduction"))
-declare_question("all", "all elements", "are", True, both, "reduction")
+declare_question("any", "any element", "is", False, lambda a, b: a or b, ("core", "reduction"))
+declare_question("all", "all elements", "are", True, lambda a, b: a and b, "reduction")
 
 
 # ---------------------------------------------------------------------------------------------------------- logsumexp
@@ -341,19 +308,11 @@ def logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = Fa
     ...
 
 
-def real_and_rest(x):
-    """``exp(x)`` as the exponent of a positive number and a factor."""
-    return x.real, (1.0 if x.imag == 0 else math.exp(x - x.real))
-
-
-def log_of_sum(largest, total, count):
-    return largest + math.log(total)
-
-
 @logsumexp.reduction(
     init=(-math.inf, 0),
-    lift=real_and_rest,
-    finish=log_of_sum,
+    # The exponent of a positive number, and a factor.
+    lift=lambda x: (x.real, 1.0 if x.imag == 0 else math.exp(x - x.real)),
+    finish=lambda largest, total, count: largest + math.log(total),
     accumulators=("real", "value"),
     results=("floating",),
     promote="int_to_float",

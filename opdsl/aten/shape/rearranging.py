@@ -25,21 +25,11 @@ from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 # ---------------------------------------------------------------------------------------------------------------- flip
 
 
-@op("aten::flip", variants="function, method", tags="core", out=True)
+@op("aten::flip", kernel=True, variants="function, method", tags="core", out=True)
 def flip(self: Tensor, dims: list[int]) -> Tensor:
     """Some dimensions the other way round."""
-    ...
-
-
-def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
-    """Steps that lead from the last position on along some dimensions."""
-    return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
-
-
-@flip.kernel
-def flip_kernel(self, dims):
     if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
-        return cast("Tensor", through_host(flip_kernel, (self, dims)))
+        return cast("Tensor", through_host(flip, (self, dims)))
     flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
     made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
     if made.numel() and not made.is_meta:
@@ -49,6 +39,11 @@ def flip_kernel(self, dims):
             source = narrow(source, dim, self.shape[dim] - 1, 1)
         gather(made, source, flipped_strides(self, flipped), [])
     return made
+
+
+def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
+    """Steps that lead from the last position on along some dimensions."""
+    return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
 
 
 flip.derivative(self=lambda grad, dims: grad.flip(dims))

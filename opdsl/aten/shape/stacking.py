@@ -35,15 +35,10 @@ def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
     return [each.unsqueeze(dimension) for each in tensors], dimension
 
 
-@op("aten::stack", out=Out(explicit=True))
-def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one after another along a new dimension."""
-    ...
-
-
-@stack.kernel("CompositeExplicitAutograd")
+@op("aten::stack", kernel="CompositeExplicitAutograd", out=Out(explicit=True))
 @traceable
-def stack_kernel(tensors, dim, out):
+def stack(tensors: list[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after another along a new dimension."""
     return cat(*unsqueezed(tensors, dim), out=out)
 
 

@@ -66,9 +66,7 @@ def narrow_copy(self: Tensor, dim: int, start: SymInt, length: SymInt) -> Tensor
     ...
 
 
-@narrow_copy.kernel("CPU")
-def narrow_copy_cpu(self, dim, start, length):
-    return copied(narrowed(self, dim, start, length))
+narrow_copy.kernel("CPU")(lambda self, dim, start, length: copied(narrowed(self, dim, start, length)))
 
 
 @narrow_copy.kernel("CompositeExplicitAutogradNonFunctional")

@@ -107,9 +107,7 @@ def detach_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=Tru
     return self
 
 
-@detach_.kernel("Autograd")
-def detach_inplace_autograd_kernel(self):
-    return forget_history(self)
+detach_.kernel("Autograd")(lambda self: forget_history(self))
 
 
 @op("aten::lift_fresh", kernel="CompositeExplicitAutograd")

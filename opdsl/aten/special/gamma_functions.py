@@ -153,11 +153,7 @@ def polygamma(n: int, self: Tensor) -> Tensor:
 
 
 polygamma.derivative(self=lambda grad, n, self: grad * polygamma(n + 1, self))
-
-
-@polygamma.meta(reads_numbers=False)
-def polygamma_meta(ctx, n):
-    check(n >= 0, "polygamma(n, x) does not support negative n.")
+polygamma.meta(reads_numbers=False)(lambda ctx, n: check(n >= 0, "polygamma(n, x) does not support negative n."))
 
 
 # psi'(x) = 1/x + 1/(2x**2) + sum of B(2k) / x**(2k + 1), DLMF 5.15.8.
@@ -232,11 +228,7 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
     ...
 
 
-@mvlgamma.meta
-def mvlgamma_meta(ctx, p):
-    check(p >= 1, "p has to be greater than or equal to 1")
-
-
+mvlgamma.meta(lambda ctx, p: check(p >= 1, "p has to be greater than or equal to 1"))
 mvlgamma.derivative(self=lambda grad, self, p: grad * spread(self, p).digamma().sum(-1))
 
 

@@ -233,7 +233,7 @@ def test_rules_that_are_declared(lib: Library) -> None:
 
 def test_show_prints_the_rule() -> None:
     shown = CliRunner().invoke(main, ["show", "sum.dim_IntList"]).output
-    assert "sharding" in shown and "along what is folded combined (sum_combine)" in " ".join(shown.split())
+    assert "sharding" in shown and "along what is folded combined (plus)" in " ".join(shown.split())
 
 
 # ------------------------------------------------------------------------------------------------ uncombined

@@ -1,0 +1,21 @@
+"""Scalar functions by which several rooms combine numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def plus(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def times(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def larger(a: Any, b: Any) -> Any:
+    return max(a, b)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    return min(a, b)
