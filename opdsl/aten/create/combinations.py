@@ -14,8 +14,6 @@ from opdsl.runtime import Tensor, bool_, int64, promote_types
 from opdsl.runtime.strides import MOST_DIMENSIONS
 from opdsl.schema.vocabulary import SymInt
 
-# ------------------------------------------------------------------------------------------------------------ meshgrid
-
 
 @op("aten::meshgrid", may_alias=True)
 def meshgrid(tensors: list[Tensor]) -> list[Tensor]:

@@ -30,8 +30,6 @@ from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
-# -------------------------------------------------------------------------------------------------------------- empty
-
 
 @op("aten::empty.memory_format", kernel=EVERYWHERE, tags="core")
 def empty(size: list[SymInt], *, options: TensorOptions, memory_format: MemoryFormat | None = None) -> Tensor:

@@ -14,8 +14,6 @@ from opdsl.schema.vocabulary import SymInt
 
 lib = Library("aten")
 
-# --------------------------------------------------------------------------------------------------------- fill, zero
-
 
 def zero_derivative(grad: Tensor) -> Tensor:
     """What is overwritten, or decides the distribution of random numbers, has no influence that can be followed."""
@@ -74,9 +72,6 @@ for _name, _fill in {**written, **copied}.items():
         _fill.derivative(value=lambda grad: grad.sum())
 for _fill in copied.values():
     _fill.sharding(elementwise=True)
-
-
-# ------------------------------------------------------------------------------------------------------------- resize
 
 
 @op(

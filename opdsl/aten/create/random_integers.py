@@ -22,8 +22,6 @@ from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
 SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
 
-# ------------------------------------------------------------------------------------------------------------ random_
-
 FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
 _LARGEST = (1 << 63) - 1
 
@@ -110,9 +108,6 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
     return fill_random_(target, distributions.wide_integer, (low, signed), generator)
 
 
-# ------------------------------------------------------------------------------------------------------------ randint
-
-
 @op(
     "aten::randint.low_generator",
     kernel="CompositeExplicitAutograd",
@@ -142,9 +137,6 @@ def randint(
     """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
     options = TensorOptions(dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return fill_between(of_size(size, options, out), low, high, generator)
-
-
-# ------------------------------------------------------------------------------------------------------- randint_like
 
 
 @op(
@@ -213,9 +205,6 @@ def int_of(high: Tensor) -> int:
         return 1  # which numbers there would be is not known
     made: int = convert(high.item(), int64)
     return made
-
-
-# ------------------------------------------------------------------------------------------------------------- randperm
 
 
 @op(

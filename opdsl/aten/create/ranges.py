@@ -34,8 +34,6 @@ from opdsl.runtime.lowering import deferred
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar, TensorOptions
 
-# ------------------------------------------------------------------------------------------------------------- arange
-
 
 def ranging(start: complex, step: complex, count: int, options: TensorOptions, out: Tensor | None) -> Tensor:
     """So many numbers at equal distances, in a tensor that is resized if it has another number of elements."""

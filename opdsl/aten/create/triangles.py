@@ -19,8 +19,6 @@ from opdsl.schema.vocabulary import SymInt, TensorOptions
 
 lib = Library("aten")
 
-# ---------------------------------------------------------------------------------------------------------- tril, triu
-
 
 def beyond_diagonal(self: Tensor) -> Tensor:
     """For every element of a matrix how far it lies to the right of the main diagonal."""

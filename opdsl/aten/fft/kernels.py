@@ -55,9 +55,6 @@ def resized(shape: Sequence[int], dim: int, size: int) -> tuple[int, ...]:
     return (*shape[:dim], size, *shape[dim + 1 :])
 
 
-# ------------------------------------------------------------------------------------------------------------ _fft_c2c
-
-
 @op("aten::_fft_c2c", structured=False, out=Out(explicit=True))
 def _fft_c2c(self: Tensor, dim: list[SymInt], normalization: int, forward: bool) -> Tensor:
     """The Fourier transform of complex numbers along dimensions, or its inverse.
@@ -88,9 +85,6 @@ def _fft_c2c_kernel(self, dim, normalization, forward, out):
 
 
 _fft_c2c.derivative(self=lambda grad, dim, normalization, forward: _fft_c2c(grad, dim, normalization, not forward))
-
-
-# ------------------------------------------------------------------------------------------------------------ _fft_r2c
 
 
 @op("aten::_fft_r2c", tags="core", structured=False, out=Out(explicit=True, tags=()))
@@ -133,9 +127,6 @@ def _fft_r2c_derivative(grad, self, dim, normalization, onesided):
     missing = self.shape[last] - grad.shape[last] if onesided else 0
     whole = constant_pad_nd(grad, (*(0, 0) * (grad.ndim - 1 - last), 0, missing)) if missing else grad
     return real(_fft_c2c(whole, dim, normalization, False))
-
-
-# ------------------------------------------------------------------------------------------------------------ _fft_c2r
 
 
 @op("aten::_fft_c2r", tags="core", structured=False, out=Out(explicit=True, tags=()))

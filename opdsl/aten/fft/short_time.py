@@ -34,9 +34,6 @@ def centered(window: Tensor, size: int) -> Tensor:
     return constant_pad_nd(window, (left, size - len(window) - left)) if len(window) < size else window
 
 
-# ---------------------------------------------------------------------------------------------------------------- stft
-
-
 @op(
     "aten::stft.center",
     variants="function, method",
@@ -133,9 +130,6 @@ def transformed(pieces: Tensor, normalized: bool, onesided: bool | None) -> Tens
         return _fft_r2c(pieces, (2,), norm, onesided is None or onesided)
     check(not onesided, "Cannot have onesided output if window or input is complex")
     return _fft_c2c(pieces, (2,), norm, True)
-
-
-# --------------------------------------------------------------------------------------------------------------- istft
 
 
 @op("aten::istft", variants="function, method")

@@ -9,8 +9,6 @@ from opdsl.kernels import Positions, as_resized, check, gather
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Tensor, int64, require_no_overlap, wrap_dimension
 
-# -------------------------------------------------------------------------------------------------------------- gather
-
 
 @op("aten::gather", variants="method, function", tags="core", out=True)
 def gather_along(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
@@ -58,9 +56,6 @@ def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *re
         shown = as_resized(out, shape)
         for each in read:
             require_no_overlap(shown, each, operator)
-
-
-# -------------------------------------------------------------------------------------------------------- index_select
 
 
 # PyTorch's is no structured operator, so ours is exported as a plain one.
@@ -115,9 +110,6 @@ def index_select_cpu(self, dim, index, out):
 
 
 index_select.derivative(self=lambda grad, self, dim, index: grad.new_zeros(self.shape).index_add_(dim, index, grad))
-
-
-# ---------------------------------------------------------------------------------------------------------------- take
 
 
 @op("aten::take", variants="method, function", structured=False, out=Out(explicit=True))

@@ -46,9 +46,6 @@ def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | compl
     scatter(out, shape, strides, [positions], values, function, numbers)
 
 
-# ----------------------------------------------------------------------------------------------------------- index_add
-
-
 @op(
     "aten::index_add",
     variants="function, method",
@@ -132,9 +129,6 @@ def write_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, source: Tensor
     require_inside(as_int64(index), sizes_of(self)[dim], dim)
 
 
-# ---------------------------------------------------------------------------------------------------------- index_copy
-
-
 @op(
     "aten::index_copy",
     variants="function, method",
@@ -204,9 +198,6 @@ index_copy.derivative(self=lambda grad, dim, index: grad.index_fill(dim, index, 
 def index_copy_source_derivative(grad, dim, index, source):
     found = grad.index_select(dim, index)
     return found if source.ndim else found.sum()
-
-
-# ---------------------------------------------------------------------------------------------------------- index_fill
 
 
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
@@ -292,9 +283,6 @@ for _name, _fill in {**written, **copied}.items():
         )
 
 
-# ----------------------------------------------------------------------------------------------------------------- put
-
-
 @op("aten::put_", kernel=True, variants="method", autogen="put.out")
 def put_(
     self: Tensor[Alias("a", write=True)], index: Tensor, source: Tensor, accumulate: bool = False
@@ -338,9 +326,6 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -
 
 
 put.derivative(put_)
-
-
-# --------------------------------------------------------------------------------------------------------- index_reduce
 
 
 # What replaces an element that does not count; extrema begin with a value of the source.

@@ -171,9 +171,6 @@ def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
         ) from None
 
 
-# --------------------------------------------------------------------------------------------------------------- index
-
-
 @op(
     "aten::index.Tensor",
     variants="function, method",

@@ -34,8 +34,6 @@ from opdsl.schema.vocabulary import SymInt
 
 lib = Library("aten")
 
-# ------------------------------------------------------------------------------------------------------------- nonzero
-
 
 @op(
     "aten::nonzero",
@@ -109,9 +107,6 @@ def argwhere(self: Tensor) -> Tensor:
     """``nonzero``, by NumPy's name."""
 
 
-# ------------------------------------------------------------------------------------------------------- masked_select
-
-
 # PyTorch's kernel finds the size of its result.
 @op(
     "aten::masked_select",
@@ -153,9 +148,6 @@ def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions
         tensor, mask = tensor.view((-1,)), mask.view((-1,))
     pairs = zip(nonzero_columns(mask), tensor.shape, tensor.strides, strict=True)
     return tensor, [Positions(column, size, stride) for column, size, stride in pairs]
-
-
-# ------------------------------------------------------------------------------------------ masked_fill, masked_scatter
 
 
 def fill_where(self: Tensor, mask: Tensor, value: Tensor | complex) -> Tensor:
@@ -289,9 +281,6 @@ def _rowwise_prune(weight: Tensor, mask: Tensor, compressed_indices_dtype: DType
         raise DTypeError("_rowwise_prune: expected a mask of bools, and indices of int32 or int64")
     places = where(mask, mask.cumsum(0) - 1, -1)
     return weight[mask], places.to(compressed_indices_dtype)
-
-
-# ------------------------------------------------------------------------------------------------------- nonzero_static
 
 
 @op("aten::nonzero_static", variants="method, function", dispatch="CPU, CUDA, MPS", out=Out(dispatch="CPU, CUDA, MPS"))

@@ -56,9 +56,6 @@ def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
     copy_(indices, found.indices)
 
 
-# ---------------------------------------------------------------------------------------------------------------- sort
-
-
 @op(
     "aten::sort",
     variants="function, method",
@@ -186,9 +183,6 @@ def msort(self: Tensor) -> Tensor:
     """The elements along the first dimension in order."""
 
 
-# ---------------------------------------------------------------------------------------------------------------- topk
-
-
 @op("aten::topk", variants="function, method", tags="core", out=Out("topk.values", args=("values", "indices")))
 def topk(self: Tensor, k: SymInt, dim: int = -1, largest: bool = True, sorted: bool = True) -> Ordered:
     """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
@@ -228,9 +222,6 @@ def topk_cuda(self, dim, largest, values, indices):
 
 topk.sharding(along="dim", selects="k")
 topk.derivative("self")(sort_stable_derivative)
-
-
-# ------------------------------------------------------------------------------------------------------------ kthvalue
 
 
 @op(

@@ -40,9 +40,6 @@ class Logarithm(NamedTuple):
     logabsdet: Tensor
 
 
-# ----------------------------------------------------------------------------------------------------------------- det
-
-
 @op("aten::_linalg_det", out=Out("_linalg_det.result", args=("result", "LU", "pivots")))
 def _linalg_det(A: Tensor) -> Determinant:
     """The determinants of matrices, (..., n, n), and their factors."""
@@ -85,9 +82,6 @@ def linalg_det(A: Tensor) -> Tensor:
 
 
 det = linalg_det.alias("aten::det", names={"A": "self"}, variants="function, method", out=False)
-
-
-# ------------------------------------------------------------------------------------------------------------- slogdet
 
 
 @op("aten::_linalg_slogdet", out=Out("_linalg_slogdet.sign", args=("sign", "logabsdet", "LU", "pivots")))

@@ -35,9 +35,6 @@ def is_turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return strides[0] == 1 and strides[1] == shape[0]
 
 
-# ----------------------------------------------------------------------------------------------------------------- mm
-
-
 @op("aten::mm", variants="function, method", tags="core", out=True)
 def mm(self: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
@@ -70,9 +67,6 @@ def mm_mat2_derivative(grad, self, mat2):
     if is_turned(mat2.shape, mat2.strides):
         return grad.t().mm(self.conj()).t() if grad.is_complex() else grad.t().mm(self).t()
     return self.t().conj().mm(grad) if grad.is_complex() else self.t().mm(grad)
-
-
-# ---------------------------------------------------------------------------------------------------------------- bmm
 
 
 @op("aten::bmm", variants="function, method", tags="core", out=True)
@@ -109,9 +103,6 @@ def bmm_derivative(grad, mat2):
 def bmm_mat2_derivative(grad, self):
     turned = self.transpose(1, 2)
     return (turned.conj() if grad.is_complex() else turned).bmm(grad)
-
-
-# ------------------------------------------------------------------------------------------------------------- matmul
 
 
 @op("aten::matmul", variants="function, method", out=Out(explicit=True))

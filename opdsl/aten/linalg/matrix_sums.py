@@ -57,9 +57,6 @@ def _in_dtype(number: complex, out: Tensor) -> complex:
     return made
 
 
-# --------------------------------------------------------------------------------------------------------------- addmm
-
-
 @op("aten::addmm", variants="function, method", tags="core", inplace=Inplace(variants="method"), out=True)
 def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
@@ -109,9 +106,6 @@ def addmm_mat2_derivative(grad, mat1, mat2, alpha):
     return scaled(mat1.adjoint().mm(grad), alpha)
 
 
-# ------------------------------------------------------------------------------------------------------------- baddbmm
-
-
 @op("aten::baddbmm", variants="function, method", inplace=Inplace(variants="method"), out=True)
 def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
@@ -153,9 +147,6 @@ baddbmm.derivative(
     batch1=lambda grad, batch2, alpha: scaled(grad.bmm(batch2.adjoint()), alpha),
     batch2=lambda grad, batch1, alpha: scaled(batch1.adjoint().bmm(grad), alpha),
 )
-
-
-# -------------------------------------------------------------------------------------------------------------- addbmm
 
 
 @op("aten::addbmm", kernel=True, variants="function, method")
@@ -225,9 +216,6 @@ def addbmm_out(
     return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
 
-# --------------------------------------------------------------------------------------------------------------- addmv
-
-
 @op("aten::addmv", variants="function, method", inplace=Inplace(variants="function, method"), out=True)
 def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * self + alpha * (mat @ vec)`` for a vector."""
@@ -258,9 +246,6 @@ addmv.derivative(
     mat=lambda grad, vec, alpha: scaled(grad.unsqueeze(1) * vec.conj(), alpha),
     vec=lambda grad, mat, alpha: scaled(mat.adjoint().mv(grad), alpha),
 )
-
-
-# ------------------------------------------------------------------------------------------------------------------ mv
 
 
 @op("aten::mv", kernel="CompositeExplicitAutograd", variants="function, method", out=Out(explicit=True))

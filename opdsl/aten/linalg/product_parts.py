@@ -22,9 +22,6 @@ from opdsl.schema.vocabulary import Bools, Scalar
 lib = Library("opdsl")
 
 
-# ----------------------------------------------------------------------------------------------------------------- addr
-
-
 @lib.op(variants="function")
 def scaled_sum(self: Tensor, first: Tensor, second: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """``beta * self + alpha * first * second``; what is multiplied by 0 does not count."""

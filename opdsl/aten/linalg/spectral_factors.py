@@ -26,9 +26,6 @@ def quotient(over: Tensor, values: Tensor) -> Tensor:
     return over * where(gaps == 0, 0.0, 1 / where(gaps == 0, 1.0, gaps))
 
 
-# ---------------------------------------------------------------------------------------------------------------- eigh
-
-
 class Spectrum(NamedTuple):
     """Eigenvalues, the smallest first, and vectors as columns."""
 
@@ -95,9 +92,6 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Spectrum:
 @forward(_linalg_eigh, "self", compute_v=lambda self: self.requires_grad, result=0)
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, the smallest first."""
-
-
-# ----------------------------------------------------------------------------------------------------------------- svd
 
 
 class Singular(NamedTuple):

@@ -17,8 +17,6 @@ from opdsl.schema.vocabulary import Scalar
 
 lib = Library("aten")
 
-# ---------------------------------------------------------------------------------------------------------------- lerp
-
 
 def check_same(self: Tensor, *others: tuple[str, Tensor]) -> None:
     """That other tensors have the dtype of ``self``."""

@@ -42,8 +42,6 @@ extrema = lib.table(
 )
 maximum, minimum = extrema["maximum"], extrema["minimum"]
 
-# --------------------------------------------------------------------------------------------------------------- clamp
-
 NO_DEFAULT = ("min",)
 
 CLAMP: dict[str, Any] = {

@@ -42,8 +42,6 @@ eq_number, ne_number, lt_number, le_number, gt_number, ge_number = (
     for each in comparisons.values()
 )
 
-# -------------------------------------------------------------------------------------------------------------- where
-
 
 # PyTorch's where is no structured operator, so ours is exported as a plain one.
 @op(

@@ -68,8 +68,6 @@ def div_floor_scalar_function(self, other):
 div_mode.pointwise(when={"rounding_mode": "trunc"}, nonzero="other")(lambda self, other: trunc_divide(self, other))
 
 
-# -------------------------------------------------------------------------------------------------------- floor_divide
-
 REAL = ("integer", "floating")
 
 

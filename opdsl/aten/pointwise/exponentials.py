@@ -119,8 +119,6 @@ def erfinv_derivative(grad, self):
     return grad * (found * found).exp() * (math.sqrt(math.pi) / 2)
 
 
-# -------------------------------------------------------------------------------------------------------- logit, sinc
-
 LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSame", "out": Out(explicit=True)}
 
 
@@ -155,9 +153,6 @@ def sinc_scalar(x: Any) -> Any:
     device_check="ExactSame",
     **UNARY,
 ).values()
-
-
-# --------------------------------------------------------------------------------------------------------- nan_to_num
 
 
 @op(

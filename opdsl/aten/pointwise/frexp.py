@@ -13,8 +13,6 @@ from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, in
 from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
 
-# ------------------------------------------------------------------------------------------------------- conj_physical
-
 
 (_conj_physical,) = (
     Library("aten")
@@ -54,9 +52,6 @@ def conj_physical_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", wr
 conj_physical_.derivative(self=lambda grad: grad.conj_physical())
 
 
-# --------------------------------------------------------------------------------------------------------------- ldexp
-
-
 @op(
     "aten::ldexp.Tensor",
     kernel="CompositeExplicitAutograd",
@@ -79,9 +74,6 @@ ldexp.derivative(
 def ldexp_(self: Tensor[Alias("a", write=True)], other: Tensor) -> Tensor[Alias("a", write=True)]:
     """``ldexp`` in place."""
     return self.mul_(number_pow(2.0, other))
-
-
-# --------------------------------------------------------------------------------------------------------------- frexp
 
 
 class MantissaExponent(NamedTuple):

@@ -65,9 +65,6 @@ def number_pow(self: Scalar, exponent: Tensor) -> Tensor:
 number_pow.pointwise(wrapped="self", dtypes=POWERS)(lambda self, exponent: 1 if self == 1 else self**exponent)
 
 
-# -------------------------------------------------------------------------------------------------------------- square
-
-
 @op("aten::square", device_check="NoCheck", **{**UNARY, "out": Out(device_check="ExactSame")})
 def square(self: Tensor) -> Tensor:
     """``self ** 2``"""

@@ -20,8 +20,6 @@ from opdsl.scalar.intrinsics import row_sum
 
 lib = Library("opdsl")
 
-# ------------------------------------------------------------------------------------------------- isclose, allclose
-
 
 @op("aten::isclose", variants="function, method")
 @traceable

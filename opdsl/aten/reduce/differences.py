@@ -23,8 +23,6 @@ from opdsl.kernels import check, write_out
 from opdsl.runtime import Category, Tensor, bool_, uint8, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
-# ---------------------------------------------------------------------------------------------------------------- diff
-
 
 def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
     """That a tensor can stand before or behind another along a dimension.

@@ -33,9 +33,6 @@ class Histogram(NamedTuple):
     bin_edges: Tensor
 
 
-# ------------------------------------------------------------------------------------------------------------ bincount
-
-
 @op("aten::bincount", kernel=True, variants="function, method", tags="dynamic_output_shape", autogen="bincount.out")
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: SymInt = 0) -> Tensor:
     """How often each number from 0 on is among integers, or the sum of the weights where it is.

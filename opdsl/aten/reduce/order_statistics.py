@@ -48,9 +48,6 @@ def without(found: ValuesAndIndices, dim: int, keepdim: bool) -> ValuesAndIndice
     return ValuesAndIndices(found.values.squeeze(dim), found.indices.squeeze(dim))
 
 
-# -------------------------------------------------------------------------------------------------------------- median
-
-
 def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
     """Where the median stands along a dimension, which is kept: the first of equal ones, and of NaN unless skipped."""
     size = self.shape[place]
@@ -140,9 +137,6 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
 
 median = declare_median("median", skips_nan=False, text="NaN where there is one")
 nanmedian = declare_median("nanmedian", skips_nan=True, text="NaN are left out")
-
-
-# ---------------------------------------------------------------------------------------------------------------- mode
 
 
 @op(

@@ -36,9 +36,6 @@ def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdi
     return reduced
 
 
-# ---------------------------------------------------------------------------------------------------------------- sum
-
-
 @op(
     "aten::sum.dim_IntList",
     variants="function, method",
@@ -75,9 +72,6 @@ def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 sum_all.derivative(self=lambda grad, self: grad.expand(self.shape))
 
 
-# ------------------------------------------------------------------------------------------------------------- nansum
-
-
 @op(
     "aten::nansum",
     variants="function, method",
@@ -108,9 +102,6 @@ nansum.reduction(init=0, lift=lambda x: 0 if x != x else x, promote="sum")(plus)
 def nansum_derivative(grad, self, dim, keepdim):
     spread = restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
     return spread.masked_fill(self.isnan(), 0)
-
-
-# --------------------------------------------------------------------------------------------------------------- prod
 
 
 @op(
@@ -160,9 +151,6 @@ def products_of_others(tensor: Tensor, dim: int) -> Tensor:
     return cat([one, before], dim) * cat([after, one], dim)
 
 
-# --------------------------------------------------------------------------------------------------------------- mean
-
-
 @op(
     "aten::mean.dim",
     variants="function, method",
@@ -205,9 +193,6 @@ def mean_all(self: Tensor, *, dtype: DType | None = None, out: Tensor | None = N
 mean_all.derivative(self=lambda grad, self: grad.expand(self.shape) / self.numel())
 
 
-# ------------------------------------------------------------------------------------------------------------ nanmean
-
-
 @op("aten::nanmean", variants="function, method", device_check="NoCheck", out=Out(explicit=True))
 @traceable
 def nanmean(
@@ -225,9 +210,6 @@ def nanmean(
     )
     counted = sum_dim(eq(self, self), dim, keepdim)
     return div(nansum(self, dim, keepdim, dtype=dtype, out=out), counted, out=out)
-
-
-# ------------------------------------------------------------------------------------------------------ count_nonzero
 
 
 @op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)

@@ -22,8 +22,6 @@ from opdsl.runtime import MemoryFormat, Tensor, cpu, float64, from_numpy, int64,
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
-# ---------------------------------------------------------------------------------------------------------------- flip
-
 
 @op("aten::flip", kernel=True, variants="function, method", tags="core", out=True)
 def flip(self: Tensor, dims: list[int]) -> Tensor:
@@ -69,9 +67,6 @@ def fliplr(self: Tensor) -> Tensor:
 @forward(flip, dims=lambda self: flipped(self, 0))
 def flipud(self: Tensor) -> Tensor:
     """The rows of a matrix from the last to the first."""
-
-
-# ---------------------------------------------------------------------------------------------------------------- roll
 
 
 @op("aten::roll", variants="function, method", out=True)
@@ -132,9 +127,6 @@ def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
 rot90.derivative(self=lambda grad, k, dims: grad.rot90(-k, dims))
 
 
-# -------------------------------------------------------------------------------------------------------------- repeat
-
-
 @op("aten::repeat", kernel="CompositeExplicitAutograd", variants="method", tags="core", autogen="repeat.out")
 @traceable
 def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
@@ -164,9 +156,6 @@ def repeat_derivative(grad, self, repeats):
 @forward(repeat, repeats=lambda self, dims: (*(1,) * (self.ndim - len(dims)), *dims))
 def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
     """``repeat``; dimensions that are not named stay as they are."""
-
-
-# --------------------------------------------------------------------------------------------------- repeat_interleave
 
 
 @op("aten::repeat_interleave.Tensor", kernel=True, tags="dynamic_output_shape", out=True)

@@ -31,9 +31,6 @@ def check_count(count: int) -> None:
         raise OutOfMemoryError(f"not enough memory for a list of {count} tensors; there are at most {_MOST_PARTS}")
 
 
-# -------------------------------------------------------------------------------------------------------------- unbind
-
-
 @op("aten::unbind.int", kernel="CompositeExplicitAutograd", variants="function, method")
 @traceable
 def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Alias("a")]]:
@@ -43,9 +40,6 @@ def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Ali
     size = self.shape[wrap_dimension(dim, self.ndim)]
     check_count(size)
     return [select(self, dim, index) for index in range(size)]
-
-
-# --------------------------------------------------------------------------------------------------------------- split
 
 
 def equal_sizes(size: int, split_size: int) -> list[int]:
@@ -151,9 +145,6 @@ for _split in unsafe_parts_of.values():
     _split.derivative(self=lambda grads, dim: cat(grads, dim))
 
 
-# --------------------------------------------------------------------------------------------------------------- chunk
-
-
 def chunk_sizes(self: Tensor, chunks: int, dim: int) -> list[int]:
     """The sizes of ``chunk``'s parts: all alike but the last. There may be fewer parts than asked for.
 
@@ -187,9 +178,6 @@ def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> lis
 @forward(unsafe_split_with_sizes, split_sizes=chunk_sizes)
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     """``chunk`` for callers that write one part at most."""
-
-
-# -------------------------------------------------------------------------------------------------------- tensor_split
 
 
 def split_at(tensor: Tensor, indices: Sequence[int], dim: int) -> list[Tensor]:
@@ -256,9 +244,6 @@ def tensor_split_by_tensor(
         f"{expected} be a zero-dimensional or one-dimensional tensor, but got a tensor with {given.ndim} dims",
     )
     return tensor_split(self, given.tolist(), dim)
-
-
-# ---------------------------------------------------------------------------------------------- hsplit, vsplit, dsplit
 
 
 def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> int:

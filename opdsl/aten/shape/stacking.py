@@ -14,8 +14,6 @@ from opdsl.runtime import Tensor, result_type, wrap_dimension
 
 lib = Library("aten")
 
-# --------------------------------------------------------------------------------------------------------------- stack
-
 
 def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
     """What ``stack`` concatenates, and where.
@@ -43,9 +41,6 @@ def stack(tensors: list[Tensor], dim: int = 0, *, out: Tensor | None = None) -> 
 
 
 stack.derivative(tensors=lambda grad, dim: list(unbind(grad, dim)))
-
-
-# ------------------------------------------------------------------------------------------------------------- atleast
 
 
 def with_dimensions(tensor: Tensor, least: int) -> Tensor:

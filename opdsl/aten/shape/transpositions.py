@@ -12,8 +12,6 @@ from opdsl.schema import Alias
 
 lib = Library("aten")
 
-# -------------------------------------------------------------------------------------------------------- t, transpose
-
 
 METHOD = Inplace(variants="method")
 """What turns the tensor itself into the view."""
@@ -45,9 +43,6 @@ def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("
 @forward(transpose)
 def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """``transpose``, by another name."""
-
-
-# ------------------------------------------------------------------------------------------------------------- movedim
 
 
 @op("aten::movedim.intlist", variants="function, method")

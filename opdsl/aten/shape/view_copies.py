@@ -57,8 +57,6 @@ def declare_copies() -> None:
 
 declare_copies()
 
-# -------------------------------------------------------------------------------------------------------- narrow_copy
-
 
 @lib.op("narrow_copy", variants="function, method", tags="view_copy")
 def narrow_copy(self: Tensor, dim: int, start: SymInt, length: SymInt) -> Tensor:

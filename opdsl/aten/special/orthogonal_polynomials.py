@@ -32,8 +32,6 @@ def declare(name: str, doc: str, function: Callable[[Any, Any], Any]) -> None:
     polynomial.number_overload("n", "n_scalar", **number_overload(packet, "n_scalar"))
 
 
-# ------------------------------------------------------------------------------------------------------- Chebyshev's
-
 # Up to this degree the recurrence is shorter than the functions, and exact for small whole numbers.
 DIRECT = 16
 
