@@ -31,11 +31,7 @@ def require_floating(operator: str, tensor: Tensor, *others: DType) -> None:
 
 
 def real(number: complex) -> float:
-    """A number that has to be real.
-
-    Raises:
-        NumberError: it has an imaginary part.
-    """
+    """A number that has to be real. Raises NumberError: it has an imaginary part."""
     if number.imag:
         raise NumberError("value cannot be converted to type double without overflow")
     return number.real

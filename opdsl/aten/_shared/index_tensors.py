@@ -41,11 +41,7 @@ def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
 
 
 def require_inside(index: Tensor, size: int, dim: int, *, least: int = 0) -> None:
-    """That every element of an int64 tensor is a position of a dimension.
-
-    Raises:
-        PositionError: one is not.
-    """
+    """That every element of an int64 tensor is a position of a dimension. Raises PositionError: one is not."""
     wrong = outside(index, size, least=least)
     if wrong is not None:
         raise PositionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")

@@ -21,11 +21,7 @@ def zero_derivative(grad: Tensor) -> Tensor:
 
 
 def fill_with(self: Tensor, value: Tensor) -> Tensor:
-    """Writes the element of a zero-dim tensor into every element.
-
-    Raises:
-        ShapeError: it has dimensions.
-    """
+    """Writes the element of a zero-dim tensor into every element. Raises ShapeError: it has dimensions."""
     check(value.ndim == 0, f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     if has_internal_overlap(self.geometry):  # one number fits all elements, a copy would not
         return fill_(self, value.item())

@@ -75,11 +75,7 @@ def fill_between(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 
 def highest(dtype: DType) -> int:
-    """The largest integer up to which a dtype holds all.
-
-    Raises:
-        UnsupportedDTypeError: it is complex.
-    """
+    """The largest integer up to which a dtype holds all. Raises UnsupportedDTypeError: it is complex."""
     require_kernel(not dtype.is_complex, "random_kernel_cpu", dtype)
     if dtype is bool_:
         return 1

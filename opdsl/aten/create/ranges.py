@@ -152,11 +152,7 @@ def inferred_dtype(start: complex, end: complex, dtype: DType | None, name: str)
 
 
 def number_of(value: Tensor | complex, name: str, which: str) -> complex:
-    """The number of a zero-dim tensor.
-
-    Raises:
-        ShapeError: it has dimensions.
-    """
+    """The number of a zero-dim tensor. Raises ShapeError: it has dimensions."""
     if not isinstance(value, Tensor):
         return value
     check(
@@ -287,11 +283,7 @@ def logspace(
 
 
 def size_of(start: complex, end: complex, step: complex, dtype: DType) -> int:
-    """How many elements a range with its end has.
-
-    Raises:
-        UnsupportedDTypeError, ShapeError: there is no such range.
-    """
+    """How many elements a range with its end has. Raises UnsupportedDTypeError, ShapeError: there is no such range."""
     require_kernel(is_ordered(dtype), "range_cpu", dtype)
     begin, finish, stride = (convert(each, float64) for each in (start, end, step))
     check(stride != 0, "step must be nonzero")

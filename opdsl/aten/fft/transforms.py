@@ -37,11 +37,7 @@ class Direction(NamedTuple):
     forward: bool
 
     def normalization(self, norm: str | None) -> int:
-        """What ``norm`` means.
-
-        Raises:
-            ShapeError: nothing.
-        """
+        """What ``norm`` means. Raises ShapeError: nothing."""
         modes = {"backward": (BY_SIZE, NONE), "forward": (NONE, BY_SIZE), "ortho": (BY_ROOT, BY_ROOT)}
         check(norm is None or norm in modes, f'Invalid normalization mode: "{norm}"')
         return modes[norm or "backward"][self.forward]
@@ -74,22 +70,14 @@ def fitted(self: Tensor, dims: Sizes, sizes: Sizes) -> Tensor:
 
 
 def place_of(self: Tensor, dim: int) -> int:
-    """A dimension, counted from the front.
-
-    Raises:
-        DimensionError: there is none.
-    """
+    """A dimension, counted from the front. Raises DimensionError: there is none."""
     if not self.ndim:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dimension(dim, self.ndim)
 
 
 def require_points(size: int) -> None:
-    """That there is something to transform.
-
-    Raises:
-        ShapeError: there is not.
-    """
+    """That there is something to transform. Raises ShapeError: there is not."""
     check(size >= 1, f"Invalid number of data points ({size}) specified")
 
 
@@ -139,11 +127,7 @@ def region_of_half(name: str, self: Tensor, s: Sizes | None, dim: Sizes | None) 
 
 
 def require_real(name: str, self: Tensor) -> None:
-    """That what is transformed is real.
-
-    Raises:
-        DTypeError: it is not.
-    """
+    """That what is transformed is real. Raises DTypeError: it is not."""
     if self.is_complex():
         raise DTypeError(f"{name} expects a real input tensor, but got {self.dtype.scalar_type}")
 

@@ -39,11 +39,7 @@ def is_behind(right: bool, side: str | None) -> bool:
 
 
 def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
-    """That a sorter has positions of boundaries.
-
-    Raises:
-        ShapeError, DTypeError: it has not.
-    """
+    """That a sorter has positions of boundaries. Raises ShapeError, DTypeError: it has not."""
     if sorter is None:
         return
     check(
@@ -63,11 +59,7 @@ def check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
 
 
 def check_boundaries(boundaries: Tensor, shape: tuple[int, ...]) -> None:
-    """That values of a shape have boundaries (``searchsorted_pre_check``).
-
-    Raises:
-        ShapeError: they have not.
-    """
+    """That values of a shape have boundaries (``searchsorted_pre_check``). Raises ShapeError: they have not."""
     ndim = boundaries.ndim
     check(
         len(shape) > 0 or ndim == 1,

@@ -157,11 +157,7 @@ def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[
 
 
 def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """The shape to which index tensors broadcast.
-
-    Raises:
-        DimensionError: they do not.
-    """
+    """The shape to which index tensors broadcast. Raises DimensionError: they do not."""
     try:
         return broadcast_all(each.shape for each in tensors)
     except ShapeError:
@@ -284,11 +280,7 @@ def is_one_mask(indices: Indices) -> bool:
 
 
 def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Values broadcast to the shape of what is written.
-
-    Raises:
-        ShapeError: they do not.
-    """
+    """Values broadcast to the shape of what is written. Raises ShapeError: they do not."""
     try:
         return values.expand(shape)
     except ShapeError:

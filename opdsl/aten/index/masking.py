@@ -133,11 +133,7 @@ def masked_select_derivative(grad, self, mask):
 
 
 def require_mask(mask: Tensor, message: str) -> None:
-    """That a mask is bool.
-
-    Raises:
-        DTypeError: it is not.
-    """
+    """That a mask is bool. Raises DTypeError: it is not."""
     if mask.dtype is not bool_:
         raise DTypeError(message)
 

@@ -32,11 +32,7 @@ class Equation(NamedTuple):
 
 
 def labels_in(text: str, where: str) -> list[str]:
-    """The labels of an operand or of the output.
-
-    Raises:
-        ShapeError: something is no label.
-    """
+    """The labels of an operand or of the output. Raises ShapeError: something is no label."""
     found: list[str] = []
     rest = text.replace(" ", "")
     while rest:
@@ -57,11 +53,7 @@ def labels_in(text: str, where: str) -> list[str]:
 
 
 def parsed(equation: str, count: int) -> Equation:
-    """Read an equation for so many operands.
-
-    Raises:
-        ShapeError: it is none, or not for so many.
-    """
+    """Read an equation for so many operands. Raises ShapeError: it is none, or not for so many."""
     check(count > 0, "einsum(): must provide at least one operand")
     before, arrow, after = equation.partition("->")
     texts = before.split(",")
@@ -161,11 +153,7 @@ def aligned(tensor: Tensor, labels: list[str], order: dict[str, int], covered: i
 
 
 def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> None:
-    """That dimensions of one label have one size, or 1.
-
-    Raises:
-        ShapeError: they have not.
-    """
+    """That dimensions of one label have one size, or 1. Raises ShapeError: they have not."""
     names = {where: label for label, where in order.items()}
     for dim in range(operands[0].ndim):
         seen = 1

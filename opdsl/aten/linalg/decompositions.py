@@ -20,20 +20,12 @@ Array: TypeAlias = numpy.ndarray[Any, Any]
 
 
 def require_matrix(name: str, self: Tensor, argument: str = "A") -> None:
-    """That a tensor is a batch of matrices.
-
-    Raises:
-        ShapeError: it is none.
-    """
+    """That a tensor is a batch of matrices. Raises ShapeError: it is none."""
     check(self.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
 def require_square(name: str, self: Tensor, argument: str = "A") -> None:
-    """That a tensor is a batch of square matrices.
-
-    Raises:
-        ShapeError: it is none.
-    """
+    """That a tensor is a batch of square matrices. Raises ShapeError: it is none."""
     require_matrix(name, self, argument)
     rows, columns = self.shape[-2:]
     check(
@@ -61,11 +53,7 @@ def require_numbers(name: str, self: Tensor) -> None:
 
 
 def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[str, str] = ("A", "B")) -> None:
-    """That two tensors have one dtype.
-
-    Raises:
-        DTypeError: they do not.
-    """
+    """That two tensors have one dtype. Raises DTypeError: they do not."""
     if first.dtype is not second.dtype:
         raise DTypeError(
             f"{name}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
@@ -74,11 +62,7 @@ def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[st
 
 
 def require_solvable(name: str, first: Tensor, second: Tensor, left: bool) -> None:
-    """That ``A X = B``, or ``X A = B``, makes sense.
-
-    Raises:
-        ShapeError: it does not.
-    """
+    """That ``A X = B``, or ``X A = B``, makes sense. Raises ShapeError: it does not."""
     require_square(name, first)
     require_matrix(name, second, "B")
     place = -2 if left else -1
@@ -108,11 +92,7 @@ def by_column(shape: Sequence[int], is_by_column: bool = True) -> tuple[int, ...
 
 
 def with_batch(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Two batches of matrices with one batch shape.
-
-    Raises:
-        ShapeError: they have none together.
-    """
+    """Two batches of matrices with one batch shape. Raises ShapeError: they have none together."""
     batch = broadcast(first.shape[:-2], second.shape[:-2])
     return first.expand((*batch, *first.shape[-2:])), second.expand((*batch, *second.shape[-2:]))
 

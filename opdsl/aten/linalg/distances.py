@@ -194,11 +194,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None)
 
 
 def require_floats(name: str, self: Tensor) -> None:
-    """That rows are of floating-point numbers.
-
-    Raises:
-        DTypeError: they are not.
-    """
+    """That rows are of floating-point numbers. Raises DTypeError: they are not."""
     if not self.dtype.is_floating_point:
         raise DTypeError(f"{name} only supports floating-point dtypes, got: {self.dtype.scalar_type}")
 

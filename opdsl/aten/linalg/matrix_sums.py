@@ -124,11 +124,7 @@ def baddbmm_meta(ctx, self, batch1, batch2, beta, alpha):
 
 
 def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
-    """The shape of the products of two batches of matrices.
-
-    Raises:
-        ShapeError: they cannot be multiplied.
-    """
+    """The shape of the products of two batches of matrices. Raises ShapeError: they cannot be multiplied."""
     check(first.ndim == 3, "batch1 must be a 3D tensor", got=first.shape)
     check(second.ndim == 3, "batch2 must be a 3D tensor", got=second.shape)
     (batch, rows, inner), (batch2, inner2, columns) = first.shape, second.shape
@@ -260,11 +256,7 @@ mv.sharding("ik,k->i")
 
 
 def check_vector_product(self: Tensor, vec: Tensor) -> None:
-    """That a matrix and a vector can be multiplied.
-
-    Raises:
-        ShapeError: the shapes do not fit.
-    """
+    """That a matrix and a vector can be multiplied. Raises ShapeError: the shapes do not fit."""
     check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
 
 

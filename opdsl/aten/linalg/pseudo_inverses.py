@@ -19,11 +19,7 @@ from opdsl.runtime import MemoryFormat, Tensor, float64, int64
 
 
 def power(name: str, self: Tensor, n: int) -> Tensor:
-    """The power of matrices by squaring.
-
-    Raises:
-        ShapeError: they are not square.
-    """
+    """The power of matrices by squaring. Raises ShapeError: they are not square."""
     require_square(name, self)
     if n == 0:
         one = eye(self.shape[-1], self.shape[-1], dtype=self.dtype, device=self.device)
@@ -56,11 +52,7 @@ matrix_power = linalg_matrix_power.alias(
 
 
 def require_real(name: str, **tolerances: Tensor | None) -> None:
-    """That tolerances are real.
-
-    Raises:
-        DTypeError: one is complex.
-    """
+    """That tolerances are real. Raises DTypeError: one is complex."""
     for each, value in tolerances.items():
         if value is not None and value.dtype.is_complex:
             raise DTypeError(f"{name}: {each} tensor of complex type is not supported. Got {value.dtype.scalar_type}")
@@ -189,11 +181,7 @@ def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 def rank(self: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
-    """How many singular values are not 0, of each matrix.
-
-    Raises:
-        ShapeError: there are no matrices.
-    """
+    """How many singular values are not 0, of each matrix. Raises ShapeError: there are no matrices."""
     require_matrix("linalg.matrix_rank", self)
     if not self.numel():
         return self.new_zeros(self.shape[:-2], dtype=int64)

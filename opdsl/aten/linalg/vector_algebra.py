@@ -73,11 +73,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | 
 
 
 def first_of_three(self: Tensor, other: Tensor) -> int:
-    """The first dimension of size 3.
-
-    Raises:
-        ShapeError: there is none.
-    """
+    """The first dimension of size 3. Raises ShapeError: there is none."""
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     found = next((dim for dim, size in enumerate(self.shape) if size == 3), -1)
     check(found >= 0, "no dimension of size 3 in input")
@@ -93,11 +89,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def require_numbers(x: Tensor) -> None:
-    """That elements are floating-point or complex.
-
-    Raises:
-        DTypeError: they are not.
-    """
+    """That elements are floating-point or complex. Raises DTypeError: they are not."""
     if x.dtype.category < Category.FLOAT:
         raise DTypeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_type}"
@@ -105,11 +97,7 @@ def require_numbers(x: Tensor) -> None:
 
 
 def require_same(x: Tensor, y: Tensor) -> None:
-    """That both have one dtype.
-
-    Raises:
-        DTypeError: they have not.
-    """
+    """That both have one dtype. Raises DTypeError: they have not."""
     if x.dtype is not y.dtype:
         raise DTypeError(
             f"linalg.vecdot: Expected x and y to have the same dtype, but got x of type {x.dtype.scalar_type} and y of "

@@ -19,11 +19,7 @@ from opdsl.schema import Alias
 
 
 def check_vectors(self: Tensor, other: Tensor) -> None:
-    """That two vectors have a scalar product (``dot_check``).
-
-    Raises:
-        ShapeError, DTypeError: they do not.
-    """
+    """That two vectors have a scalar product (``dot_check``). Raises ShapeError, DTypeError: they do not."""
     check(self.ndim == other.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {other.ndim}D tensors")
     if self.dtype is not other.dtype:
         raise DTypeError(
@@ -75,11 +71,7 @@ vdot.derivative(self=lambda grad, other: grad.conj() * other, other=lambda grad,
 
 
 def column(self: Tensor, vec2: Tensor) -> Tensor:
-    """The first factor of an outer product as a column.
-
-    Raises:
-        ShapeError: one of the two is no vector.
-    """
+    """The first factor of an outer product as a column. Raises ShapeError: one of the two is no vector."""
     for name, each in (("self", self), ("vec2", vec2)):
         check(each.ndim == 1, f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
     return self.reshape((self.shape[0], 1))

@@ -13,7 +13,6 @@ from opdsl.runtime import DType, Tensor, bfloat16, float16, float32, float64, in
 from opdsl.scalar.intrinsics import conjugate
 from opdsl.schema import Alias
 
-
 (_conj_physical,) = (
     Library("aten")
     .table(

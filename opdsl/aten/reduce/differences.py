@@ -25,11 +25,7 @@ from opdsl.schema.vocabulary import Scalar
 
 
 def check_beside(self: Tensor, other: Tensor | None, place: int) -> None:
-    """That a tensor can stand before or behind another along a dimension.
-
-    Raises:
-        ShapeError: it cannot.
-    """
+    """That a tensor can stand before or behind another along a dimension. Raises ShapeError: it cannot."""
     if other is None:
         return
     check(other.ndim == self.ndim, "diff expects prepend or append to be the same dimension as input")
@@ -77,11 +73,7 @@ def diff(
 
 
 def dimension_of(y: Tensor, dim: int) -> int:
-    """The dimension that samples lie along, counted from the first.
-
-    Raises:
-        DimensionError: there is none.
-    """
+    """The dimension that samples lie along, counted from the first. Raises DimensionError: there is none."""
     if y.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return wrap_dimension(dim, y.ndim)
@@ -110,22 +102,14 @@ def widths_of(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 
 def step_of(name: str, y: Tensor, dx: complex) -> float:
-    """The distance of all neighbours.
-
-    Raises:
-        ShapeError: samples are bools, or the distance is no real number.
-    """
+    """The distance of all neighbours. Raises ShapeError: samples are bools, or the distance is no real number."""
     check(y.dtype is not bool_, f"{name}: received a bool input for `y`, but bool is not supported")
     check(not isinstance(dx, (complex, bool)), f"{name}: Currently, we only support dx as a real number.")
     return float(real(dx))
 
 
 def require_numbers(name: str, y: Tensor, x: Tensor) -> None:
-    """That samples and points are no bools.
-
-    Raises:
-        ShapeError: they are.
-    """
+    """That samples and points are no bools. Raises ShapeError: they are."""
     check(bool_ not in (y.dtype, x.dtype), f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
@@ -321,11 +305,7 @@ def even(self: Tensor, dim: int, distance: complex, edge_order: int) -> Tensor:
 
 
 def by_places(self: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor:
-    """The derivative from samples at places.
-
-    Raises:
-        ShapeError: there is not one place for each sample.
-    """
+    """The derivative from samples at places. Raises ShapeError: there is not one place for each sample."""
     count = self.shape[dim]
     check(
         places.ndim == 1,

@@ -92,20 +92,12 @@ def count_between(edges: Tensor, values: Tensor, weight: Tensor | None, *, is_ev
 
 
 def check_bins(bins: int) -> None:
-    """That there is a bin.
-
-    Raises:
-        ShapeError: there is none.
-    """
+    """That there is a bin. Raises ShapeError: there is none."""
     check(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 
 def require_same(self: Tensor, hist: Tensor | None, name: str) -> None:
-    """That an output has the dtype of the numbers.
-
-    Raises:
-        DTypeError: it has another.
-    """
+    """That an output has the dtype of the numbers. Raises DTypeError: it has another."""
     if hist is not None and hist.dtype is not self.dtype:
         raise DTypeError(
             f"torch.histogram: input tensor and {name} tensor should have the same dtype, but got input "
@@ -202,11 +194,7 @@ def even_counts_cpu(values, bins, first, last, out):
 
 
 def check_weights(self: Tensor, weight: Tensor | None) -> None:
-    """That there is one weight for each element.
-
-    Raises:
-        ShapeError, DTypeError: they do not fit them.
-    """
+    """That there is one weight for each element. Raises ShapeError, DTypeError: they do not fit them."""
     if weight is None:
         return
     check(

@@ -56,11 +56,7 @@ def check_points(self: Tensor, dims: int, weight: Tensor | None) -> None:
 
 
 def edges_of(self: Tensor, bins: Sequence[int], range: Sequence[float] | None) -> list[Tensor]:
-    """Evenly spaced edges along each dimension.
-
-    Raises:
-        ShapeError: there are no bins, or the range is none.
-    """
+    """Evenly spaced edges along each dimension. Raises ShapeError: there are no bins, or the range is none."""
     for dim, each in enumerate(bins):
         check(each > 0, f"torch.histogramdd(): bins must be > 0, but got {each} for dimension {dim}")
     check(

@@ -32,11 +32,7 @@ _LONGEST = 1 << 24
 
 
 def require_elements(operator: str, self: Tensor, place: int) -> None:
-    """That there is an element to choose along a dimension.
-
-    Raises:
-        DimensionError: there is none.
-    """
+    """That there is an element to choose along a dimension. Raises DimensionError: there is none."""
     if self.ndim and self.shape[place] == 0:
         raise DimensionError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
 
@@ -170,11 +166,7 @@ mode.derivative("self")(selected_derivative)
 
 
 def require_quantiles(self: Tensor, q: Tensor) -> None:
-    """That quantiles can be computed (``quantile_checks``).
-
-    Raises:
-        ShapeError, DTypeError: they cannot.
-    """
+    """That quantiles can be computed (``quantile_checks``). Raises ShapeError, DTypeError: they cannot."""
     check(self.numel() > 0, "quantile() input tensor must be non-empty")
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     if self.dtype not in (float32, float64):
@@ -229,11 +221,7 @@ def quantiles(
 
 
 def share_of(self: Tensor, q: float) -> Tensor:
-    """A share as a tensor.
-
-    Raises:
-        ShapeError: it is none.
-    """
+    """A share as a tensor. Raises ShapeError: it is none."""
     check(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
     return self.new_full((), q)
 

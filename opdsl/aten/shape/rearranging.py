@@ -48,11 +48,7 @@ flip.derivative(self=lambda grad, dims: grad.flip(dims))
 
 
 def flipped(self: Tensor, dim: int) -> tuple[int, ...]:
-    """The dimension that ``fliplr`` or ``flipud`` turns round.
-
-    Raises:
-        ShapeError: the tensor has too few.
-    """
+    """The dimension that ``fliplr`` or ``flipud`` turns round. Raises ShapeError: the tensor has too few."""
     check(self.ndim > dim, f"Input must be >= {dim + 1}-d.")
     return (dim,)
 
@@ -93,11 +89,7 @@ roll.derivative(
 
 
 def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
-    """The elements of one dimension moved on.
-
-    Raises:
-        DimensionError: there is no such dimension.
-    """
+    """The elements of one dimension moved on. Raises DimensionError: there is no such dimension."""
     if tensor.numel() == 0:
         return tensor.clone()
     size = tensor.size(dim)

@@ -43,11 +43,7 @@ slice_tensor, narrow, select, diagonal, unfold = lib.table(
 
 
 def number_of(start: Tensor) -> int:
-    """The integer of a zero-dim tensor.
-
-    Raises:
-        ShapeError: it is of another dtype, or has dimensions.
-    """
+    """The integer of a zero-dim tensor. Raises ShapeError: it is of another dtype, or has dimensions."""
     check(start.ndim == 0 and start.dtype.category is Category.INT, "start must be an 0-dim integral Tensor.")
     return int(start)
 

@@ -22,11 +22,7 @@ _MOST_PARTS = 2**26
 
 
 def check_count(count: int) -> None:
-    """That a list of so many parts can be had.
-
-    Raises:
-        OutOfMemoryError: it cannot.
-    """
+    """That a list of so many parts can be had. Raises OutOfMemoryError: it cannot."""
     if count > _MOST_PARTS:
         raise OutOfMemoryError(f"not enough memory for a list of {count} tensors; there are at most {_MOST_PARTS}")
 

@@ -86,21 +86,13 @@ for _count, _text in ((1, "one dimension"), (2, "two dimensions"), (3, "three di
 
 
 def widened(tensors: Sequence[Tensor], name: str, least: int) -> list[Tensor]:
-    """What ``hstack``, ``vstack`` or ``dstack`` concatenates.
-
-    Raises:
-        ShapeError: there are no tensors.
-    """
+    """What ``hstack``, ``vstack`` or ``dstack`` concatenates. Raises ShapeError: there are no tensors."""
     check(len(tensors) > 0, f"{name} expects a non-empty TensorList")
     return [with_dimensions(each, least) for each in tensors]
 
 
 def columns(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """What ``column_stack`` concatenates.
-
-    Raises:
-        ShapeError: there are no tensors.
-    """
+    """What ``column_stack`` concatenates. Raises ShapeError: there are no tensors."""
     check(len(tensors) > 0, "column_stack expects a non-empty TensorList")
     return [each if each.ndim > 1 else each.reshape((each.numel(), 1)) for each in tensors]
 

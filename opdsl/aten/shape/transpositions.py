@@ -109,11 +109,7 @@ def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 def matrices(tensor: Tensor, name: str) -> Tensor:
-    """The tensor, which is a batch of matrices, or a number.
-
-    Raises:
-        ShapeError: it is a vector.
-    """
+    """The tensor, which is a batch of matrices, or a number. Raises ShapeError: it is a vector."""
     check(
         tensor.ndim != 1,
         f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D tensor.",
@@ -122,11 +118,7 @@ def matrices(tensor: Tensor, name: str) -> Tensor:
 
 
 def a_matrix(self: Tensor) -> Tensor:
-    """The tensor, which is a matrix or a number.
-
-    Raises:
-        ShapeError: it is not.
-    """
+    """The tensor, which is a matrix or a number. Raises ShapeError: it is not."""
     hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
     check(self.ndim in (0, 2), f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
     return self

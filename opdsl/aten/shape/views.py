@@ -227,11 +227,7 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
 
 
 def strided_view(tensor: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> views.View:
-    """What ``as_strided`` shows of a tensor.
-
-    Raises:
-        ShapeError: it does not lie in the storage.
-    """
+    """What ``as_strided`` shows of a tensor. Raises ShapeError: it does not lie in the storage."""
     offset = tensor.storage_offset() if storage_offset is None else storage_offset
     return views.as_strided(tuple(size), tuple(stride), offset, storage_size(tensor), tensor.itemsize)
 

@@ -101,11 +101,7 @@ def special_ndtr(self: Tensor) -> Tensor:
 
 
 def cast_into(out: Tensor, value: Tensor) -> Tensor:
-    """Write a result into a tensor, whose dtype may be another that it can be cast to.
-
-    Raises:
-        DTypeError: it cannot.
-    """
+    """Write a result into a tensor, whose dtype may be another that it can be cast to. Raises DTypeError: it cannot."""
     if not can_cast(value.dtype, out.dtype):
         raise DTypeError(
             f"result type {value.dtype.scalar_type} can't be cast to the desired output type {out.dtype.scalar_type}"
@@ -136,11 +132,7 @@ def as_double(operand: Any, dtype: DType) -> Any:
 
 
 def require_double(what: str, target: Tensor, *operands: Tensor | complex) -> None:
-    """That what is written has the dtype of the result.
-
-    Raises:
-        DTypeError: it has not.
-    """
+    """That what is written has the dtype of the result. Raises DTypeError: it has not."""
     dtype = double_dtype(*operands)
     if target.dtype is not dtype:
         raise DTypeError(
