@@ -210,6 +210,45 @@ class Library(Scope):
         parsed = {parse_schema(as_printed(schema)): row for schema, row in rows.items()}
         return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
 
+    def row(self, schema: str, **options: object) -> Callable[[Callable[..., object]], OperatorFunction[..., Any]]:
+        """Declare an operator by its schema and what the decorated function computes: a row of a table, by itself.
+
+        Args:
+            schema: as of ``table``. The function needs no annotations, and takes the arguments that it names.
+            options: as of ``table``.
+
+        Returns:
+            The decorator, which returns the function to call. What documents the function documents the operator.
+
+        Raises:
+            SchemaError: the text is no schema.
+            DeclarationError: an option is wrong, or it is no function.
+            DuplicateOperatorError: the name is taken.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.row("scaled(Tensor self, float by=2.0, bool is_exact=True) -> Tensor")
+        ...     def scaled(self, by):
+        ...         "The same, times a number."
+        ...         return self * by
+        ...     scaled(opdsl.tensor([1.0, 2.0])).tolist()
+        [2.0, 4.0]
+        """
+        from opdsl.declare.declaring import require_declaration
+        from opdsl.declare.defining import as_printed
+        from opdsl.declare.handle import declare_rows
+
+        def declare(decorated: object) -> OperatorFunction[..., Any]:
+            function = require_declaration(decorated)
+            place = function.__code__.co_filename, function.__code__.co_firstlineno
+            rows = {parse_schema(as_printed(schema)): Row(function.__doc__ or "", function)}
+            (made,) = declare_rows(self, rows, function.__module__, place, options).values()
+            handle: Any = made
+            handle.operator.declaration.is_tabled = False  # it has a body of its own
+            return cast("OperatorFunction[..., Any]", made)
+
+        return declare
+
     # ------------------------------------------------------------------------------------------- registering kernels
 
     def impl(self, name: str, *keys: str) -> Callable[[F], F]:

@@ -1,7 +1,8 @@
 """Implementations need no annotations: this finds them in a parsed file and marks all parameters and results as places.
 
 An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the like, or handed over by name, as in
-``f.pointwise(...)(function)`` and ``@f.reduction(finish=function)``. ``resolution`` then says what each place has.
+``f.pointwise(...)(function)`` and ``@f.reduction(finish=function)``. ``resolution`` then says what each place has. What
+rows of tables are given needs none either, and may be anything.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from mypy.nodes import (
     ConditionalExpr,
     Decorator,
     DictExpr,
+    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     FloatExpr,
@@ -27,6 +29,7 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     OpExpr,
+    ReturnStmt,
     StarExpr,
     Statement,
     StrExpr,
@@ -34,7 +37,7 @@ from mypy.nodes import (
     UnaryExpr,
 )
 from mypy.traverser import all_return_statements, has_return_statement
-from mypy.types import Type, UnboundType
+from mypy.types import AnyType, Type, TypeOfAny, UnboundType
 
 from opdsl.schema.kinds import KINDS, Function, Kind
 from opdsl.typing.place import Place
@@ -46,6 +49,9 @@ NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
 
 TABLE = "table"
 """What makes the operators of ``lib.table(...)``, whatever the library is called."""
+
+ROW, PARTIAL = "Row", "partial"
+"""What makes the rows of tables, and what they are given in part."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""
@@ -77,6 +83,52 @@ def mark_implementations(block: Iterable[Statement]) -> bool:
     return marked
 
 
+def free_answers(statements: Sequence[Statement]) -> None:
+    """Let functions that rows of tables are given be anything where they have no annotations at all."""
+    given = {name for each in statements for name in _answers(_expression(each))}
+    for each in statements:
+        is_own = isinstance(each, Decorator) and any(map(is_row, each.original_decorators))
+        function = each.func if isinstance(each, Decorator) else each
+        if isinstance(function, FuncDef) and (is_own or (function is each and function.name in given)):
+            written = written_types(function)
+            if not any(written):
+                set_types(function, [AnyType(TypeOfAny.explicit) for _ in written])
+
+
+def is_row(decorator: Expression) -> bool:
+    """Whether a decorator is ``lib.row(...)``."""
+    callee = called(decorator)
+    return isinstance(callee, MemberExpr) and callee.name == ROW.lower()
+
+
+def _expression(statement: Statement) -> Expression | None:
+    """What a statement evaluates, where it may be a table."""
+    if isinstance(statement, AssignmentStmt):
+        return statement.rvalue
+    return statement.expr if isinstance(statement, (ExpressionStmt, ReturnStmt)) else None
+
+
+def _answers(expression: Expression | None) -> Iterator[str]:
+    """The names of functions that ``Row(...)`` is given within an expression: answers, also in part, and what else."""
+    inner: list[Expression | None] = []
+    if isinstance(expression, CallExpr):
+        inner = [expression.callee, *expression.args]
+        if isinstance(expression.callee, NameExpr) and expression.callee.name in (ROW, PARTIAL):
+            yield from (each.name for each in expression.args if isinstance(each, NameExpr))
+    elif isinstance(expression, DictExpr):
+        inner = [value for _, value in expression.items]
+    elif isinstance(expression, DictionaryComprehension):
+        inner = [expression.value]
+    elif isinstance(expression, TupleExpr):
+        inner = list(expression.items)
+    elif isinstance(expression, MemberExpr):
+        inner = [expression.expr]
+    elif isinstance(expression, IndexExpr):
+        inner = [expression.base]
+    for each in inner:
+        yield from _answers(each)
+
+
 def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
     """The names that are assigned what a call gives, each with the dotted name of what is called.
 
@@ -84,6 +136,8 @@ def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
     """
     tables: set[str] = set()
     for statement in statements:
+        if isinstance(statement, Decorator) and any(map(is_row, statement.original_decorators)):
+            yield statement.func.name, TABLE
         if not isinstance(statement, AssignmentStmt):
             continue
         made_by = TABLE if _is_of_table(statement.rvalue, tables) else _called_name(statement.rvalue)

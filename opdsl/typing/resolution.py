@@ -39,7 +39,7 @@ from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, na
 from opdsl.typing.calls import OPERATOR
 from opdsl.typing.declarations import NUMBERS
 from opdsl.typing.faults import Declared, misfit, options_name
-from opdsl.typing.implementations import TABLE
+from opdsl.typing.implementations import TABLE, is_row
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import precomputed_of
 from opdsl.typing.schemas import schema_of
@@ -154,6 +154,8 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
     if isinstance(node, Decorator) and any(map(is_declaring, node.original_decorators)):
         declared = node.func.type
         return declared if isinstance(declared, CallableType) else UNSEEN
+    if isinstance(node, Decorator) and any(map(is_row, node.original_decorators)):
+        return UNSEEN
     kind = get_proper_type(node.type)
     if not isinstance(kind, Instance):
         return None

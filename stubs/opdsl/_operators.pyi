@@ -4109,7 +4109,8 @@ class _packet__fused_moving_avg_obs_fq_helper(Operator[..., _results__fused_movi
         Args:
             self: float32 numbers.
             observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
-            running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin here.
+            running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin
+                here.
             scale, zero_point: what is written by them.
             averaging_const: how much a new value counts.
             quant_min, quant_max: the bounds of integers.
@@ -4139,7 +4140,8 @@ class _packet__fused_moving_avg_obs_fq_helper(Operator[..., _results__fused_movi
         Args:
             self: float32 numbers.
             observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
-            running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin here.
+            running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin
+                here.
             scale, zero_point: what is written by them.
             averaging_const: how much a new value counts.
             quant_min, quant_max: the bounds of integers.
@@ -7561,15 +7563,15 @@ class _packet_adaptive_max_pool2d(Operator[..., tuple[Tensor, Tensor]], Protocol
     def __call__(
         cls, self: Tensor, output_size: int | Sequence[int], *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
     @_operator
     @staticmethod
     def default(self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
     @_operator
     @staticmethod
     def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
 
 class _packet_adaptive_max_pool2d_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad_output: Tensor, self: Tensor, indices: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7587,15 +7589,15 @@ class _packet_adaptive_max_pool3d(Operator[..., tuple[Tensor, Tensor]], Protocol
     def __call__(
         cls, self: Tensor, output_size: int | Sequence[int], *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
     @_operator
     @staticmethod
     def default(self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
     @_operator
     @staticmethod
     def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+        """The largest elements of as many windows as are asked for, and their numbers in what is divided."""
 
 class _packet_adaptive_max_pool3d_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad_output: Tensor, self: Tensor, indices: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -8547,7 +8549,8 @@ class _packet_avg_pool2d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
         """
     @_operator
     @staticmethod
@@ -8562,7 +8565,8 @@ class _packet_avg_pool2d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
         """
     @_operator
     @staticmethod
@@ -8579,7 +8583,8 @@ class _packet_avg_pool2d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
         """
 
 class _packet_avg_pool2d_backward(Operator[..., Tensor], Protocol):
@@ -8641,7 +8646,8 @@ class _packet_avg_pool3d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
         """
     @_operator
     @staticmethod
@@ -8656,7 +8662,8 @@ class _packet_avg_pool3d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
         """
     @_operator
     @staticmethod
@@ -8673,7 +8680,8 @@ class _packet_avg_pool3d(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+        instead.
         """
 
 class _packet_avg_pool3d_backward(Operator[..., Tensor], Protocol):

@@ -42,18 +42,18 @@ def require_positive(name: str, slope: complex, is_result: bool) -> None:
 # ---------------------------------------------------------------------------------------------------- scalar functions
 
 
-def silu_gradient(grad: Any, x: Any) -> Any:
+def silu_gradient(grad, x):
     sigmoid = 1.0 / (1.0 + math.exp(-x))
     return grad * conjugate(sigmoid * (1.0 + x * (1.0 - sigmoid)))
 
 
-def mish_gradient(grad: Any, x: Any) -> Any:
+def mish_gradient(grad, x):
     sigmoid = 1.0 / (1.0 + math.exp(-x))
     tanh = math.tanh(math.log1p(math.exp(x)))
     return grad * (tanh + x * sigmoid * (1.0 - tanh * tanh))
 
 
-def logit_gradient(grad: Any, x: Any, eps: Any) -> Any:
+def logit_gradient(grad, x, eps):
     is_free = eps is None or eps < 0
     low, beyond = (0.0, math.nan) if is_free else (eps, 0.0)
     return beyond if x < low or x > 1.0 - low else grad / (x * (1.0 - x))
@@ -71,7 +71,7 @@ def gelu_gradient(grad: Any, x: Any, approximate: Any) -> Any:
     return grad * (0.5 * (1.0 + tanh) + 0.5 * x * (1.0 - tanh * tanh) * slope)
 
 
-def softplus_gradient(grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
+def softplus_gradient(grad, x, beta, threshold):
     power = math.exp(x * beta)
     return grad if x * beta > threshold else grad * power / (power + 1.0)
 
@@ -95,12 +95,12 @@ def log_sigmoid_gradient(grad: Any, x: Any, buffer: Any) -> Any:
     return grad * (1.0 - share if x < 0 else share)
 
 
-def hardswish_gradient(grad: Any, x: Any) -> Any:
+def hardswish_gradient(grad, x):
     rising = grad * (x / 3.0 + 0.5)
     return 0.0 if x <= -3.0 else rising if x < 3.0 else grad
 
 
-def shrunk(grad: Any, x: Any, lambd: Any) -> Any:
+def shrunk(grad, x, lambd):
     return 0.0 if x >= -lambd and x <= lambd else grad
 
 

@@ -66,7 +66,7 @@ def log_sigmoid(self: Tensor) -> Tensor:
 # -------------------------------------------------------------------------------------------------------------- checks
 
 
-def require_bounds(ctx: Any, self: Tensor, min_val: complex, max_val: complex) -> None:
+def require_bounds(ctx, self, min_val, max_val):
     """That elements can be held between two bounds.
 
     Raises:
@@ -82,7 +82,7 @@ def require_bounds(ctx: Any, self: Tensor, min_val: complex, max_val: complex) -
         raise OptionError("min_val cannot be greater than max_val")
 
 
-def require_distance(ctx: Any, lambd: complex) -> None:
+def require_distance(ctx, lambd):
     """That elements move towards 0."""
     check(real(lambd) >= 0, f"lambda must be greater or equal to 0, but found to be {real(lambd):g}.")
 
@@ -90,7 +90,7 @@ def require_distance(ctx: Any, lambd: complex) -> None:
 # ---------------------------------------------------------------------------------------------------- scalar functions
 
 
-def hardsigmoid_of(x: Any) -> Any:
+def hardsigmoid_of(x):
     inside = x > -3.0 and x < 3.0
     return (x + 3.0) / 6.0 if inside else 0.0 if x <= -3.0 else 1.0 if x >= 3.0 else math.nan
 
@@ -102,7 +102,7 @@ def gelu_of(x: Any, approximate: Any) -> Any:
     return 0.5 * x * (1.0 + math.tanh(inner))
 
 
-def elu_of(x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+def elu_of(x, alpha, scale, input_scale):
     return math.expm1(x * input_scale) * (alpha * scale) if x <= 0 else x * scale
 
 

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING
 
 from opdsl.aten._shared.checks import require_floating
+from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.nn.average_pooling import means, set_means, take_means
-from opdsl.aten.nn.max_pooling import add_to_numbered, gathered_derivative, set_largest, take_largest
-from opdsl.aten.nn.padding import zero_derivative
-from opdsl.aten.nn.pooling import (
-    Shape,
-    Windows,
-    as_image,
-    check_gradient,
-    dividing,
-    one_number,
-    strides_like,
-    with_one,
-)
+from opdsl.aten.nn.max_pooling import add_to_numbered, pair_gradients, set_largest, take_largest
+from opdsl.aten.nn.pooling import Shape, Windows, check_gradient, dividing, over_signals, strides_like
 from opdsl.aten.nn.sliding import as_sizes
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList, SymInts
+from opdsl.schema.vocabulary import Ints
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
+
+aten = Library("aten")
 
 
 def windows_into(operator: str, self: Tensor, output_size: Sequence[int], dims: int, *, every: bool) -> Windows:
@@ -91,10 +84,20 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
     name = f"adaptive_avg_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
-    @op(f"aten::_{name}", tags="core", structured=False, out=True)
-    def pool(self: Tensor, output_size: Annotated[SymIntList, Size(dims)]) -> Tensor:
-        """The means of as many windows as ``output_size`` says."""
-        ...
+    pool, pool_backward = aten.table(
+        {
+            f"_{name}(Tensor self, SymInt[{dims}] output_size) -> Tensor": Row(
+                "The means of as many windows as ``output_size`` says.", tags="core", out=True
+            ),
+            f"_{name}_backward(Tensor grad_output, Tensor self) -> Tensor": Row(
+                "The gradient of what was averaged: of each element, its share of the windows that it is in.",
+                python_module="nn",
+                tags=backward_tags,
+                out=Out(python_module=None),
+            ),
+        },
+        structured=False,
+    ).values()
 
     @pool.meta
     def pool_meta(ctx, self, output_size):
@@ -104,13 +107,6 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
 
     pool.sharding(rows=dims)
     take_means(pool, dims)
-
-    @op(
-        f"aten::_{name}_backward", python_module="nn", tags=backward_tags, structured=False, out=Out(python_module=None)
-    )
-    def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
-        ...
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self):
@@ -127,15 +123,7 @@ _adaptive_avg_pool2d, _ = declare_mean(2, backward_tags=("core",))
 _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_tags=())
 
 
-@op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn", dispatch="CPU, CUDA")
-@forward(_adaptive_avg_pool3d_backward)
-def adaptive_avg_pool3d_backward(
-    grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """The gradient of ``adaptive_avg_pool3d``, written into a tensor."""
-
-
-def mean_into(self: Tensor, output_size: int | Sequence[int], dims: int, pool: Operator[..., Tensor]) -> Tensor:
+def mean_into(dims, pool, self, output_size):
     """The means; the one mean of all elements is in a memory format of its own.
 
     Raises:
@@ -157,49 +145,57 @@ def mean_into(self: Tensor, output_size: int | Sequence[int], dims: int, pool: O
     return mean.as_strided((batch, channels, *(1,) * dims), (channels, 1, *(channels,) * dims))
 
 
-@op("aten::adaptive_avg_pool2d", python_module="nn")
-def adaptive_avg_pool2d(self: Tensor, output_size: SymInts[2]) -> Tensor:
-    """The means of as many windows of images as are asked for.
+_OF_IMAGES = """The means of as many windows of images as are asked for.
 
-    Args:
-        self: (channels, height, width), with or without a batch before them.
-        output_size: how many windows there are along each dimension; they overlap where it does not divide it.
+Args:
+    self: (channels, height, width), with or without a batch before them.
+    output_size: how many windows there are along each dimension; they overlap where it does not divide it.
 
-    >>> import opdsl
-    >>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
-    tensor([[[2.5000, 5.0000]]])
-    """
-    return mean_into(self, output_size, 2, _adaptive_avg_pool2d)
+>>> import opdsl
+>>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
+tensor([[[2.5000, 5.0000]]])
+"""
 
-
-@adaptive_avg_pool2d.out_variant(kernel=True, python_module="nn")
-@forward(_adaptive_avg_pool2d)
-def adaptive_avg_pool2d_out(
-    self: Tensor, output_size: SymInts[2], *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``adaptive_avg_pool2d`` into a given tensor."""
-
-
-@op("aten::adaptive_avg_pool3d", python_module="nn")
-def adaptive_avg_pool3d(self: Tensor, output_size: SymInts[3]) -> Tensor:
-    """The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``."""
-    return mean_into(self, output_size, 3, _adaptive_avg_pool3d)
-
-
-@adaptive_avg_pool3d.out_variant(kernel=True, python_module="nn")
-@forward(_adaptive_avg_pool3d)
-def adaptive_avg_pool3d_out(
-    self: Tensor, output_size: SymInts[3], *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """``adaptive_avg_pool3d`` into a given tensor."""
+_means = aten.table(
+    {
+        "adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor": Row(
+            _OF_IMAGES, partial(mean_into, 2, _adaptive_avg_pool2d)
+        ),
+        "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor": Row(
+            "The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``.",
+            partial(mean_into, 3, _adaptive_avg_pool3d),
+        ),
+    },
+    python_module="nn",
+)
+adaptive_avg_pool2d = _means["adaptive_avg_pool2d"]
 
 
 @op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")
 def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
     """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
-    image = as_image("adaptive_avg_pool1d", self)
-    one_number("adaptive_avg_pool1d", output_size=output_size)
-    return adaptive_avg_pool2d(image, with_one(output_size)).squeeze(-2)
+    made: Tensor = over_signals("adaptive_avg_pool1d", adaptive_avg_pool2d, self, output_size=output_size)
+    return made.squeeze(-2)
+
+
+# Into given tensors there is no memory format of their own.
+aten.table(
+    {
+        **{
+            f"adaptive_avg_pool{dims}d.out(Tensor self, SymInt[{dims}] output_size, *, Tensor(a!) out) -> Tensor(a!)": (
+                Row(f"``adaptive_avg_pool{dims}d`` into a given tensor.", forward(pool), kernel=True)
+            )
+            for dims, pool in ((2, _adaptive_avg_pool2d), (3, _adaptive_avg_pool3d))
+        },
+        "adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) "
+        "-> Tensor(a!)": Row(
+            "The gradient of ``adaptive_avg_pool3d``, written into a tensor.",
+            forward(_adaptive_avg_pool3d_backward),
+            dispatch="CPU, CUDA",
+        ),
+    },
+    python_module="nn",
+)
 
 
 # ------------------------------------------------------------------------------------------------- the largest element
@@ -213,10 +209,18 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     name = f"adaptive_max_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
 
-    @op(f"aten::{name}", python_module="nn", out=Out(args=("out", "indices")))
-    def pool(self: Tensor, output_size: Annotated[IntList, Size(dims)]) -> tuple[Tensor, Tensor]:
-        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
-        ...
+    pool, pool_backward = aten.table(
+        {
+            f"{name}(Tensor self, int[{dims}] output_size) -> (Tensor, Tensor)": Row(
+                "The largest elements of as many windows as are asked for, and their numbers in what is divided.",
+                out=Out(args=("out", "indices")),
+            ),
+            f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor": Row(
+                "The gradient of what was pooled: that of each largest element at its place.", out=GRAD_INPUT
+            ),
+        },
+        python_module="nn",
+    ).values()
 
     @pool.meta
     def pool_meta(ctx, self, output_size):
@@ -226,15 +230,6 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
 
     pool.sharding(rows=dims)
     take_largest(pool, dims)
-
-    @op(
-        f"aten::{name}_backward",
-        python_module="nn",
-        out=Out(f"{name}_backward.grad_input", args=("grad_input",)),
-    )
-    def pool_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
-        """The gradient of what was pooled: that of each largest element at its place."""
-        ...
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self, indices):
@@ -252,13 +247,10 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     pool_backward.sharding(rows=dims)
 
     @pool_backward.out_kernel
-    def pool_backward_cpu(grad_output, self, indices, grad_input):
+    def pool_backward_cpu(grad_output, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 
-    pool.derivative(self=forward(pool_backward, indices=lambda result1: result1))
-    pool_backward.derivative(
-        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims), self=zero_derivative
-    )
+    pair_gradients(pool, pool_backward, dims)
     return pool
 
 
@@ -269,7 +261,5 @@ adaptive_max_pool3d = declare_largest(3)
 @op("aten::adaptive_max_pool1d")
 def adaptive_max_pool1d(self: Tensor, output_size: Ints[1]) -> tuple[Tensor, Tensor]:
     """The largest elements of as many windows of signals as are asked for, and where they are."""
-    image = as_image("adaptive_max_pool1d", self)
-    one_number("adaptive_max_pool1d", output_size=output_size)
-    values, indices = adaptive_max_pool2d(image, with_one(output_size))
+    values, indices = over_signals("adaptive_max_pool1d", adaptive_max_pool2d, self, output_size=output_size)
     return values.squeeze(-2), indices.squeeze(-2)

@@ -7,6 +7,7 @@ weights, so that its gradient is one with the transposed matrix.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -16,10 +17,11 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.interpolation import check_sizes, step_of
 from opdsl.aten.nn.upsampling import by_factors
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import Library, Out, op
+from opdsl.declare import Library, Out, Row
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float64, uint8
-from opdsl.schema.vocabulary import SymInts
+
+aten = Library("aten")
 
 # --------------------------------------------------------------------------------------- weights of distances from 0 on
 
@@ -99,13 +101,7 @@ def resized(name: str, mode: str, self: Tensor, output_size: Any, aligned: bool,
 
 
 def spread(
-    name: str,
-    mode: str,
-    grad: Tensor,
-    output_size: Any,
-    input_size: Any,
-    aligned: bool,
-    *scales: float | None,
+    name: str, mode: str, grad: Tensor, output_size: Any, input_size: Any, aligned: bool, *scales: float | None
 ) -> Tensor:
     """The gradient of images that got another size.
 
@@ -136,43 +132,28 @@ def declare(mode: str, *devices: str) -> Any:
     """Declare an operator of a filter that PyTorch has on these devices, and that of its gradient."""
     name = f"_upsample_{mode}2d_aa"
 
-    @op(
-        f"aten::{name}",
+    how = "bool align_corners, float? scales_h=None, float? scales_w=None"
+    upsample, _ = aten.table(
+        {
+            f"{name}(Tensor self, SymInt[2] output_size, {how}) -> Tensor": Row(
+                "Images in another size, each element the average of what it covers.",
+                partial(resized, name, mode),
+                out=Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices}),
+            ),
+            f"{name}_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, {how}) -> Tensor": Row(
+                "The gradient of images that got another size.",
+                partial(spread, name, mode),
+                out=Out(
+                    ".grad_input",
+                    args=("grad_input",),
+                    structured=True,
+                    dispatch={each: f"{name}_backward_out_{each.lower()}" for each in devices if each != "MPS"},
+                ),
+            ),
+        },
         python_module="nn",
-        out=Out(structured=True, dispatch={each: f"{name}_out_{each.lower()}" for each in devices}),
-    )
-    def upsample(
-        self: Tensor,
-        output_size: SymInts[2],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """Images in another size, each element the average of what it covers."""
-        return resized(name, mode, self, output_size, align_corners, scales_h, scales_w)
-
-    @op(
-        f"aten::{name}_backward",
-        python_module="nn",
-        out=Out(
-            f"{name}_backward.grad_input",
-            args=("grad_input",),
-            structured=True,
-            dispatch={each: f"{name}_backward_out_{each.lower()}" for each in devices if each != "MPS"},
-        ),
-    )
-    def upsample_backward(
-        grad_output: Tensor,
-        output_size: SymInts[2],
-        input_size: SymInts[4],
-        align_corners: bool,
-        scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:
-        """The gradient of images that got another size."""
-        return spread(name, mode, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
-
-    Library("aten").table(by_factors(upsample, name, 2, aligns=True))
+    ).values()
+    aten.table(by_factors(upsample, name, 2, aligns=True))
     return upsample
 
 

@@ -24,6 +24,8 @@ from opdsl.kernels import check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor, bool_, cpu
 
+aten = Library("aten")
+
 lib = Library("opdsl")
 
 _TWO_MASKS = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
@@ -179,17 +181,13 @@ class AttentionGradients(NamedTuple):
 # ------------------------------------------------------------------------------------------------------- fused kernels
 
 
-@op("aten::_scaled_dot_product_flash_attention_for_cpu", kernel=("CPU", "Meta"), tags="nondeterministic_seeded")
-def _scaled_dot_product_flash_attention_for_cpu(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    attn_mask: Tensor | None = None,
-    scale: float | None = None,
-) -> Attended:
+@aten.row(
+    "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+    "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+    kernel=("CPU", "Meta"),
+    tags="nondeterministic_seeded",
+)
+def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
     """Attention by tiles, and the logarithms of the sums of weights.
 
     Args:
@@ -259,25 +257,17 @@ def _composite_gradients(
     return AttentionGradients(matmul(of_scores, key), of_key, of_value)
 
 
-@op(
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+@aten.row(
+    "_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, "
+    "Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, "
+    "float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
     kernel=("CPU", "Meta"),
     device_check="NoCheck",
     variants="function",
 )
 def _scaled_dot_product_flash_attention_for_cpu_backward(
-    grad_out: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    dropout_p: float,
-    is_causal: bool,
-    *,
-    attn_mask: Tensor | None = None,
-    scale: float | None = None,
-) -> AttentionGradients:
+    grad_out, query, key, value, out, logsumexp, is_causal, attn_mask, scale
+):
     """The gradients of queries, keys and values, whose weights are computed again, a tile at a time."""
     call = attention_of(query, key, value, attn_mask, is_causal, scale)
     made = AttentionGradients(*(empty_heads(query, each.shape[2]) for each in (query, key, value)))
@@ -332,19 +322,16 @@ def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causa
     return where(attn_mask, scores, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
 
 
-@op("aten::_scaled_dot_product_attention_math", variants="function", tags="nondeterministic_seeded")
+@aten.row(
+    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+    "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
+    "bool enable_gqa=False) -> (Tensor, Tensor)",
+    variants="function",
+    tags="nondeterministic_seeded",
+)
 def _scaled_dot_product_attention_math(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    dropout_mask: Tensor | None = None,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> tuple[Tensor, Tensor]:
+    query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
+):
     """Attention by whole matrices: the means of values, and the weights.
 
     Args:
@@ -392,24 +379,15 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     return one, other
 
 
-@op(
-    "aten::scaled_dot_product_attention",
+@aten.row(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+    "float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     python_module="nn",
     variants="function",
     tags="nondeterministic_seeded",
     autogen="scaled_dot_product_attention.out",
 )
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
+def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """The means of values, weighted by the softmax of the products of queries and keys.
 
     Args:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 from opdsl.aten.linalg.matrix_products import matmul
-from opdsl.aten.nn.attention import _safe_softmax, is_fused, wide
+from opdsl.aten.nn.attention import _safe_softmax, is_fused, scale_of, wide
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Library, Row
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import DType, Tensor, bool_, int32, int64, uint64
+from opdsl.runtime import Tensor, bool_, int32, int64, uint64
 
 # To a multiple of how many logarithms of sums of weights are padded.
 _ALIGNMENT = 32
@@ -55,20 +54,6 @@ def scores_of(query: Tensor, key: Tensor, bias: Tensor | None, is_causal: bool, 
     return scores
 
 
-def factor_of(query: Tensor, scale: float | None) -> float:
-    """What scores are multiplied with."""
-    return 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
-
-
-def attended(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, is_causal: bool, scale: float | None
-) -> tuple[Tensor, Tensor]:
-    """The means of values, and the logarithms of the sums of weights."""
-    scores = scores_of(query, key, bias, is_causal, factor_of(query, scale))
-    found = matmul(_safe_softmax(scores, -1), wide(value)).to(query.dtype)
-    return found, scores.logsumexp(-1)
-
-
 def attention_gradients(
     name: str,
     grad: Tensor,
@@ -95,7 +80,7 @@ def attention_gradients(
     length = query.shape[2]
     kept = logsumexp.ndim == 3 and logsumexp.shape[:2] == query.shape[:2] and logsumexp.shape[2] >= length
     check(kept, f"{name}: expected logarithms of sums for each query", got=logsumexp.shape)
-    factor = factor_of(query, scale)
+    factor = scale_of(query, scale)
     scores = scores_of(query, key, bias, is_causal, factor)
     sums = wide(logsumexp).narrow(-1, 0, length).unsqueeze(-1)
     weights = where(scores == -math.inf, 0.0, (scores - sums).exp())
@@ -140,21 +125,11 @@ def fused(
     """The means of values, and the logarithms of the sums of weights, of what fits."""
     require_heads(name, query, key, value, dropout_p)
     require_bias(name, attn_bias, query, key)
-    return attended(query, key, value, attn_bias, is_causal, scale)
+    scores = scores_of(query, key, attn_bias, is_causal, scale_of(query, scale))
+    return matmul(_safe_softmax(scores, -1), wide(value)).to(query.dtype), scores.logsumexp(-1)
 
 
-def flash(
-    name: str,
-    seeds: tuple[int, ...],
-    dtype: DType,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-    attn_bias: Tensor | None = None,
-) -> tuple[Any, ...]:
+def flash(name, seeds, dtype, query, key, value, dropout_p, is_causal, scale, attn_bias=None):
     """``fused``, and what the gradient's kernel wants to know; ``seeds`` and ``dtype`` are those of random numbers."""
     output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
     lengths = [query.new_empty((0,), dtype=int32) for _ in range(2)]
@@ -162,17 +137,7 @@ def flash(
     return output, sums, *lengths, query.shape[2], key.shape[2], *state, query.new_empty((0,))
 
 
-def efficient(
-    name: str,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_bias: Tensor | None,
-    compute_log_sumexp: bool,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-) -> tuple[Tensor, ...]:
+def efficient(name, query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale):
     """``fused``, the logarithms padded with infinity; and two states of random numbers."""
     output, sums = fused(name, query, key, value, attn_bias, dropout_p, is_causal, scale)
     batch, heads, length = sums.shape
@@ -182,20 +147,20 @@ def efficient(
 
 
 def gradients(
-    name: str,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float | None,
-    grad_out: Any = None,
-    grad_out_: Any = None,
-    attn_bias: Tensor | None = None,
-    grad_input_mask: Any = None,
-) -> tuple[Any, ...]:
+    name,
+    query,
+    key,
+    value,
+    out,
+    logsumexp,
+    dropout_p,
+    is_causal,
+    scale,
+    grad_out=None,
+    grad_out_=None,
+    attn_bias=None,
+    grad_input_mask=None,
+):
     """The gradients of queries, keys and values; with a mask those that it asks for, that of the bias, too.
 
     grad_out, grad_out_: of the result, which is called by one of these names.
@@ -211,16 +176,6 @@ def gradients(
     if attn_bias is not None and grad_input_mask[3]:
         of_bias = found[3].sum_to_size(attn_bias.shape).to(attn_bias.dtype)
     return *of_inputs, of_bias
-
-
-def triton(q: Tensor, k: Tensor, v: Tensor, dropout_p: float) -> Tensor:
-    """The means of values, without a mask."""
-    return fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0]
-
-
-def choice(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> int:
-    """The number of the kernel."""
-    return int(is_fused(query, key, value, attn_mask, dropout_p))
 
 
 # ----------------------------------------------------------------------------------------------------------- operators
@@ -306,13 +261,16 @@ Library("aten").table(
         ),
         "_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor": Row(
             f"Attention without a mask, see ``{_FLASH}``.",
-            triton,
+            lambda q, k, v, dropout_p: fused("_triton_scaled_dot_attention", q, k, v, None, dropout_p, False, None)[0],
             tags=_RANDOM,
             dispatch={"CUDA": "triton_scaled_dot_attention"},
             autogen="_triton_scaled_dot_attention.out",
         ),
         f"_fused_sdp_choice({_GIVEN}, Tensor? attn_mask=None, {_HOW}, {_SCALE}, bool enable_gqa=False) -> int": Row(
-            "Which kernel computes attention: 0 for whole matrices, 1 for tiles.", choice, kernel=True, tags=_RANDOM
+            "Which kernel computes attention: 0 for whole matrices, 1 for tiles.",
+            lambda query, key, value, attn_mask, dropout_p: int(is_fused(query, key, value, attn_mask, dropout_p)),
+            kernel=True,
+            tags=_RANDOM,
         ),
     }
 )

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from opdsl.aten._shared.checks import CONVERT, require_kernel
 from opdsl.aten.nn.pooling import (
     AT,
     OVER,
     Parameters,
     Shape,
     Windows,
-    as_image,
     check_gradient,
     counted,
-    one_number,
+    over_signals,
     parameters,
     place,
     require_images,
     slides,
     sliding,
     strides_like,
-    with_one,
 )
-from opdsl.declare import Out, op
-from opdsl.errors import UnsupportedDTypeError
+from opdsl.declare import Library, Out, Row
 from opdsl.kernels import MetaContext, check
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, int64
 from opdsl.scalar.intrinsics import trunc_divide
-from opdsl.schema.vocabulary import IntList, Ints, Size
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -140,38 +137,44 @@ def declare_avg_pool(
         precomputed: names of what the out-kernel gets in place of size, stride and padding.
         backward_tags: the tags of the gradient's operator.
     """
-    name = f"avg_pool{dims}d"
-    names = ("kernel_size", "stride", "padding")
+    name, size = f"avg_pool{dims}d", f"int[{dims}]"
     replaced = {
         argument: dict.fromkeys(precomputed[dims * index : dims * (index + 1)], int)
-        for index, argument in enumerate(names)
+        for index, argument in enumerate(("kernel_size", "stride", "padding"))
     }
     options: dict[str, Any] = {"precomputed": replaced} if precomputed else {}
 
     def require_taken(operator: str, self: Tensor) -> None:
-        if self.dtype not in taken:
-            raise UnsupportedDTypeError(
-                f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-            )
+        require_kernel(self.dtype in taken, operator, self.dtype, CONVERT)
 
     def strides_of(self: Tensor, shape: Shape) -> tuple[int, ...] | None:
         return strides_like(self, shape, dims) if dims == 2 else None
 
-    @op(f"aten::{name}", python_module="nn", tags="core", out=Out(tags=(), **options))
-    def pool(
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        stride: Annotated[IntList, Size(dims)] = (),
-        padding: Annotated[IntList, Size(dims)] = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Tensor:
-        """The mean of each window.
+    pool, pool_backward = (
+        Library("aten")
+        .table(
+            {
+                f"{name}(Tensor self, {size} kernel_size, {size} stride=[], {size} padding=0, bool ceil_mode=False, "
+                "bool count_include_pad=True, int? divisor_override=None) -> Tensor": Row(
+                    """The mean of each window.
 
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
-        """
-        ...
+                count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by
+                instead.
+                """,
+                    tags="core",
+                    out=Out(tags=(), **options),
+                ),
+                f"{name}_backward(Tensor grad_output, Tensor self, {size} kernel_size, {size} stride, {size} padding, "
+                "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor": Row(
+                    "The gradient of what was averaged: of each element, its share of the windows that it is in.",
+                    tags=backward_tags,
+                    out=Out(".grad_input", args=("grad_input",), tags=()),
+                ),
+            },
+            python_module="nn",
+        )
+        .values()
+    )
 
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -183,25 +186,6 @@ def declare_avg_pool(
         return sizes | set_means(ctx, self, windows, strides, divisor_override)
 
     take_means(pool, dims)
-
-    @op(
-        f"aten::{name}_backward",
-        python_module="nn",
-        tags=backward_tags,
-        out=Out(f"{name}_backward.grad_input", args=("grad_input",), tags=()),
-    )
-    def pool_backward(
-        grad_output: Tensor,
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        stride: Annotated[IntList, Size(dims)],
-        padding: Annotated[IntList, Size(dims)],
-        ceil_mode: bool,
-        count_include_pad: bool,
-        divisor_override: int | None,
-    ) -> Tensor:
-        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
-        ...
 
     @pool_backward.meta
     def pool_backward_meta(
@@ -229,22 +213,22 @@ avg_pool3d = declare_avg_pool(3, (float32, float64, int64), precomputed=(), back
 
 
 avg_pool2d.sharding(windows=slides(2))
-
-
 avg_pool3d.sharding(windows=slides(3))
 
 
-@op("aten::avg_pool1d", tags="core", autogen="avg_pool1d.out")
-def avg_pool1d(
-    self: Tensor,
-    kernel_size: Ints[1],
-    stride: Ints[1] = (),
-    padding: Ints[1] = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count."""
-    image = as_image("avg_pool1d", self)
-    one_number("avg_pool1d", kernel_size=kernel_size, stride=stride, padding=padding)
-    values = (with_one(kernel_size), with_one(stride), with_one(padding, 0), ceil_mode, count_include_pad)
-    return avg_pool2d(image, *values).squeeze(-2)
+Library("aten").table(
+    {
+        "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, "
+        "bool count_include_pad=True) -> Tensor": Row(
+            "The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count.",
+            lambda self, kernel_size, stride, padding, ceil_mode, count_include_pad: over_signals(
+                *("avg_pool1d", avg_pool2d, self, ceil_mode, count_include_pad),
+                kernel_size=kernel_size,
+                stride=stride,
+                padding=padding,
+            ).squeeze(-2),
+            tags="core",
+            autogen="avg_pool1d.out",
+        )
+    }
+)

@@ -37,14 +37,12 @@ def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return mean, (variance + eps).rsqrt()
 
 
-@op(
-    "aten::batch_norm_elemt",
+@lib.row(
+    "batch_norm_elemt(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps) -> Tensor",
     dispatch={"CUDA": "batch_norm_elemt_cuda"},
     out=Out(explicit=True, dispatch={"CUDA": "batch_norm_elemt_cuda_out"}),
 )
-def batch_norm_elemt(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, eps: float
-) -> Tensor:
+def batch_norm_elemt(input, weight, bias, mean, invstd):
     """Each channel less its mean, times 1 / deviation and ``weight``, plus ``bias``."""
     found = (input - by_channel(mean, input.ndim)) * by_channel(invstd, input.ndim)
     found = found if weight is None else found * by_channel(weight, input.ndim)
@@ -52,21 +50,13 @@ def batch_norm_elemt(
     return found.to(input.dtype)
 
 
-@op(
-    "aten::batch_norm_backward_reduce",
+@lib.row(
+    "batch_norm_backward_reduce(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
+    "bool input_g, bool weight_g, bool bias_g) -> (Tensor, Tensor, Tensor, Tensor)",
     dispatch={"CUDA": "batch_norm_backward_reduce_cuda"},
     autogen="batch_norm_backward_reduce.out",
 )
-def batch_norm_backward_reduce(
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    weight: Tensor | None,
-    input_g: bool,
-    weight_g: bool,
-    bias_g: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def batch_norm_backward_reduce(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g):
     """Sums of gradients over each channel, also of these times what lies above the mean; then the gradients
     of weight and bias.
     """
@@ -81,21 +71,13 @@ def batch_norm_backward_reduce(
     return *sums, of_weight, of_bias
 
 
-@op(
-    "aten::batch_norm_backward_elemt",
+@lib.row(
+    "batch_norm_backward_elemt(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
+    "Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> Tensor",
     dispatch={"CUDA": "batch_norm_backward_elemt_cuda"},
     autogen="batch_norm_backward_elemt.out",
 )
-def batch_norm_backward_elemt(
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    weight: Tensor | None,
-    sum_dy: Tensor,
-    sum_dy_xmu: Tensor,
-    count: Tensor,
-) -> Tensor:
+def batch_norm_backward_elemt(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count):
     """The gradient of the input, from sums over all devices and the numbers of elements on each."""
     mean, invstd, sum_dy, sum_dy_xmu = (by_channel(each, input.ndim) for each in (mean, invstd, sum_dy, sum_dy_xmu))
     elements = count.sum()
@@ -105,17 +87,7 @@ def batch_norm_backward_elemt(
     return found.to(input.dtype)
 
 
-def with_reserve(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-    *,
-    training: bool,
-) -> tuple[Tensor, ...]:
+def with_reserve(input, weight, bias, running_mean, running_var, momentum, eps, *, training):
     """``native_batch_norm``, and memory of a backend's own: nothing, for ours."""
     made = batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return *made, empty((0,), dtype=uint8, device=input.device)
@@ -164,21 +136,13 @@ lib.table(
 # -------------------------------------------------------------------------------------------------- several devices
 
 
-@op(
-    "aten::batch_norm_gather_stats_with_counts",
+@lib.row(
+    "batch_norm_gather_stats_with_counts(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, "
+    "Tensor? running_var, float momentum, float eps, Tensor counts) -> (Tensor, Tensor)",
     dispatch={"CUDA": "batch_norm_gather_stats_with_counts_cuda"},
     autogen="batch_norm_gather_stats_with_counts.out",
 )
-def batch_norm_gather_stats_with_counts(
-    input: Tensor,
-    mean: Tensor,
-    invstd: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    momentum: float,
-    eps: float,
-    counts: Tensor,
-) -> tuple[Tensor, Tensor]:
+def batch_norm_gather_stats_with_counts(mean, invstd, running_mean, running_var, momentum, eps, counts):
     """The mean and 1 / deviation of each channel from those of several devices; running ones are moved towards them.
 
     Args:

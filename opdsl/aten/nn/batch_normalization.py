@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.create.factories import empty
-from opdsl.aten.nn.normalization import (
-    second_gradients,
-    statistics_dtype,
-)
+from opdsl.aten.nn.normalization import second_gradients, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
 from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.dispatch import is_grad_enabled
@@ -167,25 +164,13 @@ def require_elements(input: Tensor) -> None:
     Raises:
         ShapeError: it is empty.
     """
-    check(
-        input.numel() > 0,
-        f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}",
-    )
+    check(input.numel() > 0, f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
 
 
 # ---------------------------------------------------------------------------------------------------------- batch norm
 
 
-def batch_normalized(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+def batch_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The kernel of all batch norms: the result, and the mean and 1 / deviation of each channel, none in evaluation.
 
     Raises:
@@ -257,35 +242,35 @@ def used_statistics(
     return Statistics(by_channel(mean.to(wide), input.ndim), by_channel(rstd.to(wide), input.ndim))
 
 
-@op("aten::native_batch_norm", out=Out(args=("out", "save_mean", "save_invstd"), explicit=True))
-def native_batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+GIVEN = "Tensor input, Tensor? weight, Tensor? bias"
+WRITTEN = "Tensor(a!) running_mean, Tensor(b!) running_var"
+OPTIONAL = "Tensor? running_mean, Tensor? running_var"
+HOW = "bool training, float momentum, float eps"
+THREE = "(Tensor, Tensor, Tensor)"
 
-    Args:
-        input: (batch, channels, ...).
-        weight, bias: of each channel.
-        running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
-            otherwise they are what is used.
-        training: whether the batch's own statistics are used.
-        momentum: see above.
-        eps: what is added to variances.
+(native_batch_norm,) = aten.table(
+    {
+        f"native_batch_norm({GIVEN}, {OPTIONAL}, {HOW}) -> {THREE}": Row(
+            """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
 
-    Returns:
-        The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
-    """
-    ...
+            Args:
+                input: (batch, channels, ...).
+                weight, bias: of each channel.
+                running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
+                    otherwise they are what is used.
+                training: whether the batch's own statistics are used.
+                momentum: see above.
+                eps: what is added to variances.
 
-
-native_batch_norm.kernel(batch_normalized)
+            Returns:
+                The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+            """,
+            batch_normalized,
+            kernel=True,
+            out=Out(args=("out", "save_mean", "save_invstd"), explicit=True),
+        )
+    }
+).values()
 
 
 @native_batch_norm.derivative("input", "weight", "bias")
@@ -302,18 +287,7 @@ def native_batch_norm_derivative(
     return found[0], found[1], found[2]
 
 
-def gradients(
-    grad_out: Tensor,
-    input: Tensor,
-    weight: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    save_mean: Tensor | None,
-    save_invstd: Tensor | None,
-    train: bool,
-    eps: float,
-    output_mask: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
+def gradients(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask):
     """The gradients of input, weight and bias that the mask asks for, that of the input in its memory format."""
     require_floating("batch_norm_backward", input)
     running, saved = (running_mean, running_var), (save_mean, save_invstd)
@@ -323,12 +297,6 @@ def gradients(
         found = found.contiguous(memory_format=input.geometry.suggested_memory_format())
     return found, to_weight, to_bias
 
-
-GIVEN = "Tensor input, Tensor? weight, Tensor? bias"
-WRITTEN = "Tensor(a!) running_mean, Tensor(b!) running_var"
-OPTIONAL = "Tensor? running_mean, Tensor? running_var"
-HOW = "bool training, float momentum, float eps"
-THREE = "(Tensor, Tensor, Tensor)"
 
 native_batch_norm_backward = aten.table(
     {

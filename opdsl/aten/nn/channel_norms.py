@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opdsl.aten.create.factories import empty, zeros
 from opdsl.aten.nn.batch_normalization import GIVEN, HOW, OPTIONAL, check_channels, native_batch_norm
-from opdsl.declare import Library, Row, forward, op
+from opdsl.declare import Library, Row, forward
 from opdsl.kernels import check
 from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import Tensor, float64, uint8
@@ -14,16 +12,7 @@ from opdsl.runtime import Tensor, float64, uint8
 aten = Library("aten")
 
 
-def checked_batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Any, ...]:
+def checked_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """``native_batch_norm`` of what fits, memory of a backend's own, and its number: 0, for ours."""
     channels = input.shape[1] if input.ndim > 1 else 0
     reserve = empty((0,), dtype=uint8, device=input.device)
@@ -36,8 +25,7 @@ def checked_batch_norm(
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, each in named.items():
         check(
-            each is not None or training or not name.startswith("running"),
-            f"{name} must be defined in evaluation mode",
+            each is not None or training or not name.startswith("running"), f"{name} must be defined in evaluation mode"
         )
         check(
             each is None or each.numel() == channels,
@@ -70,18 +58,11 @@ batch_norm = aten.table(
 )["batch_norm"]
 
 
-@op("aten::instance_norm")
-def instance_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
+@aten.row(
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"
+)
+def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
     check(
         use_input_stats or (running_mean is not None and running_var is not None),

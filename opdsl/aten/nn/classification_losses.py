@@ -9,24 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
 from opdsl.aten._shared.index_tensors import outside
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.nn.normalization import log_softmax
-from opdsl.declare import Library, Operator, Out, forward, op, traceable
+from opdsl.declare import Library, Operator, Out, Row, forward, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_
 from opdsl.runtime import Category, Tensor, int64, uint8
-from opdsl.schema.vocabulary import Reduction, SymInt
+from opdsl.schema.vocabulary import Reduction
+
+aten = Library("aten")
 
 lib = Library("opdsl")
-
-
-class Loss(NamedTuple):
-    """What ``nll_loss_forward`` returns: the loss, and the sum of the weights of what it is the mean of."""
-
-    output: Tensor
-    total_weight: Tensor
 
 
 # ----------------------------------------------------------------------------------------------------- what is checked
@@ -143,43 +139,21 @@ def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     return Classes(places, weights.where(counts, 0))
 
 
-def loss_of(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Loss:
-    """The loss and what it is the mean of."""
+def write_loss(self, target, weight, reduction, ignore_index, output, total_weight):
+    """Write the loss and what it is the mean of."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
     losses = class_loss(self.gather(dim, places), weights)
-    total = weights.sum()
     if reduction in (Reduction.Mean, Reduction.Sum) or self.ndim == 1:
-        loss = losses.sum()
-        return Loss(loss / total if reduction == Reduction.Mean else loss, total)
-    return Loss(losses.reshape(target.shape), self.new_zeros(()))
+        total, loss = weights.sum(), losses.sum()
+        copy_(output, loss / total if reduction == Reduction.Mean else loss)
+        copy_(total_weight, total)
+    else:
+        copy_(output, losses.reshape(target.shape))
+        fill_(total_weight, 0)
 
 
-def write_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    output: Tensor,
-    total_weight: Tensor,
-) -> None:
-    """Write the loss and what it is the mean of."""
-    found = loss_of(self, target, weight, reduction, ignore_index)
-    copy_(output, found.output)
-    copy_(total_weight, found.total_weight)
-
-
-def write_gradient(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    total_weight: Tensor,
-    grad_input: Tensor,
-) -> None:
+def write_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input):
     """Write the gradient: of each element that of its class alone."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
@@ -232,63 +206,47 @@ def declare_loss(
     def shape_of(self: Tensor, target: Tensor, reduction: int) -> tuple[int, ...]:
         return () if self.ndim == 1 or reduction in (Reduction.Mean, Reduction.Sum) else target.shape
 
-    @op(
-        f"aten::{name}_forward",
-        structured=structured,
-        python_module="nn",
-        out=Out(f"{name}_forward.output", args=("output", "total_weight"), named=False, explicit=not structured),
-    )
-    def losses(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: SymInt) -> Loss:
-        """The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights."""
-        ...
-
-    @losses.meta
     def losses_meta(ctx, self, target, weight, reduction):
         check_input(self, target, weight)
         ctx.set_output(0, shape_of(self, target, reduction), like=self)
         ctx.set_output(1, (), like=self)
 
-    losses.out_kernel(write_loss)
-
-    @op(
-        f"aten::{name}_backward",
-        structured=structured,
-        python_module="nn",
-        out=Out(f"{name}_backward.grad_input", args=("grad_input",), explicit=not structured),
-    )
-    def backward(
-        grad_output: Tensor,
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None,
-        reduction: int,
-        ignore_index: SymInt,
-        total_weight: Tensor,
-    ) -> Tensor:
-        """The gradient of the forward operator."""
-        ...
-
-    @backward.meta
     def backward_meta(ctx, grad_output, self, target, weight, reduction, total_weight):
         check_input(self, target, weight)
         check_gradient(grad_output, shape_of(self, target, reduction), total_weight)
         ctx.set_output(0, self.shape, like=self)
 
-    backward.out_kernel(write_gradient)
-
+    given = "Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index"
+    losses, backward = aten.table(
+        {
+            f"{name}_forward({given}) -> (Tensor output, Tensor total_weight)": Row(
+                "The negative of what ``self`` has for each class, weighted; of the mean also the sum of the weights.",
+                meta=losses_meta,
+                out_kernel=write_loss,
+                out=Out(".output", args=("output", "total_weight"), named=False, explicit=not structured),
+            ),
+            f"{name}_backward(Tensor grad_output, {given}, Tensor total_weight) -> Tensor": Row(
+                "The gradient of the forward operator.",
+                meta=backward_meta,
+                out_kernel=write_gradient,
+                out=GRAD_INPUT if structured else OWN_GRAD_INPUT,
+            ),
+        },
+        structured=structured,
+        python_module="nn",
+    ).values()
+    (loss,) = aten.table(
+        {
+            f"{name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) "
+            "-> Tensor": Row(
+                "The negative of what ``self``, logarithms of probabilities, has for each class.",
+                forward(losses, result=0),
+                out=Out(explicit=True),
+            )
+        },
+        python_module="nn",
+    ).values()
     losses.derivative(self=backward)
-
-    @op(f"aten::{name}", python_module="nn", out=Out(explicit=True))
-    @forward(losses, result=0)
-    def loss(
-        self: Tensor,
-        target: Tensor,
-        weight: Tensor | None = None,
-        reduction: int = Reduction.Mean,
-        ignore_index: SymInt = -100,
-    ) -> Tensor:
-        """The negative of what ``self``, logarithms of probabilities, has for each class."""
-
     backward.derivative(grad_output=loss, self=lambda grad: zeros_like(grad))
     return loss
 
@@ -300,15 +258,13 @@ nll_loss2d = declare_loss("nll_loss2d", check_images, structured=False)
 # ------------------------------------------------------------------------------------------------------ any dimensions
 
 
-@op("aten::nll_loss_nd", python_module="nn")
+@aten.row(
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) "
+    "-> Tensor",
+    python_module="nn",
+)
 @traceable
-def nll_loss_nd(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-    ignore_index: SymInt = -100,
-) -> Tensor:
+def nll_loss_nd(self, target, weight, reduction, ignore_index):
     """``nll_loss`` with any number of dimensions behind the classes."""
     if self.ndim < 1:
         raise OptionError(f"Expected 1 or more dimensions (got {self.ndim})")
@@ -329,16 +285,13 @@ def nll_loss_nd(
     return loss if reduction in (Reduction.Mean, Reduction.Sum) else loss.view(wanted)
 
 
-@op("aten::cross_entropy_loss", python_module="nn")
+@aten.row(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, "
+    "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    python_module="nn",
+)
 @traceable
-def cross_entropy_loss(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-    ignore_index: SymInt = -100,
-    label_smoothing: float = 0.0,
-) -> Tensor:
+def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing):
     """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
     dim = min(1, self.ndim - 1)
     logarithms = log_softmax(self, dim, self.dtype)
@@ -392,18 +345,13 @@ def probability_loss(
 
 
 def smoothed_loss(
-    logarithms: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    label_smoothing: float,
+    logarithms: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing: float
 ) -> Tensor:
     """``cross_entropy_loss_label_smoothing``."""
     check_smoothing(label_smoothing)
     dim = min(1, logarithms.ndim - 1)
     classes = logarithms.size(dim)
-    exact = nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
+    exact: Tensor = nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
     weighted = logarithms if weight is None else logarithms * standing(weight, logarithms, dim)
     is_ignored = target == ignore_index
     smooth = -weighted.sum([dim]).masked_fill(is_ignored, 0)

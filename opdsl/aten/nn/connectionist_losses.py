@@ -17,11 +17,13 @@ from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.stacking import stack
-from opdsl.declare import forward, op
+from opdsl.declare import Library, forward
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, step
 from opdsl.runtime import Tensor, cpu, float32, float64, int64
 from opdsl.schema.vocabulary import Reduction
+
+aten = Library("aten")
 
 Array = numpy.ndarray[Any, Any]
 
@@ -195,15 +197,14 @@ def write_gradient(
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-@op("aten::_ctc_loss", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.out")
-def _ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    blank: int = 0,
-    zero_infinity: bool = False,
-) -> tuple[Tensor, Tensor]:
+@aten.row(
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
+    "bool zero_infinity=False) -> (Tensor, Tensor)",
+    kernel=True,
+    tags="dynamic_output_shape",
+    autogen="_ctc_loss.out",
+)
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
     """The losses of sequences, and the logarithms of the probabilities of all paths up to each time and position."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     kind, device = log_probs.dtype, cpu if log_probs.is_cuda else log_probs.device
@@ -227,39 +228,33 @@ def numbers(lengths: Tensor, name: str) -> list[int]:
     return made
 
 
-@_ctc_loss.overload("Tensor", kernel=True, tags="dynamic_output_shape", autogen="_ctc_loss.Tensor_out")
-def ctc_loss_of_tensors(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    zero_infinity: bool = False,
-) -> tuple[Tensor, Tensor]:
+@aten.row(
+    "_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, "
+    "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+    kernel=True,
+    tags="dynamic_output_shape",
+    autogen="_ctc_loss.Tensor_out",
+)
+def ctc_loss_of_tensors(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     """The same with lengths in tensors."""
     times, counts = numbers(input_lengths, "input_lengths"), numbers(target_lengths, "target_lengths")
     return _ctc_loss(log_probs, targets, times, counts, blank, zero_infinity)
 
 
 # What the gradient calls the results.
-SAVED: dict[str, Any] = {
-    "neg_log_likelihood": lambda result0: result0,
-    "log_alpha": lambda result1: result1,
-}
+SAVED: dict[str, Any] = {"neg_log_likelihood": lambda result0: result0, "log_alpha": lambda result1: result1}
 
 
-@op("aten::_ctc_loss_backward", kernel=True, autogen="_ctc_loss_backward.out")
+@aten.row(
+    "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "
+    "int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) "
+    "-> Tensor",
+    kernel=True,
+    autogen="_ctc_loss_backward.out",
+)
 def _ctc_loss_backward(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool = False,
-) -> Tensor:
+    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+):
     """The gradient of losses of sequences by what ``log_softmax`` was taken of."""
     positions, times, batch = check_batch(log_probs, targets, input_lengths, target_lengths, blank)
     given = (("grad", grad, (batch,)), ("neg_log_likelihood", neg_log_likelihood, (batch,)))
@@ -278,18 +273,15 @@ def _ctc_loss_backward(
 _ctc_loss.derivative(log_probs=forward(_ctc_loss_backward, **SAVED))
 
 
-@_ctc_loss_backward.overload("Tensor", kernel=True)
+@aten.row(
+    "_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, "
+    "Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) "
+    "-> Tensor",
+    kernel=True,
+)
 def ctc_loss_backward_of_tensors(
-    grad: Tensor,
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    neg_log_likelihood: Tensor,
-    log_alpha: Tensor,
-    blank: int,
-    zero_infinity: bool = False,
-) -> Tensor:
+    grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+):
     """The same with lengths in tensors."""
     if log_probs.is_meta:
         return log_probs.new_empty(log_probs.shape)
@@ -312,16 +304,11 @@ def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool
     return found if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else found.squeeze(0)
 
 
-@op("aten::ctc_loss.IntList")
-def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: list[int],
-    target_lengths: list[int],
-    blank: int = 0,
-    reduction: int = Reduction.Mean,
-    zero_infinity: bool = False,
-) -> Tensor:
+@aten.row(
+    "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
+    "int reduction=Mean, bool zero_infinity=False) -> Tensor"
+)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     """How unlikely sequences of labels are, whatever the times at which they are emitted.
 
     Args:

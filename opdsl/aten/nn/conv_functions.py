@@ -13,7 +13,9 @@ from opdsl.declare import Library, Out, Row, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Category, Tensor
-from opdsl.schema.vocabulary import Ints, SymInt, SymInts
+from opdsl.schema.vocabulary import Ints, SymInts
+
+aten = Library("aten")
 
 Sizes = int | Sequence[int]
 
@@ -32,18 +34,7 @@ def batched(operator: str, input: Tensor, dims: int) -> tuple[Tensor, bool]:
     return (input, True) if input.ndim == dims + 2 else (input.unsqueeze(0), False)
 
 
-def convolved(
-    operator: str,
-    dims: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-    output_padding: Sizes | None = None,
-) -> Tensor:
+def convolved(operator, dims, input, weight, bias, stride, padding, dilation, groups, output_padding=None):
     """A convolution with or without a batch; with an ``output_padding`` a transposed one."""
     whole, has_batch = batched(operator, input, dims)
     transposed = output_padding is not None
@@ -53,17 +44,7 @@ def convolved(
     return result if has_batch else result.squeeze(0)
 
 
-def padded_by_name(
-    operator: str,
-    dims: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sizes,
-    padding: str,
-    dilation: Sizes,
-    groups: int,
-) -> Tensor:
+def padded_by_name(operator, dims, input, weight, bias, stride, padding, dilation, groups):
     """A convolution with or without a batch, whose padding has a name."""
     whole, has_batch = batched(operator, input, dims)
     sizes = [as_sizes(each) for each in (stride, dilation)]
@@ -71,16 +52,11 @@ def padded_by_name(
     return result if has_batch else result.squeeze(0)
 
 
-@op("aten::_convolution_mode")
-def _convolution_mode(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: list[SymInt],
-    padding: str,
-    dilation: list[SymInt],
-    groups: SymInt,
-) -> Tensor:
+@aten.row(
+    "_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, "
+    "SymInt[] dilation, SymInt groups) -> Tensor"
+)
+def _convolution_mode(input, weight, bias, stride, padding, dilation, groups):
     """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
     check(padding in ("valid", "same"), f"Invalid padding string: '{padding}'")
     dims = weight.ndim - 2
@@ -121,16 +97,7 @@ def convolutions(dims: int, overload: str) -> dict[str, Row]:
     name, batch = f"conv{dims}d", "with or without a batch; see ``convolution``."
     own = f"conv_transpose{dims}d"
 
-    def transpose(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        stride: Sizes,
-        padding: Sizes,
-        output_padding: Sizes,
-        groups: int,
-        dilation: Sizes,
-    ) -> Tensor:
+    def transpose(input, weight, bias, stride, padding, output_padding, groups, dilation):
         return convolved(own, dims, input, weight, bias, stride, padding, dilation, groups, output_padding)
 
     given, sizes = "Tensor input, Tensor weight, Tensor? bias=None", f"SymInt[{dims}]"
@@ -222,12 +189,7 @@ def im2col_cpu(self, kernel_size, dilation, padding, stride, out):
 
 @op("aten::col2im", python_module="nn", tags="core", structured=False, out=Out(explicit=True, tags=()))
 def col2im(
-    self: Tensor,
-    output_size: SymInts[2],
-    kernel_size: Ints[2],
-    dilation: Ints[2],
-    padding: Ints[2],
-    stride: Ints[2],
+    self: Tensor, output_size: SymInts[2], kernel_size: Ints[2], dilation: Ints[2], padding: Ints[2], stride: Ints[2]
 ) -> Tensor:
     """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
     ...

@@ -6,32 +6,16 @@ from functools import partial
 from typing import Any
 
 from opdsl.aten._shared.results import store_results
-from opdsl.aten.nn.conv_functions import Sizes
-from opdsl.aten.nn.convolution import (
-    convolution,
-    convolution_backward,
-    convolution_backward_derivative,
-)
+from opdsl.aten.nn.convolution import convolution, convolution_backward, convolution_backward_derivative
 from opdsl.aten.nn.sliding import as_sizes
 from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.schema.vocabulary import Bools, SymInt
 
 lib = Library("aten")
 
 
-def convolve(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: Sizes,
-    bias: Tensor | None,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes = 1,
-    output_padding: Sizes | None = None,
-    groups: int = 1,
-) -> Tensor:
+def convolve(self, weight, kernel_size, bias, stride, padding, dilation=1, output_padding=None, groups=1):
     """``convolution`` with a kernel whose size is said; transposed where there is an ``output_padding``.
 
     Raises:
@@ -48,31 +32,13 @@ def convolve(
     return convolution(self, weight, bias, step, margin, gap, transposed, extra, groups)
 
 
-def by_channel(
-    dims: int,
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: Sizes,
-    bias: Tensor | None,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-) -> Tensor:
+def by_channel(dims, self, weight, kernel_size, bias, stride, padding, dilation):
     """``convolve`` of each channel for itself, in tensors with a batch."""
     check(self.ndim == dims + 2, f"expected a tensor of a batch, channels and {dims} dimensions", got=self.shape)
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, groups=self.shape[1])
 
 
-def transposed(
-    self: Tensor,
-    weight: Tensor,
-    kernel_size: Sizes,
-    bias: Tensor | None,
-    stride: Sizes,
-    padding: Sizes,
-    output_padding: Sizes,
-    dilation: Sizes,
-) -> Tensor:
+def transposed(self, weight, kernel_size, bias, stride, padding, output_padding, dilation):
     """``convolve``, with the arguments as transposed convolutions have them."""
     return convolve(self, weight, kernel_size, bias, stride, padding, dilation, output_padding)
 
@@ -183,7 +149,7 @@ _slow_conv2d_backward_output_mask = lib.table(
 def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``conv1d`` of sequences laid out as (time, batch, channels), with a weight of (length, channels, outputs)."""
     images, kernels = self.permute((1, 2, 0)), weight.permute((2, 1, 0))
-    made = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
+    made: Tensor = convolution(images, kernels, bias, (1,), (pad,), (1,), False, (0,), 1)
     return made.permute((2, 0, 1)).contiguous()
 
 
@@ -226,22 +192,14 @@ convolution_overrideable.derivative("input", "weight", "bias")(
 convolution_backward_overrideable.derivative("grad_output", "input", "weight")(convolution_backward_derivative)
 
 
-@op("aten::_convolution_double_backward")
+@lib.row(
+    "_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, "
+    "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
+    "SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
+)
 def _convolution_double_backward(
-    ggI: Tensor | None,
-    ggW: Tensor | None,
-    ggb: Tensor | None,
-    gO: Tensor,
-    weight: Tensor,
-    self: Tensor,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[SymInt],
-    groups: SymInt,
-    output_mask: Bools[3],
-) -> tuple[Tensor, Tensor, Tensor]:
+    ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
     """The gradients of ``convolution_backward``: of the gradient, the input and the weight.
 
     Args:

@@ -9,13 +9,12 @@ from typing import Any
 from opdsl.aten.nn.convolution_problems import check_dtypes, problem_of, widened
 from opdsl.aten.nn.sliding import counts_of
 from opdsl.aten.nn.window_products import empty_in
-from opdsl.declare import Library, Row, forward, op
+from opdsl.declare import Library, Row, forward
 from opdsl.kernels import check, fill_
-from opdsl.runtime import (
-    Tensor,
-)
-from opdsl.schema.vocabulary import Bools, SymInt
+from opdsl.runtime import Tensor
 from opdsl.sharding.rules import Window
+
+aten = Library("aten")
 
 
 def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
@@ -34,18 +33,14 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     return problem.given_out(made, input.dtype)
 
 
-@op("aten::convolution", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution.out")
-def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[SymInt],
-    groups: SymInt,
-) -> Tensor:
+@aten.row(
+    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+    kernel="CompositeExplicitAutograd",
+    tags="core",
+    autogen="convolution.out",
+)
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
 
     Args:
@@ -95,20 +90,17 @@ def convolution_derivative(
     return convolution_backward(grad, input.conj(), weight.conj(), sizes, *values, output_mask)
 
 
-@op("aten::convolution_backward", kernel="CompositeExplicitAutograd", tags="core", autogen="convolution_backward.out")
+@aten.row(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, "
+    "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
+    "SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    kernel="CompositeExplicitAutograd",
+    tags="core",
+    autogen="convolution_backward.out",
+)
 def convolution_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    bias_sizes: list[SymInt] | None,
-    stride: list[SymInt],
-    padding: list[SymInt],
-    dilation: list[SymInt],
-    transposed: bool,
-    output_padding: list[SymInt],
-    groups: SymInt,
-    output_mask: Bools[3],
-) -> tuple[Tensor, Tensor, Tensor]:
+    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
     """The gradients of ``convolution``'s input, weight and bias, those that the mask asks for."""
     asked: Any = output_mask
     values = (stride, padding, dilation, transposed, output_padding, groups)

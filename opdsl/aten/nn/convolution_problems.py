@@ -12,18 +12,7 @@ from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_
 from opdsl.kernels.calls import WindowSpec
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.runtime import (
-    Category,
-    DType,
-    MemoryFormat,
-    Tensor,
-    bfloat16,
-    bool_,
-    float16,
-    float32,
-    float64,
-    int64,
-)
+from opdsl.runtime import Category, DType, MemoryFormat, Tensor, bfloat16, bool_, float16, float32, float64, int64
 from opdsl.runtime.geometry import TensorMeta
 
 _FEW = 8

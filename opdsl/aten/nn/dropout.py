@@ -40,7 +40,7 @@ def factors_of(input: Tensor, p: float, by_feature: bool, keeps_variance: bool) 
     return noise.mul_(scale), shift
 
 
-def dropped(in_place: bool, by_feature: bool, keeps_variance: bool, input: Tensor, p: float, train: bool) -> Tensor:
+def dropped(in_place, by_feature, keeps_variance, input, p, train):
     """A tensor of which elements or features are dropped; itself where nothing is.
 
     Raises:

@@ -32,15 +32,7 @@ def counts_in(bags: Tensor, counted: Tensor, count: int) -> Tensor:
     return bags.new_zeros((count,)).index_add(0, bags, counted.to(bags.dtype))
 
 
-def bagged(
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    mode: int,
-    per_sample_weights: Tensor | None,
-    include_last_offset: bool,
-    padding_idx: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx):
     """What ``_embedding_bag`` gives.
 
     Raises:
@@ -95,17 +87,17 @@ def largest_of_bags(rows: Tensor, numbers: Tensor, bags: Tensor, sizes: Tensor) 
 
 
 def table_gradient(
-    grad: Tensor,
-    indices: Tensor,
-    offset2bag: Tensor,
-    bag_size: Tensor,
-    maximum_indices: Tensor,
-    num_weights: int,
-    scale_grad_by_freq: bool,
-    mode: int,
-    per_sample_weights: Tensor | None,
-    padding_idx: int,
-) -> Tensor:
+    grad,
+    indices,
+    offset2bag,
+    bag_size,
+    maximum_indices,
+    num_weights,
+    scale_grad_by_freq,
+    mode,
+    per_sample_weights,
+    padding_idx,
+):
     """The gradient of the table, by operators that can be differentiated again."""
     require_floating("embedding_bag_backward", grad)
     check(grad.ndim == 2, "embedding_bag_backward: expected a (bags, features) gradient", got=grad.shape)
@@ -153,9 +145,7 @@ def known_bags(offset2bag: Tensor, indices: Tensor, offsets: Tensor) -> Tensor:
     return offset2bag if offset2bag.numel() else bag_of_each(indices, offsets)
 
 
-def checked_weight_gradient(
-    grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx: int
-) -> Tensor:
+def checked_weight_gradient(grad, weight, indices, offsets, offset2bag, mode, padding_idx):
     """``weight_gradient`` of sums.
 
     Raises:

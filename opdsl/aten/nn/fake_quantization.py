@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and, logical_or
-from opdsl.declare import Library, Row, forward, op
+from opdsl.declare import Library, Row, forward
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
 
@@ -58,39 +58,14 @@ def along(values: Tensor, like: Tensor, axis: int) -> Tensor:
     return values.view([-1 if each == axis % like.ndim else 1 for each in range(like.ndim)])
 
 
-@op(
-    "aten::fake_quantize_per_tensor_affine_cachemask",
-    kernel=True,
-    autogen="fake_quantize_per_tensor_affine_cachemask.out",
-)
-def fake_quantize_per_tensor_affine_cachemask(
-    self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
-) -> Quantised:
-    """Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within them."""
+def quantised_and_mask(self, scale, zero_point, quant_min, quant_max):
     require_bounds(quant_min, quant_max, zero_point)
     integers = quantised(self, scale, zero_point)
     made = restored(integers, scale, zero_point, quant_min, quant_max)
     return Quantised(made, within(integers, quant_min, quant_max))
 
 
-@op("aten::fake_quantize_per_tensor_affine_cachemask_backward")
-def fake_quantize_per_tensor_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
-    """The gradient of ``fake_quantize_per_tensor_affine_cachemask``: what lies out of bounds has none."""
-    return grad * mask
-
-
-fake_quantize_per_tensor_affine_cachemask.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
-
-
-@op(
-    "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
-    kernel=True,
-    autogen="_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.out",
-)
-def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
-    self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int
-) -> Quantised:
-    """``fake_quantize_per_tensor_affine_cachemask`` by a scale and a zero point in tensors, if it is enabled."""
+def quantised_if_enabled(self, scale, zero_point, fake_quant_enabled, quant_min, quant_max):
     require_bounds(quant_min, quant_max)
     integers = quantised(self, scale, zero_point)
     made, mask = restored(integers, scale, zero_point, quant_min, quant_max), within(integers, quant_min, quant_max)
@@ -98,20 +73,7 @@ def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
     return Quantised(whole, logical_or(mask, fake_quant_enabled == 0))
 
 
-_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.derivative(
-    self=fake_quantize_per_tensor_affine_cachemask_backward
-)
-
-
-@op(
-    "aten::fake_quantize_per_channel_affine_cachemask",
-    kernel=True,
-    autogen="fake_quantize_per_channel_affine_cachemask.out",
-)
-def fake_quantize_per_channel_affine_cachemask(
-    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
-) -> Quantised:
-    """``fake_quantize_per_tensor_affine_cachemask`` with a scale and a zero point for each channel."""
+def quantised_by_channel(self, scale, zero_point, axis, quant_min, quant_max):
     require_bounds(quant_min, quant_max)
     step, zero = along(scale, self, axis), along(zero_point, self, axis)
     integers = quantised(self, step, zero)
@@ -119,36 +81,61 @@ def fake_quantize_per_channel_affine_cachemask(
     return Quantised(made, within(integers, quant_min, quant_max))
 
 
-@op("aten::fake_quantize_per_channel_affine_cachemask_backward")
-def fake_quantize_per_channel_affine_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
-    """The gradient of ``fake_quantize_per_channel_affine_cachemask``: what lies out of bounds has none."""
-    return grad * mask
+aten = Library("aten")
 
-
-fake_quantize_per_channel_affine_cachemask.derivative(self=fake_quantize_per_channel_affine_cachemask_backward)
-
-
+PER_TENSOR, PER_CHANNEL = (f"fake_quantize_per_{each}_affine" for each in ("tensor", "channel"))
+_BY_NUMBERS, _BY_TENSORS = "Tensor self, float scale, int zero_point", "Tensor self, Tensor scale, Tensor zero_point"
 _BOUNDS = "int quant_min, int quant_max"
+_MASKED = "(Tensor output, Tensor mask)"
 
-Library("aten").table(
+_gradients = aten.table(
     {
-        f"fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, {_BOUNDS}) -> Tensor": Row(
-            "``fake_quantize_per_tensor_affine_cachemask`` without its mask.",
-            forward(fake_quantize_per_tensor_affine_cachemask, result=0),
+        f"{name}_cachemask_backward(Tensor grad, Tensor mask) -> Tensor": Row(
+            f"The gradient of ``{name}_cachemask``: what lies out of bounds has none.", lambda grad, mask: grad * mask
+        )
+        for name in (PER_TENSOR, PER_CHANNEL)
+    }
+)
+fake_quantize_per_tensor_affine_cachemask_backward, _backward_by_channel = _gradients.values()
+
+_masked = aten.table(
+    {
+        f"{PER_TENSOR}_cachemask({_BY_NUMBERS}, {_BOUNDS}) -> {_MASKED}": Row(
+            "Numbers rounded to what integers from ``quant_min`` to ``quant_max`` can hold, and where they lie within "
+            "them.",
+            quantised_and_mask,
+            derivative={"self": fake_quantize_per_tensor_affine_cachemask_backward},
+            autogen=f"{PER_TENSOR}_cachemask.out",
         ),
-        "fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
-        f"{_BOUNDS}) -> Tensor": Row(
-            "``fake_quantize_per_tensor_affine`` by a scale and a zero point in tensors.",
-            forward(
-                _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
-                fake_quant_enabled=lambda scale: scale.new_ones((1,)),
-                result=0,
-            ),
+        f"_{PER_TENSOR}_cachemask_tensor_qparams({_BY_TENSORS}, Tensor fake_quant_enabled, {_BOUNDS}) "
+        f"-> {_MASKED}": Row(
+            f"``{PER_TENSOR}_cachemask`` by a scale and a zero point in tensors, if it is enabled.",
+            quantised_if_enabled,
+            derivative={"self": fake_quantize_per_tensor_affine_cachemask_backward},
+            autogen=f"_{PER_TENSOR}_cachemask_tensor_qparams.out",
         ),
-        "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, "
-        f"{_BOUNDS}) -> Tensor": Row(
-            "``fake_quantize_per_channel_affine_cachemask`` without its mask.",
-            forward(fake_quantize_per_channel_affine_cachemask, result=0),
+        f"{PER_CHANNEL}_cachemask({_BY_TENSORS}, int axis, {_BOUNDS}) -> {_MASKED}": Row(
+            f"``{PER_TENSOR}_cachemask`` with a scale and a zero point for each channel.",
+            quantised_by_channel,
+            derivative={"self": _backward_by_channel},
+            autogen=f"{PER_CHANNEL}_cachemask.out",
+        ),
+    },
+    kernel=True,
+)
+_by_numbers, by_tensors, by_channel = _masked.values()
+
+aten.table(
+    {
+        f"{PER_TENSOR}({_BY_NUMBERS}, {_BOUNDS}) -> Tensor": Row(
+            f"``{PER_TENSOR}_cachemask`` without its mask.", forward(_by_numbers, result=0)
+        ),
+        f"{PER_TENSOR}.tensor_qparams({_BY_TENSORS}, {_BOUNDS}) -> Tensor": Row(
+            f"``{PER_TENSOR}`` by a scale and a zero point in tensors.",
+            forward(by_tensors, fake_quant_enabled=lambda scale: scale.new_ones((1,)), result=0),
+        ),
+        f"{PER_CHANNEL}({_BY_TENSORS}, int axis, {_BOUNDS}) -> Tensor": Row(
+            f"``{PER_CHANNEL}_cachemask`` without its mask.", forward(by_channel, result=0)
         ),
     },
     device_check="NoCheck",
@@ -183,70 +170,22 @@ def gradients_of_learned(
     return grad * inside, grad * of_scale * factor, where(inside, 0.0, -grad * scale * factor)
 
 
-@op(
-    "aten::_fake_quantize_learnable_per_tensor_affine",
-    kernel=True,
-    autogen="_fake_quantize_learnable_per_tensor_affine.out",
-)
-def _fake_quantize_learnable_per_tensor_affine(
-    self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int, grad_factor: float = 1.0
-) -> Tensor:
-    """``fake_quantize_per_tensor_affine`` by a scale and a zero point that are learned."""
+def learned_of_all(self, scale, zero_point, quant_min, quant_max):
     return learned(self, scale, rounded_zero(zero_point, quant_min, quant_max, backward=False), quant_min, quant_max)
 
 
-@op(
-    "aten::_fake_quantize_learnable_per_tensor_affine_backward",
-    dispatch={"CPU, CUDA": "_fake_quantize_learnable_per_tensor_affine_backward"},
-)
-def _fake_quantize_learnable_per_tensor_affine_backward(
-    grad: Tensor,
-    self: Tensor,
-    scale: Tensor,
-    zero_point: Tensor,
-    quant_min: int,
-    quant_max: int,
-    grad_factor: float = 1.0,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_fake_quantize_learnable_per_tensor_affine``: of the input, the scale and the zero point."""
+def gradients_of_all(grad, self, scale, zero_point, quant_min, quant_max, grad_factor):
     zero = rounded_zero(zero_point, quant_min, quant_max, backward=True)
     found = gradients_of_learned(grad, self, scale, zero, quant_min, quant_max, grad_factor)
     return found[0], found[1].sum().view((1,)), found[2].sum().view((1,))
 
 
-_fake_quantize_learnable_per_tensor_affine.derivative("self", "scale", "zero_point")(
-    _fake_quantize_learnable_per_tensor_affine_backward
-)
-
-
-@op(
-    "aten::_fake_quantize_learnable_per_channel_affine",
-    kernel=True,
-    autogen="_fake_quantize_learnable_per_channel_affine.out",
-)
-def _fake_quantize_learnable_per_channel_affine(
-    self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
-) -> Tensor:
-    """``fake_quantize_per_channel_affine`` by scales and zero points that are learned."""
+def learned_of_channels(self, scale, zero_point, axis, quant_min, quant_max):
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     return learned(self, along(scale, self, axis), zero, quant_min, quant_max)
 
 
-@op(
-    "aten::_fake_quantize_learnable_per_channel_affine_backward",
-    dispatch={"CPU, CUDA": "_fake_quantize_learnable_per_channel_affine_backward"},
-)
-def _fake_quantize_learnable_per_channel_affine_backward(
-    grad: Tensor,
-    self: Tensor,
-    scale: Tensor,
-    zero_point: Tensor,
-    axis: int,
-    quant_min: int,
-    quant_max: int,
-    grad_factor: float = 1.0,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of ``_fake_quantize_learnable_per_channel_affine``: of input, scales and zero points."""
+def gradients_of_channels(grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor):
     zero = rounded_zero(along(zero_point, self, axis), quant_min, quant_max, backward=True)
     found = gradients_of_learned(grad, self, along(scale, self, axis), zero, quant_min, quant_max, grad_factor)
     dims = [each for each in range(self.ndim) if each != axis % self.ndim]
@@ -254,6 +193,36 @@ def _fake_quantize_learnable_per_channel_affine_backward(
     return found[0], of_scale, of_zero
 
 
-_fake_quantize_learnable_per_channel_affine.derivative("self", "scale", "zero_point")(
-    _fake_quantize_learnable_per_channel_affine_backward
+_TENSOR, _CHANNEL = (f"_fake_quantize_learnable_per_{each}_affine" for each in ("tensor", "channel"))
+_OF_TENSOR, _OF_CHANNEL = f"{_BY_TENSORS}, {_BOUNDS}", f"{_BY_TENSORS}, int axis, {_BOUNDS}"
+_FACTOR = "float grad_factor=1.0"
+_THREE = "(Tensor, Tensor, Tensor)"
+
+_made = aten.table(
+    {
+        f"{_TENSOR}({_OF_TENSOR}, {_FACTOR}) -> Tensor": Row(
+            f"``{PER_TENSOR}`` by a scale and a zero point that are learned.",
+            learned_of_all,
+            kernel=True,
+            autogen=f"{_TENSOR}.out",
+        ),
+        f"{_TENSOR}_backward(Tensor grad, {_OF_TENSOR}, {_FACTOR}) -> {_THREE}": Row(
+            f"The gradients of ``{_TENSOR}``: of the input, the scale and the zero point.",
+            gradients_of_all,
+            dispatch={"CPU, CUDA": f"{_TENSOR}_backward"},
+        ),
+        f"{_CHANNEL}({_OF_CHANNEL}, {_FACTOR}) -> Tensor": Row(
+            f"``{PER_CHANNEL}`` by scales and zero points that are learned.",
+            learned_of_channels,
+            kernel=True,
+            autogen=f"{_CHANNEL}.out",
+        ),
+        f"{_CHANNEL}_backward(Tensor grad, {_OF_CHANNEL}, {_FACTOR}) -> {_THREE}": Row(
+            f"The gradients of ``{_CHANNEL}``: of input, scales and zero points.",
+            gradients_of_channels,
+            dispatch={"CPU, CUDA": f"{_CHANNEL}_backward"},
+        ),
+    }
 )
+for _name in (_TENSOR, _CHANNEL):
+    _made[_name].derivative("self", "scale", "zero_point")(_made[f"{_name}_backward"])

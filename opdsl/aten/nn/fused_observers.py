@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from opdsl.aten.nn.fake_quantization import (
     Quantised,
-    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
-    fake_quantize_per_channel_affine_cachemask,
+    by_channel,
+    by_tensors,
     fake_quantize_per_tensor_affine_cachemask_backward,
     require_bounds,
 )
@@ -16,11 +16,10 @@ from opdsl.aten.pointwise.clamping import maximum
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.pointwise.logical import logical_and
 from opdsl.aten.reduce.extrema import aminmax
-from opdsl.declare import op
+from opdsl.declare import Library, Row
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_, float32, float64
-from opdsl.schema import Alias
 
 SMALLEST_SCALE = 6.1e-5
 """Below which a scale would have no reciprocal in 16 bits."""
@@ -88,40 +87,55 @@ def counted(self: Tensor, ch_axis: int, per_row: bool, statistics: Sequence[Tens
     return count, is_new
 
 
-@op(
-    "aten::_fused_moving_avg_obs_fq_helper",
-    kernel=("CPU", "CUDA"),
-    dispatch="CPU, CUDA",
-    autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
+_GIVEN = (
+    "Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, "
+    "Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, "
+    "bool per_row_fake_quant=False, bool symmetric_quant=False"
 )
-def _fused_moving_avg_obs_fq_helper(
-    self: Tensor,
-    observer_on: Tensor,
-    fake_quant_on: Tensor,
-    running_min: Tensor[Alias("a", write=True)],
-    running_max: Tensor[Alias("b", write=True)],
-    scale: Tensor[Alias("c", write=True)],
-    zero_point: Tensor[Alias("d", write=True)],
-    averaging_const: float,
-    quant_min: int,
-    quant_max: int,
-    ch_axis: int,
-    per_row_fake_quant: bool = False,
-    symmetric_quant: bool = False,
-) -> Quantised:
-    """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
 
-    Args:
-        self: float32 numbers.
-        observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
-        running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin here.
-        scale, zero_point: what is written by them.
-        averaging_const: how much a new value counts.
-        quant_min, quant_max: the bounds of integers.
-        ch_axis: of the channels.
-        per_row_fake_quant: whether there is a scale for each channel.
-        symmetric_quant: whether 0 lies in the middle.
-    """
+aten = Library("aten")
+
+(helper,) = aten.table(
+    {
+        f"_fused_moving_avg_obs_fq_helper({_GIVEN}) -> (Tensor output, Tensor mask)": Row(
+            """Fake quantisation by moving averages of extrema, and where numbers lie within bounds.
+
+            Args:
+                self: float32 numbers.
+                observer_on, fake_quant_on: whether extrema are observed, and numbers rounded: tensors of one element.
+                running_min, running_max: moving averages of the extrema, of each channel or of all; empty ones begin
+                    here.
+                scale, zero_point: what is written by them.
+                averaging_const: how much a new value counts.
+                quant_min, quant_max: the bounds of integers.
+                ch_axis: of the channels.
+                per_row_fake_quant: whether there is a scale for each channel.
+                symmetric_quant: whether 0 lies in the middle.
+            """,
+            derivative={"self": fake_quantize_per_tensor_affine_cachemask_backward},
+            dispatch="CPU, CUDA",
+            autogen="_fused_moving_avg_obs_fq_helper_functional, _fused_moving_avg_obs_fq_helper.out",
+        )
+    }
+).values()
+
+
+@helper.kernel("CPU", "CUDA")
+def helper_kernel(
+    self,
+    observer_on,
+    fake_quant_on,
+    running_min,
+    running_max,
+    scale,
+    zero_point,
+    averaging_const,
+    quant_min,
+    quant_max,
+    ch_axis,
+    per_row_fake_quant,
+    symmetric_quant,
+):
     require_bounds(quant_min, quant_max)
     statistics = running_min, running_max, scale, zero_point
     count, is_new = counted(self, ch_axis, per_row_fake_quant, statistics)
@@ -135,11 +149,9 @@ def _fused_moving_avg_obs_fq_helper(
         found = zip(chosen(low, high, quant_min, quant_max, symmetric_quant), (factor, zero), strict=True)
         factor, zero = (value.reshape(each.shape).to(each.dtype) for value, each in found)
         if per_row_fake_quant:
-            made = fake_quantize_per_channel_affine_cachemask(self, factor, zero, ch_axis, quant_min, quant_max)
+            made = by_channel(self, factor, zero, ch_axis, quant_min, quant_max)
         else:
-            made = _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
-                self, factor, zero, fake_quant_on, quant_min, quant_max
-            )
+            made = by_tensors(self, factor, zero, fake_quant_on, quant_min, quant_max)
     else:
         made = Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
     for each, value in zip(statistics, (low, high, factor, zero), strict=True):  # now that nothing can be refused
@@ -150,8 +162,8 @@ def _fused_moving_avg_obs_fq_helper(
     return made
 
 
-@_fused_moving_avg_obs_fq_helper.kernel("Meta")
-def _fused_moving_avg_obs_fq_helper_meta_kernel(
+@helper.kernel("Meta")
+def helper_meta_kernel(
     self, running_min, running_max, scale, zero_point, quant_min, quant_max, ch_axis, per_row_fake_quant
 ):
     require_bounds(quant_min, quant_max)
@@ -162,40 +174,11 @@ def _fused_moving_avg_obs_fq_helper_meta_kernel(
     return Quantised(self.clone(), self.new_ones(self.shape, dtype=bool_))
 
 
-_fused_moving_avg_obs_fq_helper.derivative(self=fake_quantize_per_tensor_affine_cachemask_backward)
-
-
-@op("aten::fused_moving_avg_obs_fake_quant")
-def fused_moving_avg_obs_fake_quant(
-    self: Tensor,
-    observer_on: Tensor,
-    fake_quant_on: Tensor,
-    running_min: Tensor[Alias("a", write=True)],
-    running_max: Tensor[Alias("b", write=True)],
-    scale: Tensor[Alias("c", write=True)],
-    zero_point: Tensor[Alias("d", write=True)],
-    averaging_const: float,
-    quant_min: int,
-    quant_max: int,
-    ch_axis: int,
-    per_row_fake_quant: bool = False,
-    symmetric_quant: bool = False,
-) -> Tensor:
-    """``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements."""
-    if self.numel() == 0:
-        return self.clone()
-    return _fused_moving_avg_obs_fq_helper(
-        self,
-        observer_on,
-        fake_quant_on,
-        running_min,
-        running_max,
-        scale,
-        zero_point,
-        averaging_const,
-        quant_min,
-        quant_max,
-        ch_axis,
-        per_row_fake_quant,
-        symmetric_quant,
-    )[0]
+aten.table(
+    {
+        f"fused_moving_avg_obs_fake_quant({_GIVEN}) -> Tensor": Row(
+            "``_fused_moving_avg_obs_fq_helper`` without its mask; nothing is done to what has no elements.",
+            lambda self, *rest: helper(self, *rest)[0] if self.numel() else self.clone(),
+        )
+    }
+)

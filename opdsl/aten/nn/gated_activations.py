@@ -11,11 +11,11 @@ from opdsl.aten.nn.activations import leaky_relu
 from opdsl.aten.pointwise.arithmetic import mul
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.shape.joining import cat
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.kernels import check, write_out
-from opdsl.runtime import Generator, Tensor, wrap_dimension
-from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar
+from opdsl.runtime import Tensor, wrap_dimension
+
+aten = Library("aten")
 
 NN: dict[str, Any] = {"python_module": "nn"}
 
@@ -129,10 +129,7 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
             f"channel size = {channels}.",
         )
-    check(
-        weight.ndim <= 1,
-        f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}",
-    )
+    check(weight.ndim <= 1, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if weight.ndim != self.ndim:
         weight = weight.reshape([weight.numel() if at == 1 else 1 for at in range(self.ndim)])
     return _prelu_kernel(self, weight)
@@ -169,87 +166,66 @@ _prelu_kernel.derivative("self", "weight")(_prelu_kernel_backward)
 RRELU: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "ExactSame", **NN}
 
 
-def check_bounds(lower: complex, upper: complex) -> None:
-    """That the slopes are drawn from an interval."""
-    check(real(lower) <= real(upper), "Lower bound should be less than or equal to the upper bound")
-
-
 def mean_slope(lower: Any, upper: Any) -> float:
     """What stands for the slope when nothing is learned."""
     return (real(lower) + real(upper)) / 2
 
 
-def drawn(self: Tensor, noise: Tensor, lower: Any, upper: Any, generator: Generator | None) -> Tensor:
-    """``noise`` becomes the slopes: drawn ones where ``self`` is not positive, 1 elsewhere."""
-    slopes = empty_like(self).uniform_(real(lower), real(upper), generator=generator)
-    return noise.copy_(where(self <= 0, slopes, ones_like(self)))
+def leaking(self: Tensor, noise: Tensor, lower: Any, upper: Any, training: bool, generator: Any) -> Tensor:
+    """``self``, times slopes, which go into ``noise``.
 
-
-@op("aten::rrelu_with_noise", autogen="rrelu_with_noise_functional", **RRELU)
-def rrelu_with_noise(
-    self: Tensor,
-    noise: Tensor[Alias("b", write=True)],
-    lower: Scalar = 0.125,
-    upper: Scalar = 0.3333333333333333,
-    training: bool = False,
-    generator: Generator | None = None,
-) -> Tensor:
-    """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
-    ...
-
-
-@rrelu_with_noise.kernel
-def rrelu_with_noise_kernel(self, noise, lower, upper, training, generator):
-    check_bounds(lower, upper)
+    Raises:
+        ShapeError, UnsupportedDTypeError: the arguments do not fit.
+    """
+    check(real(lower) <= real(upper), "Lower bound should be less than or equal to the upper bound")
     check(
         self.shape == noise.shape,
         f"noise tensor shape must match self tensor shape. Got self.shape = {list(self.shape)} noise.shape = "
         f"{list(noise.shape)}",
     )
     require_floating("rrelu_with_noise_out_cpu", self)
-    if training:
-        return self * drawn(self, noise, lower, upper, generator)
-    return leaky_relu(self, mean_slope(lower, upper))
+    if not training:
+        return leaky_relu(self, mean_slope(lower, upper))
+    slopes = empty_like(self).uniform_(real(lower), real(upper), generator=generator)
+    return self * noise.copy_(where(self <= 0, slopes, ones_like(self)))
 
 
-@rrelu_with_noise.out_variant(kernel=True, **RRELU)
-def rrelu_with_noise_out(
-    self: Tensor,
-    noise: Tensor[Alias("b", write=True)],
-    lower: Scalar = 0.125,
-    upper: Scalar = 0.3333333333333333,
-    training: bool = False,
-    generator: Generator | None = None,
-    *,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
+_SLOPES = "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None"
+_NOISE = f"Tensor(b!) noise, {_SLOPES}"
+
+
+@aten.row(
+    f"rrelu_with_noise(Tensor self, {_NOISE}) -> Tensor", kernel=True, autogen="rrelu_with_noise_functional", **RRELU
+)
+def rrelu_with_noise(self, noise, lower, upper, training, generator):
+    """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
+    return leaking(self, noise, lower, upper, training, generator)
+
+
+@aten.row(f"rrelu_with_noise.out(Tensor self, {_NOISE}, *, Tensor(a!) out) -> Tensor(a!)", kernel=True, **RRELU)
+def rrelu_with_noise_out(self, noise, lower, upper, training, generator, out):
     """``rrelu_with_noise`` into a given tensor."""
     slopes = noise.clone()
-    found = rrelu_with_noise_kernel(self, slopes, lower, upper, training, generator)
+    found = leaking(self, slopes, lower, upper, training, generator)
     written = write_out("aten::rrelu_with_noise.out", out, found)
     noise.copy_(slopes)  # nothing is, where the output does not fit
     return written
 
 
-@rrelu_with_noise.inplace_variant(kernel=True, **RRELU)
-def rrelu_with_noise_(
-    self: Tensor[Alias("a", write=True)],
-    noise: Tensor[Alias("b", write=True)],
-    lower: Scalar = 0.125,
-    upper: Scalar = 0.3333333333333333,
-    training: bool = False,
-    generator: Generator | None = None,
-) -> Tensor[Alias("a", write=True)]:
+@aten.row(f"rrelu_with_noise_(Tensor(a!) self, {_NOISE}) -> Tensor(a!)", kernel=True, **RRELU)
+def rrelu_with_noise_(self, noise, lower, upper, training, generator):
     """``rrelu_with_noise`` in place."""
-    return self.copy_(rrelu_with_noise_kernel(self, noise, lower, upper, training, generator))
+    return self.copy_(leaking(self, noise, lower, upper, training, generator))
 
 
-@op(
-    "aten::rrelu_with_noise_backward", kernel="CompositeExplicitAutograd", **NN, autogen="rrelu_with_noise_backward.out"
+@aten.row(
+    "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, "
+    "bool training, bool self_is_result) -> Tensor",
+    kernel="CompositeExplicitAutograd",
+    autogen="rrelu_with_noise_backward.out",
+    **NN,
 )
-def rrelu_with_noise_backward(
-    grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, self_is_result: bool
-) -> Tensor:
+def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result):
     """The gradient of ``rrelu_with_noise``."""
     if training and real(upper) - real(lower) > 1e-6:
         return grad_output * noise
@@ -262,26 +238,18 @@ rrelu_with_noise_backward.derivative(
     grad_output=forward(rrelu_with_noise_backward, self_is_result=False), self=lambda grad: zeros_like(grad)
 )
 
-
-@op("aten::rrelu", tags=("pointwise", "nondeterministic_seeded"), device_check="NoCheck")
-@forward(rrelu_with_noise, noise=lambda self: empty_like(self))
-def rrelu(
-    self: Tensor,
-    lower: Scalar = 0.125,
-    upper: Scalar = 0.3333333333333333,
-    training: bool = False,
-    generator: Generator | None = None,
-) -> Tensor:
-    """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
-
-
-@op("aten::rrelu_", tags="nondeterministic_seeded", device_check="NoCheck")
-@forward(rrelu_with_noise_, noise=lambda self: empty_like(self))
-def rrelu_(
-    self: Tensor[Alias("a", write=True)],
-    lower: Scalar = 0.125,
-    upper: Scalar = 0.3333333333333333,
-    training: bool = False,
-    generator: Generator | None = None,
-) -> Tensor[Alias("a", write=True)]:
-    """``rrelu`` in place."""
+aten.table(
+    {
+        f"rrelu(Tensor self, {_SLOPES}) -> Tensor": Row(
+            "``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds.",
+            forward(rrelu_with_noise, noise=lambda self: empty_like(self)),
+            tags=("pointwise", "nondeterministic_seeded"),
+        ),
+        f"rrelu_(Tensor(a!) self, {_SLOPES}) -> Tensor(a!)": Row(
+            "``rrelu`` in place.",
+            forward(rrelu_with_noise_, noise=lambda self: empty_like(self)),
+            tags="nondeterministic_seeded",
+        ),
+    },
+    device_check="NoCheck",
+)

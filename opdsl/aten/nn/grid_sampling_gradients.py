@@ -56,16 +56,7 @@ def declare(dims: int, wanted: str) -> Any:
 GRADIENTS = {(dims, wanted): declare(dims, wanted) for dims in (2, 3) for wanted in ("input", "grid")}
 
 
-def gradients(
-    dims: int,
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Any,
-) -> tuple[Any, ...]:
+def gradients(dims, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask):
     """The gradients of the images and of the points, where they are asked for."""
     given = (grad_output, input, grid, interpolation_mode, padding_mode, align_corners)
     wanted = zip(("input", "grid"), output_mask, strict=True)

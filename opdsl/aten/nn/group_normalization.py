@@ -10,12 +10,13 @@ from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.batch_normalization import Statistics, check_channels, scaled_and_shifted
 from opdsl.aten.nn.normalization import layer_norm_input_gradient, statistics_dtype
 from opdsl.aten.reduce.variances import var_mean_correction
-from opdsl.declare import op, traceable
+from opdsl.declare import Library, traceable
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
-from opdsl.schema.vocabulary import Bools, SymInt
+
+aten = Library("aten")
 
 
 def in_groups(tensor: Tensor, batch: int, channels: int, size: int, group: int) -> Tensor:
@@ -54,17 +55,15 @@ def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, chan
         )
 
 
-@op("aten::native_group_norm", tags="core", out=True)
-def native_group_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    N: SymInt,
-    C: SymInt,
-    HxW: SymInt,
-    group: int,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+@aten.row(
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
+    "float eps) -> (Tensor, Tensor, Tensor)",
+    kernel=("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"),
+    tags="core",
+    out=True,
+)
+@traceable
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
 
     Args:
@@ -77,14 +76,6 @@ def native_group_norm(
     Returns:
         The result; the mean and 1 / deviation of each group, (N, group).
     """
-    ...
-
-
-@traceable
-def group_normalized(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The kernel of group norm."""
     check_groups(input, weight, bias, C, group)
     layout = input.geometry.suggested_memory_format()
     check(
@@ -102,10 +93,6 @@ def group_normalized(
     result = scaled_and_shifted(rows, scale, shift).to(input.dtype)
     made = result.view(input.shape).contiguous(memory_format=layout)
     return made, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
-
-
-native_group_norm.kernel(group_normalized)
-native_group_norm.kernel("CompositeExplicitAutograd")(group_normalized)
 
 
 def through_statistics(rows: Tensor, statistics: Statistics, grads: Sequence[Tensor]) -> Tensor:
@@ -167,19 +154,14 @@ def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask:
     )
 
 
-@op("aten::native_group_norm_backward", kernel=True, tags="core", autogen="native_group_norm_backward.out")
-def native_group_norm_backward(
-    grad_out: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    rstd: Tensor,
-    weight: Tensor | None,
-    N: SymInt,
-    C: SymInt,
-    HxW: SymInt,
-    group: int,
-    output_mask: Bools[3],
-) -> tuple[Tensor, Tensor, Tensor]:
+@aten.row(
+    "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, "
+    "SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    kernel=True,
+    tags="core",
+    autogen="native_group_norm_backward.out",
+)
+def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
     asked: Any = output_mask
     check_groups(input, weight, None, C, group)
@@ -197,16 +179,12 @@ def native_group_norm_backward(
     return found, to_weight, to_bias
 
 
-@op("aten::group_norm")
+@aten.row(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
+    "bool cudnn_enabled=True) -> Tensor"
+)
 @traceable
-def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Tensor:
+def group_norm(input, num_groups, weight, bias, eps):
     """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
     check_channels(input)
     batch, channels = input.shape[:2]

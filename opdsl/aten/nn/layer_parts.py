@@ -11,11 +11,13 @@ from opdsl.aten.nn.shuffles import channel_shuffle
 from opdsl.aten.shape.joining import cat
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
-from opdsl.declare import Inplace, Out, forward, op
+from opdsl.declare import Inplace, Library, Out, forward, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
+
+aten = Library("aten")
 
 
 @op(
@@ -152,17 +154,13 @@ def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
     return cat([each.reshape((-1,)) for each in tensors])
 
 
-@op("aten::_trilinear", dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"}, autogen="_trilinear.out")
-def _trilinear(
-    i1: Tensor,
-    i2: Tensor,
-    i3: Tensor,
-    expand1: list[int],
-    expand2: list[int],
-    expand3: list[int],
-    sumdim: list[int],
-    unroll_dim: int = 1,
-) -> Tensor:
+@aten.row(
+    "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+    "int unroll_dim=1) -> Tensor",
+    dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"},
+    autogen="_trilinear.out",
+)
+def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     """The products of three tensors, each with new dimensions, summed over some."""
     given = []
     for tensor, dims in ((i1, expand1), (i2, expand2), (i3, expand3)):
@@ -173,15 +171,15 @@ def _trilinear(
     return product.sum(sumdim) if sumdim else product
 
 
-@op(
-    "aten::_transform_bias_rescale_qkv",
+@aten.row(
+    "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
     dispatch={
         "CPU, NestedTensorCPU": "transform_bias_rescale_qkv_cpu",
         "CUDA, NestedTensorCUDA": "transform_bias_rescale_qkv_cuda",
     },
     autogen="_transform_bias_rescale_qkv.out",
 )
-def _transform_bias_rescale_qkv(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+def _transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
     """Queries, keys and values of attention from one projection, its bias added, queries scaled, for each head."""
     check(qkv.ndim == 3, "expected a (batch, length, features) tensor", got=qkv.shape)
     batch, length, features = qkv.shape

@@ -11,12 +11,14 @@ from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.activations import log_sigmoid
 from opdsl.aten.pointwise.clamping import minimum
 from opdsl.aten.reduce.closeness import pairwise_distance
-from opdsl.declare import op
+from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
+
+aten = Library("aten")
 
 # What keeps lengths that an angle is made of from being 0.
 _EPSILON = 1e-12
@@ -94,19 +96,14 @@ def cosine_embedding_loss(
     return reduced(near + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-@op(
-    "aten::binary_cross_entropy_with_logits",
+@aten.row(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+    "int reduction=Mean) -> Tensor",
     kernel="CompositeExplicitAutograd",
     device_check="NoCheck",
     autogen="binary_cross_entropy_with_logits.out",
 )
-def binary_cross_entropy_with_logits(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    pos_weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-) -> Tensor:
+def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, exact for large ``abs(self)``."""
     logarithm = log_sigmoid(self)
     if pos_weight is not None:
@@ -149,17 +146,11 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return reduced(loss, reduction)
 
 
-@op("aten::triplet_margin_loss")
-def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-06,
-    swap: bool = False,
-    reduction: int = Reduction.Mean,
-) -> Tensor:
+@aten.row(
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
+    "float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor"
+)
+def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, of ``p``-norms of vectors.
 
     swap: whether the distance of positive and negative ones counts where that is smaller.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opdsl.aten._shared.entries import OWN_GRAD_INPUT
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.nn.losses import reduced
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import MetaContext, check, copy_, range_of
+from opdsl.kernels import check, copy_, range_of
 from opdsl.runtime import Tensor, float32, float64, int64
 from opdsl.schema.vocabulary import Reduction, Scalar
 
@@ -96,28 +97,13 @@ def excess_of(self: Tensor, target: Tensor, margin: complex, weight: Tensor | No
     return Excess(excess.masked_fill(is_right, 0), places, factor)
 
 
-@op("aten::multi_margin_loss", python_module="nn", structured=False, out=Out(explicit=True))
-def multi_margin_loss(
-    self: Tensor,
-    target: Tensor,
-    p: Scalar = 1,
-    margin: Scalar = 1,
-    weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-) -> Tensor:
-    """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
-    ...
-
-
-@multi_margin_loss.meta
 def multi_margin_loss_meta(ctx, self, target, p, weight, reduction):
     rows, _ = multi_margin_meta(self, target, p, weight, "multi_margin_loss")
     shape = (rows,) if reduction not in (Reduction.Mean, Reduction.Sum) and target.ndim else ()
     ctx.set_output(0, shape, like=self)
 
 
-@multi_margin_loss.out_kernel
-def multi_margin_loss_cpu(self, target, p, margin, weight, reduction, out):
+def multi_margin(self, target, p, margin, weight, reduction, out):
     if self.numel() == 0:
         return
     found = excess_of(self, target, margin, weight)
@@ -125,33 +111,12 @@ def multi_margin_loss_cpu(self, target, p, margin, weight, reduction, out):
     copy_(out, reduced(losses, reduction).reshape(out.shape))
 
 
-@op(
-    "aten::multi_margin_loss_backward",
-    python_module="nn",
-    structured=False,
-    out=Out("multi_margin_loss_backward.grad_input", args=("grad_input",), explicit=True),
-)
-def multi_margin_loss_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    target: Tensor,
-    p: Scalar,
-    margin: Scalar,
-    weight: Tensor | None = None,
-    reduction: int = Reduction.Mean,
-) -> Tensor:
-    """The gradient of ``multi_margin_loss``."""
-    ...
-
-
-@multi_margin_loss_backward.meta
-def multi_margin_loss_backward_meta(ctx, self, target, p, weight):
+def multi_margin_gradient_meta(ctx, self, target, p, weight):
     multi_margin_meta(self, target, p, weight, "multi_margin_loss_backward")
     ctx.set_output(0, self.shape, like=self)
 
 
-@multi_margin_loss_backward.out_kernel
-def multi_margin_loss_backward_cpu(grad_output, self, target, p, margin, weight, reduction, grad_input):
+def multi_margin_gradient(grad_output, self, target, p, margin, weight, reduction, grad_input):
     if self.numel() == 0:
         return
     found = excess_of(self, target, margin, weight)
@@ -162,17 +127,7 @@ def multi_margin_loss_backward_cpu(grad_output, self, target, p, margin, weight,
     copy_(grad_input, slopes.reshape(self.shape))
 
 
-multi_margin_loss.derivative(self=multi_margin_loss_backward)
-
-
 # ----------------------------------------------------------------------------------------------- multilabel_margin_loss
-
-
-class Marked(NamedTuple):
-    """What ``multilabel_margin_loss_forward`` returns: the loss, and 1 at the right classes."""
-
-    output: Tensor
-    is_target: Tensor
 
 
 def check_labels(name: str, self: Tensor, target: Tensor) -> int:
@@ -213,27 +168,14 @@ def labels_of(self: Tensor, target: Tensor) -> Labels:
     return Labels(places, counts, is_target, excess * counts.unsqueeze(2) * (1 - is_target).unsqueeze(1))
 
 
-@op(
-    "aten::multilabel_margin_loss_forward",
-    python_module="nn",
-    structured=False,
-    out=Out("multilabel_margin_loss_forward.output", args=("output", "is_target"), named=False, explicit=True),
-)
-def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> Marked:
-    """``multilabel_margin_loss``, and where the right classes are."""
-    ...
-
-
-@multilabel_margin_loss_forward.meta
-def multilabel_margin_loss_forward_meta(ctx: MetaContext, self, target, reduction):
+def multilabel_margin_meta(ctx, self, target, reduction):
     rows = check_labels("multilabel_margin_loss_forward_out_frame", self, target)
     is_single = reduction in (Reduction.Mean, Reduction.Sum) or target.ndim <= 1
     ctx.set_output(0, () if is_single else (rows,), like=self)
     ctx.set_output(1, target.shape, like=self)
 
 
-@multilabel_margin_loss_forward.out_kernel
-def multilabel_margin_loss_forward_cpu(self, target, reduction, output, is_target):
+def multilabel_margin(self, target, reduction, output, is_target):
     if self.numel() == 0:
         return
     found = labels_of(self, target)
@@ -242,21 +184,7 @@ def multilabel_margin_loss_forward_cpu(self, target, reduction, output, is_targe
     copy_(is_target, found.is_target.reshape(target.shape))
 
 
-@op(
-    "aten::multilabel_margin_loss_backward",
-    python_module="nn",
-    structured=False,
-    out=Out("multilabel_margin_loss_backward.grad_input", args=("grad_input",), explicit=True),
-)
-def multilabel_margin_loss_backward(
-    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
-) -> Tensor:
-    """The gradient of ``multilabel_margin_loss_forward``."""
-    ...
-
-
-@multilabel_margin_loss_backward.meta
-def multilabel_margin_loss_backward_meta(ctx, self, target, is_target):
+def multilabel_margin_gradient_meta(ctx, self, target, is_target):
     check_labels("multilabel_margin_loss_backward_out_frame", self, target)
     check(
         is_target.shape == target.shape,
@@ -265,8 +193,7 @@ def multilabel_margin_loss_backward_meta(ctx, self, target, is_target):
     ctx.set_output(0, self.shape, like=self)
 
 
-@multilabel_margin_loss_backward.out_kernel
-def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, grad_input):
+def multilabel_margin_gradient(grad_output, self, target, reduction, grad_input):
     if self.numel() == 0:
         return
     found = labels_of(self, target)
@@ -277,11 +204,51 @@ def multilabel_margin_loss_backward_cpu(grad_output, self, target, reduction, gr
     copy_(grad_input, (slopes * share).reshape(self.shape))
 
 
-multilabel_margin_loss_forward.derivative(self=multilabel_margin_loss_backward)
+# ------------------------------------------------------------------------------------------------------------ operators
+
+aten = Library("aten")
+
+_LAST = "Tensor? weight=None, int reduction=Mean"
+
+multi_margin_loss, _of_multi_margin, _forward, _of_multilabel_margin = aten.table(
+    {
+        f"multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, {_LAST}) -> Tensor": Row(
+            "The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one.",
+            meta=multi_margin_loss_meta,
+            out_kernel=multi_margin,
+            out=Out(explicit=True),
+        ),
+        "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, "
+        f"{_LAST}) -> Tensor": Row(
+            "The gradient of ``multi_margin_loss``.",
+            meta=multi_margin_gradient_meta,
+            out_kernel=multi_margin_gradient,
+            out=OWN_GRAD_INPUT,
+        ),
+        "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> "
+        "(Tensor output, Tensor is_target)": Row(
+            "``multilabel_margin_loss``, and where the right classes are.",
+            meta=multilabel_margin_meta,
+            out_kernel=multilabel_margin,
+            out=Out(".output", args=("output", "is_target"), named=False, explicit=True),
+        ),
+        "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, "
+        "Tensor is_target) -> Tensor": Row(
+            "The gradient of ``multilabel_margin_loss_forward``.",
+            meta=multilabel_margin_gradient_meta,
+            out_kernel=multilabel_margin_gradient,
+            out=OWN_GRAD_INPUT,
+        ),
+    },
+    python_module="nn",
+    structured=False,
+).values()
+multi_margin_loss.derivative(self=_of_multi_margin)
+_forward.derivative(self=_of_multilabel_margin)
 
 
 @op("aten::multilabel_margin_loss", python_module="nn", out=Out(explicit=True))
-@forward(multilabel_margin_loss_forward, result=0)
+@forward(_forward, result=0)
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
     """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
 

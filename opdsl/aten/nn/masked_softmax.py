@@ -43,7 +43,8 @@ def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_typ
     """
     hidden = spread_mask(self, mask, mask_type)
     require_floating("masked_softmax", self)
-    return softmax(self.masked_fill(hidden, -math.inf), wrap_dimension(-1 if dim is None else dim, self.ndim))
+    made: Tensor = softmax(self.masked_fill(hidden, -math.inf), wrap_dimension(-1 if dim is None else dim, self.ndim))
+    return made
 
 
 @op(
@@ -64,5 +65,5 @@ def _masked_softmax_backward(grad_output: Tensor, output: Tensor, mask: Tensor, 
 _masked_softmax.derivative(
     self=lambda grad, self, mask, dim, mask_type, result: _masked_softmax_backward(
         grad, result, spread_mask(self, mask, mask_type), dim
-    ),
+    )
 )

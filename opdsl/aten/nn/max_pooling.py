@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.index_tensors import require_inside
-from opdsl.aten.nn.padding import zero_derivative
+from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.nn.pooling import (
     AT,
     OVER,
     Windows,
-    as_image,
     check_gradient,
     one_number,
+    over_signals,
     parameters,
     place,
     require_images,
@@ -25,16 +25,15 @@ from opdsl.aten.nn.pooling import (
     with_one,
 )
 from opdsl.aten.nn.sliding import added
-from opdsl.declare import Library, Out, forward, op
+from opdsl.declare import Library, Out, Row, forward
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, Positions, fill_, scatter
 from opdsl.runtime import Category, Tensor, bool_, contiguous_strides, int64
-from opdsl.schema.vocabulary import IntList, Ints, Size
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
 
-lib = Library("opdsl")
+lib, aten = Library("opdsl"), Library("aten")
 
 # ------------------------------------------------------------------------------------------------- the largest element
 
@@ -97,6 +96,23 @@ def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
     return flat.view(indices.shape)
 
 
+def pair_gradients(pool: Any, backward: Any, dims: int) -> None:
+    """Say that one operator is the gradient of another, which finds elements and their numbers."""
+    pool.derivative(self=forward(backward, indices=lambda result1: result1))
+    backward.derivative(
+        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims),
+        self=lambda grad, self: zeros_like(self),
+    )
+
+
+def slid(dims: int, *, given: bool = False) -> str:
+    """What schemas of these pools say of windows; ``given``: without defaults, as gradients do."""
+    size = f"int[{dims}]"
+    if given:
+        return f"{size} kernel_size, {size} stride, {size} padding, {size} dilation, bool ceil_mode"
+    return f"{size} kernel_size, {size} stride=[], {size} padding=0, {size} dilation=1, bool ceil_mode=False"
+
+
 def declare_max_pool(
     dims: int, *, structured: bool, backward_tags: tuple[str, ...]
 ) -> tuple[Operator[..., tuple[Tensor, Tensor]], Operator[..., Tensor]]:
@@ -108,24 +124,23 @@ def declare_max_pool(
         backward_tags: the tags of the gradient's operator.
     """
     name = f"max_pool{dims}d_with_indices"
-
-    @op(
-        f"aten::{name}",
+    pool, pool_backward = aten.table(
+        {
+            f"{name}(Tensor self, {slid(dims)}) -> (Tensor, Tensor)": Row(
+                "The largest element of each window, and its number in the dimensions that are slid over.",
+                tags="core",
+                out=Out(args=("out", "indices"), explicit=True, tags=()),
+            ),
+            f"{name}_backward(Tensor grad_output, Tensor self, {slid(dims, given=True)}, Tensor indices) "
+            "-> Tensor": Row(
+                "The gradient of what was pooled: that of each largest element at its place.",
+                tags=backward_tags,
+                out=Out(".grad_input", args=("grad_input",), explicit=True, tags=()),
+            ),
+        },
         python_module="nn",
-        tags="core",
         structured=structured,
-        out=Out(args=("out", "indices"), explicit=True, tags=()),
-    )
-    def pool(
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        stride: Annotated[IntList, Size(dims)] = (),
-        padding: Annotated[IntList, Size(dims)] = 0,
-        dilation: Annotated[IntList, Size(dims)] = 1,
-        ceil_mode: bool = False,
-    ) -> tuple[Tensor, Tensor]:
-        """The largest element of each window, and its number in the dimensions that are slid over."""
-        ...
+    ).values()
 
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, dilation, ceil_mode):
@@ -138,26 +153,6 @@ def declare_max_pool(
 
     pool.sharding(rows=dims)
     take_largest(pool, dims)
-
-    @op(
-        f"aten::{name}_backward",
-        python_module="nn",
-        tags=backward_tags,
-        structured=structured,
-        out=Out(f"{name}_backward.grad_input", args=("grad_input",), explicit=True, tags=()),
-    )
-    def pool_backward(
-        grad_output: Tensor,
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        stride: Annotated[IntList, Size(dims)],
-        padding: Annotated[IntList, Size(dims)],
-        dilation: Annotated[IntList, Size(dims)],
-        ceil_mode: bool,
-        indices: Tensor,
-    ) -> Tensor:
-        """The gradient of what was pooled: that of each largest element at its place."""
-        ...
 
     @pool_backward.meta
     def pool_backward_meta(ctx, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
@@ -172,13 +167,10 @@ def declare_max_pool(
     pool_backward.sharding(rows=dims)
 
     @pool_backward.out_kernel
-    def pool_backward_cpu(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input):
+    def pool_backward_cpu(grad_output, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 
-    pool.derivative(self=forward(pool_backward, indices=lambda result1: result1))
-    pool_backward.derivative(
-        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims), self=zero_derivative
-    )
+    pair_gradients(pool, pool_backward, dims)
     return pool, pool_backward
 
 
@@ -188,96 +180,77 @@ max_pool2d_with_indices, max_pool2d_with_indices_backward = declare_max_pool(
 max_pool3d_with_indices, _ = declare_max_pool(3, structured=False, backward_tags=())
 
 
-@op("aten::max_pool2d")
-@forward(max_pool2d_with_indices, result=0)
-def max_pool2d(
-    self: Tensor,
-    kernel_size: Ints[2],
-    stride: Ints[2] = (),
-    padding: Ints[2] = 0,
-    dilation: Ints[2] = 1,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The largest element of each window of images.
-
-    Args:
-        self: (channels, height, width), with or without a batch before them.
-        kernel_size: of the windows; one number stands for both.
-        stride: between windows; their size by default.
-        padding: the margin, of what is smaller than every number.
-        dilation: between the elements of a window.
-        ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
-
-    >>> import opdsl
-    >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
-    tensor([[[5., 6.]]])
-    """
-
-
-max_pool2d.sharding(windows=slides(2))
-
-
-@op("aten::max_pool2d_backward", autogen="max_pool2d_backward.out", dispatch={"MPS": "mps_max_pool2d_backward"})
-def max_pool2d_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    kernel_size: Ints[2],
-    stride: Ints[2] = (),
-    padding: Ints[2] = 0,
-    dilation: Ints[2] = 1,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The gradient of what ``max_pool2d`` pooled, whose largest elements are found again."""
+def found_again(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The gradient of what ``max_pool2d`` pooled."""
     windows = (kernel_size, stride, padding, dilation, ceil_mode)
     _, indices = max_pool2d_with_indices(self, *windows)
     return max_pool2d_with_indices_backward(grad_output, self, *windows, indices)
 
 
-@op("aten::max_pool3d")
-@forward(max_pool3d_with_indices, result=0)
-def max_pool3d(
-    self: Tensor,
-    kernel_size: Ints[3],
-    stride: Ints[3] = (),
-    padding: Ints[3] = 0,
-    dilation: Ints[3] = 1,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The largest element of each window of volumes; see ``max_pool2d``."""
-
-
-max_pool3d.sharding(windows=slides(3))
-
-
-@op("aten::max_pool1d_with_indices")
-def max_pool1d_with_indices(
-    self: Tensor,
-    kernel_size: Ints[1],
-    stride: Ints[1] = (),
-    padding: Ints[1] = 0,
-    dilation: Ints[1] = 1,
-    ceil_mode: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """The largest element of each window of signals, and where it is; see ``max_pool2d``."""
-    image = as_image("max_pool1d", self)
-    one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
-    values, indices = max_pool2d_with_indices(
-        image, with_one(kernel_size), with_one(stride), with_one(padding, 0), with_one(dilation), ceil_mode
-    )
+def of_images(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The largest elements of windows of signals, and where they are."""
+    sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+    values, indices = over_signals("max_pool1d", max_pool2d_with_indices, self, ceil_mode, **sizes)
     return values.squeeze(-2), indices.squeeze(-2)
 
 
-@lib.op("opdsl::largest_of_windows")
-def largest_of_windows(
-    self: Tensor,
-    kernel_size: Ints[1],
-    stride: Ints[1] = (),
-    padding: Ints[1] = 0,
-    dilation: Ints[1] = 1,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """``max_pool1d``, without places: these are half again as much to write, and found again where gradients ask."""
-    ...
+def of_signals(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The largest elements of windows of signals."""
+    require_images("max_pool1d", self, 1)
+    require_floating("max_pool1d_impl", self)
+    one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
+    made: Tensor = largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return made
+
+
+_made = aten.table(
+    {
+        f"max_pool2d(Tensor self, {slid(2)}) -> Tensor": Row(
+            """The largest element of each window of images.
+
+            Args:
+                self: (channels, height, width), with or without a batch before them.
+                kernel_size: of the windows; one number stands for both.
+                stride: between windows; their size by default.
+                padding: the margin, of what is smaller than every number.
+                dilation: between the elements of a window.
+                ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
+
+            >>> import opdsl
+            >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
+            tensor([[[5., 6.]]])
+            """,
+            forward(max_pool2d_with_indices, result=0),
+        ),
+        f"max_pool3d(Tensor self, {slid(3)}) -> Tensor": Row(
+            "The largest element of each window of volumes; see ``max_pool2d``.",
+            forward(max_pool3d_with_indices, result=0),
+        ),
+        f"max_pool2d_backward(Tensor grad_output, Tensor self, {slid(2)}) -> Tensor": Row(
+            "The gradient of what ``max_pool2d`` pooled, whose largest elements are found again.",
+            found_again,
+            autogen="max_pool2d_backward.out",
+            dispatch={"MPS": "mps_max_pool2d_backward"},
+        ),
+        f"max_pool1d_with_indices(Tensor self, {slid(1)}) -> (Tensor, Tensor)": Row(
+            "The largest element of each window of signals, and where it is; see ``max_pool2d``.", of_images
+        ),
+        f"max_pool1d(Tensor self, {slid(1)}) -> Tensor": Row(
+            "The largest element of each window of signals; see ``max_pool2d``.", of_signals
+        ),
+    }
+)
+max_pool2d, max_pool2d_backward = _made["max_pool2d"], _made["max_pool2d_backward"]
+max_pool2d.sharding(windows=slides(2))
+_made["max_pool3d"].sharding(windows=slides(3))
+
+(largest_of_windows,) = lib.table(
+    {
+        f"largest_of_windows(Tensor self, {slid(1)}) -> Tensor": Row(
+            "``max_pool1d``, without places: these are half again as much to write, and found again for gradients."
+        )
+    }
+).values()
 
 
 @largest_of_windows.meta
@@ -299,21 +272,5 @@ largest_of_windows.sharding(rows=1)
 
 @largest_of_windows.derivative("self")
 def largest_of_windows_derivative(grad, self, kernel_size, stride, padding, dilation, ceil_mode):
-    values = (with_one(kernel_size), with_one(stride), with_one(padding, 0), with_one(dilation), ceil_mode)
+    values = with_one(kernel_size), with_one(stride), with_one(padding, 0), with_one(dilation), ceil_mode
     return max_pool2d_backward(grad.unsqueeze(-2), self.unsqueeze(-2), *values).squeeze(-2)
-
-
-@op("aten::max_pool1d")
-def max_pool1d(
-    self: Tensor,
-    kernel_size: Ints[1],
-    stride: Ints[1] = (),
-    padding: Ints[1] = 0,
-    dilation: Ints[1] = 1,
-    ceil_mode: bool = False,
-) -> Tensor:
-    """The largest element of each window of signals; see ``max_pool2d``."""
-    require_images("max_pool1d", self, 1)
-    require_floating("max_pool1d_impl", self)
-    one_number("max_pool1d", kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
-    return largest_of_windows(self, kernel_size, stride, padding, dilation, ceil_mode)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from opdsl.aten._shared.results import store_results
 from opdsl.aten.pointwise.comparison import where
-from opdsl.declare import op
+from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, float32, int32
-from opdsl.schema import Alias
+
+aten = Library("aten")
 
 
 def require_one(name: str, **numbers: Tensor) -> None:
@@ -23,14 +24,12 @@ def require_one(name: str, **numbers: Tensor) -> None:
             raise DTypeError(f"{name}: {each} must be a float tensor, not {value.dtype}.")
 
 
-@op(
-    "aten::_amp_foreach_non_finite_check_and_unscale_",
+@aten.row(
+    "_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()",
     kernel=True,
     autogen="_amp_foreach_non_finite_check_and_unscale, _amp_foreach_non_finite_check_and_unscale.out",
 )
-def _amp_foreach_non_finite_check_and_unscale_(
-    self: list[Tensor[Alias("a", write=True)]], found_inf: Tensor[Alias("b", write=True)], inv_scale: Tensor
-) -> None:
+def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
     """Multiply tensors by a number, and write 1 where an element of theirs is not finite."""
     name = "_amp_foreach_non_finite_check_and_unscale_"
     require_one(name, found_inf=found_inf, inv_scale=inv_scale)
@@ -44,15 +43,13 @@ def _amp_foreach_non_finite_check_and_unscale_(
     store_results(name, (), (), [*zip(self, made, strict=True), (found_inf, wrong)])
 
 
-@op("aten::_amp_update_scale_", kernel=True, autogen="_amp_update_scale, _amp_update_scale.out")
-def _amp_update_scale_(
-    self: Tensor[Alias("a", write=True)],
-    growth_tracker: Tensor[Alias("b", write=True)],
-    found_inf: Tensor,
-    scale_growth_factor: float,
-    scale_backoff_factor: float,
-    growth_interval: int,
-) -> Tensor[Alias("a", write=True)]:
+@aten.row(
+    "_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, "
+    "float scale_backoff_factor, int growth_interval) -> Tensor(a!)",
+    kernel=True,
+    autogen="_amp_update_scale, _amp_update_scale.out",
+)
+def _amp_update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
     """Let the scale of losses fall where something has overflown, and grow after so many steps without.
 
     Args:

@@ -37,10 +37,7 @@ _NUMBERS = (
     "float weight_decay, float eps, bool maximize"
 )
 
-adam_step = lib.define(
-    f"adam_step({_MOMENTS}, {_NUMBERS}) -> (Tensor, Tensor, Tensor)",
-    out=True,
-)
+adam_step = lib.define(f"adam_step({_MOMENTS}, {_NUMBERS}) -> (Tensor, Tensor, Tensor)", out=True)
 
 
 @adam_step.pointwise(dtypes="floating")
@@ -57,8 +54,7 @@ def adam_scalar_function(
 
 
 amsgrad_step = lib.define(
-    f"amsgrad_step({_MOMENTS}, Tensor max_exp_avg_sq, {_NUMBERS}) -> (Tensor, Tensor, Tensor, Tensor)",
-    out=True,
+    f"amsgrad_step({_MOMENTS}, Tensor max_exp_avg_sq, {_NUMBERS}) -> (Tensor, Tensor, Tensor, Tensor)", out=True
 )
 
 

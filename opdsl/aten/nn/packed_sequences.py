@@ -90,7 +90,7 @@ def _pack_padded_sequence_backward(
 _pack_padded_sequence.derivative(
     input=lambda grad, input, result1, batch_first: _pack_padded_sequence_backward(
         grad, input.shape, result1, batch_first
-    ),
+    )
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
@@ -195,11 +194,6 @@ def require_gradients(operator: str, grad: Tensor, self: Tensor) -> None:
         )
     if self.dtype is not grad.dtype:
         raise DTypeError(f"expected scalar type {grad.dtype.scalar_type} but found {self.dtype.scalar_type}")
-
-
-def zero_derivative(grad: Tensor, self: Tensor) -> Tensor:
-    """The gradient of an argument of which only the shape counts."""
-    return zeros_like(self)
 
 
 PADDINGS = {

@@ -150,6 +150,24 @@ def with_one(values: int | Sequence[int], first: int = 1) -> Shape:
     return (first, *sizes) if sizes else ()
 
 
+def over_signals(operator: str, pool: Callable[..., Any], self: Tensor, *others: Any, **given: Any) -> Any:
+    """What a pool of images gives for signals: one element high, whatever it is.
+
+    Args:
+        operator: of signals.
+        pool: of images.
+        self: the signals.
+        given: parameters, a number each.
+        others: what the pool takes behind them.
+
+    Raises:
+        ShapeError: they are none.
+    """
+    image = as_image(operator, self)
+    one_number(operator, **given)
+    return pool(image, *(with_one(value, int(name != "padding")) for name, value in given.items()), *others)
+
+
 # --------------------------------------------------------------------------------------------------------- the windows
 
 

@@ -14,7 +14,7 @@ from opdsl.aten.nn.losses import reduced, share, weighted
 from opdsl.declare import Library, Out, Row, forward, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
-from opdsl.kernels import MetaContext, check, copy_, holds
+from opdsl.kernels import check, copy_, holds
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor, result_type
 from opdsl.schema.vocabulary import Reduction
@@ -204,13 +204,13 @@ declare(
 # ------------------------------------------------------------------------------------------------- probabilities, signs
 
 
-def cross_entropy_meta(ctx: MetaContext, self: Tensor, target: Tensor, reduction: int) -> None:
+def cross_entropy_meta(ctx, self, target, reduction):
     require_real("loss", self, target)
     shape = () if reduction in (Reduction.Mean, Reduction.Sum) else broadcast_all((self.shape, target.shape))
     ctx.set_output(0, shape, dtype=result_type((self, target), get_default_dtype()), like=self)
 
 
-def cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor) -> None:
+def cross_entropy(self, target, weight, reduction, out):
     if self.numel() and not holds((self >= 0).logical_and(self <= 1).all()):
         raise NumberError("all elements of input should be between 0 and 1")
     of_one, of_zero = (-self).log1p().clamp_min(_LEAST_LOGARITHM), self.log().clamp_min(_LEAST_LOGARITHM)
@@ -222,23 +222,21 @@ def variance_of(self: Tensor) -> Tensor:
     return ((1 - self) * self).clamp_min(_EPSILON)
 
 
-def gradient_meta(ctx: MetaContext, grad_output: Tensor, self: Tensor, target: Tensor) -> None:
+def gradient_meta(ctx, grad_output, self, target):
     require_real("loss_backward", self, target)
     ctx.set_output(0, broadcast_all((grad_output.shape, self.shape, target.shape)), like=self)
 
 
-def cross_entropy_gradient(
-    grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input: Tensor
-) -> None:
+def cross_entropy_gradient(grad_output, self, target, weight, reduction, grad_input):
     slope = weighted((self - target) / variance_of(self), weight)
     copy_(grad_input, slope * share(grad_output, self, target, reduction))
 
 
-def soft_margin(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+def soft_margin(self, target, reduction):
     return reduced((-target * self).exp().log1p(), reduction)
 
 
-def soft_margin_gradient(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+def soft_margin_gradient(grad_output, self, target, reduction):
     power = (-target * self).exp()
     return -target * power / (power + 1) * share(grad_output, self, target, reduction)
 

@@ -70,10 +70,7 @@ def channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
     """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
     check(self.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
-    check(
-        groups > 0,
-        f"Number of groups to divide channels in must be positive. Value of groups:{groups}",
-    )
+    check(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     check(
         channels % groups == 0,
         f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.",

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.create.ranges import arange
-from opdsl.aten.nn.max_pooling import gathered_derivative
-from opdsl.aten.nn.padding import zero_derivative
+from opdsl.aten.nn.max_pooling import gathered_derivative, pair_gradients
 from opdsl.aten.nn.pooling import check_gradient, require_images
-from opdsl.declare import Out, forward, op
+from opdsl.declare import Library, Out, Row
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64
-from opdsl.schema.vocabulary import IntList, Ints, Size, SymInts
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
@@ -50,35 +49,40 @@ def unpooled(name: str, self: Tensor, indices: Tensor, output_size: Sequence[int
     return made.view((*outer, *output_size))
 
 
-@op("aten::max_unpool2d", python_module="nn", out=Out(explicit=True))
-def max_unpool2d(self: Tensor, indices: Tensor, output_size: SymInts[2]) -> Tensor:
-    """The elements where ``max_pool2d`` found them, zeros elsewhere."""
-    ...
-
-
-@max_unpool2d.kernel
-def max_unpool2d_kernel(self, indices, output_size):
+def unpooled_images(self, indices, output_size):
+    """``unpooled`` in the memory format of the images."""
     found = unpooled("max_unpooling2d", self, indices, output_size, 2)
     return found.contiguous(memory_format=self.geometry.suggested_memory_format()) if self.ndim == 4 else found
 
 
-@op("aten::max_unpool3d", python_module="nn", out=Out(explicit=True))
-def max_unpool3d(self: Tensor, indices: Tensor, output_size: SymInts[3], stride: Ints[3], padding: Ints[3]) -> Tensor:
-    """The elements where ``max_pool3d`` found them, zeros elsewhere."""
-    ...
-
-
-@max_unpool3d.kernel
-def max_unpool3d_kernel(self, indices, output_size, stride, padding):
-    check(
-        len(stride) == 3 and len(padding) == 3, f"expected 3 strides and margins, got {list(stride)}, {list(padding)}"
-    )
+def unpooled_volumes(self, indices, output_size, stride, padding):
+    """``unpooled``, whose strides and margins fit."""
+    fits = len(stride) == 3 and len(padding) == 3
+    check(fits, f"expected 3 strides and margins, got {list(stride)}, {list(padding)}")
     check(min(stride) > 0, f"strides should be greater than zero, but got stride: {list(stride)}")
     return unpooled("max_unpooling3d", self, indices, output_size, 3)
 
 
-max_unpool2d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 2))
-max_unpool3d.derivative(self=lambda grad, indices: gathered_derivative(grad, indices, 3))
+aten = Library("aten")
+
+aten.table(
+    {
+        "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor": Row(
+            "The elements where ``max_pool2d`` found them, zeros elsewhere.",
+            unpooled_images,
+            derivative={"self": lambda grad, indices: gathered_derivative(grad, indices, 2)},
+        ),
+        "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) "
+        "-> Tensor": Row(
+            "The elements where ``max_pool3d`` found them, zeros elsewhere.",
+            unpooled_volumes,
+            derivative={"self": lambda grad, indices: gathered_derivative(grad, indices, 3)},
+        ),
+    },
+    kernel=True,
+    python_module="nn",
+    out=Out(explicit=True),
+)
 
 
 # ----------------------------------------------------------------------------------------------------- random windows
@@ -133,18 +137,16 @@ def check_samples(name: str, self: Tensor, samples: Tensor, dims: int) -> None:
     )
 
 
-def pooled(
-    name: str, self: Tensor, kernel_size: Sequence[int], output_size: Sequence[int], samples: Tensor, dims: int
-) -> tuple[Tensor, Tensor]:
+def pooled(name, dims, self, kernel_size, output_size, random_samples):
     """The largest element of each window, and its number.
 
     Raises:
         ShapeError, DTypeError: the arguments do not fit.
     """
     check_windows(name, self, kernel_size, output_size, dims)
-    check_samples(name, self, samples, dims)
+    check_samples(name, self, random_samples, dims)
     outer, inner = self.shape[:-dims], self.shape[-dims:]
-    shifts = samples[: outer[0]] if self.ndim == dims + 2 else samples[0]
+    shifts = random_samples[: outer[0]] if self.ndim == dims + 2 else random_samples[0]
     order = (1, 0) if dims == 2 else range(dims)  # those of images are for the width first
     number: Any = 0
     for dim, which in enumerate(order):
@@ -159,6 +161,20 @@ def pooled(
         flat.gather(-1, number.reshape((*outer, math.prod(number.shape[-dims - 1 :])))).view(number.shape).max(-1)
     )
     return values, number.gather(-1, at.unsqueeze(-1)).squeeze(-1)
+
+
+def pooled_gradient(name, dims, grad_output, self, kernel_size, output_size, indices):
+    """The gradient of what was pooled.
+
+    Raises:
+        ShapeError, DTypeError: the arguments do not fit.
+    """
+    check_windows(name, self, kernel_size, output_size, dims)
+    outer = self.shape[:-dims]
+    check_gradient(name, grad_output, self, (*outer, *output_size), indices)
+    places, given = (each.reshape((*outer, math.prod(output_size))) for each in (indices, grad_output))
+    made: Tensor = self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, given)
+    return made.view(self.shape)
 
 
 PRECOMPUTED: dict[int, dict[str, Any]] = {
@@ -182,49 +198,24 @@ def declare(dims: int, *, structured: bool) -> Operator[..., tuple[Tensor, Tenso
     """
     name = f"fractional_max_pool{dims}d"
 
-    output = Out(f"{name}.output", args=("output", "indices"), structured=True, **PRECOMPUTED.get(dims, {}))
-
-    @op(f"aten::{name}", python_module="nn", out=output)
-    def pool(
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        output_size: Annotated[IntList, Size(dims)],
-        random_samples: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """The largest element of each of so many windows, whose places are random, and its number."""
-        ...
-
-    @pool.kernel
-    def pool_kernel(self, kernel_size, output_size, random_samples):
-        return pooled(name, self, kernel_size, output_size, random_samples, dims)
-
-    @op(
-        f"aten::{name}_backward",
+    given = f"Tensor self, int[{dims}] kernel_size, int[{dims}] output_size"
+    pool, pool_backward = aten.table(
+        {
+            f"{name}({given}, Tensor random_samples) -> (Tensor, Tensor)": Row(
+                "The largest element of each of so many windows, whose places are random, and its number.",
+                partial(pooled, name, dims),
+                out=Out(".output", args=("output", "indices"), structured=True, **PRECOMPUTED.get(dims, {})),
+            ),
+            f"{name}_backward(Tensor grad_output, {given}, Tensor indices) -> Tensor": Row(
+                "The gradient of what was pooled: that of each largest element at its place.",
+                partial(pooled_gradient, f"{name}_backward", dims),
+                out=Out(".grad_input", args=("grad_input",), structured=structured, explicit=True),
+            ),
+        },
         python_module="nn",
-        out=Out(f"{name}_backward.grad_input", args=("grad_input",), structured=structured, explicit=True),
-    )
-    def pool_backward(
-        grad_output: Tensor,
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        output_size: Annotated[IntList, Size(dims)],
-        indices: Tensor,
-    ) -> Tensor:
-        """The gradient of what was pooled: that of each largest element at its place."""
-        ...
-
-    @pool_backward.kernel
-    def pool_backward_kernel(grad_output, self, kernel_size, output_size, indices):
-        check_windows(f"{name}_backward", self, kernel_size, output_size, dims)
-        outer = self.shape[:-dims]
-        check_gradient(f"{name}_backward", grad_output, self, (*outer, *output_size), indices)
-        places, given = (each.reshape((*outer, math.prod(output_size))) for each in (indices, grad_output))
-        return self.new_zeros((*outer, math.prod(self.shape[-dims:]))).scatter_add(-1, places, given).view(self.shape)
-
-    pool.derivative(self=forward(pool_backward, indices=lambda result1: result1))
-    pool_backward.derivative(
-        grad_output=lambda grad, indices: gathered_derivative(grad, indices, dims), self=zero_derivative
-    )
+        kernel=True,
+    ).values()
+    pair_gradients(pool, pool_backward, dims)
     return pool
 
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
+from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.nn.interpolation import RESIZED, gradient_meta, numbers, resized_meta, wanted_size
-from opdsl.declare import Library, Out, Row, op
-from opdsl.generated import function_from_source
-from opdsl.kernels import MetaContext
+from opdsl.declare import Library, Row
 from opdsl.runtime import DType, Tensor, uint8
-from opdsl.schema.vocabulary import SymInt, SymInts
+
+aten = Library("aten")
 
 SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
 """What PyTorch calls the factors of so many dimensions."""
-
-
-def spelled(name: str, parameters: str, body: str, doc: str = "", **known: Any) -> Callable[..., Any]:
-    """A function with the parameters of an operator: their names depend on how many dimensions it has."""
-    text = f"def {name}({parameters}) -> Tensor:\n    {doc!r}\n    {body}\n"
-    names = {"__name__": __name__, "Tensor": Tensor, "SymInts": SymInts, "SymInt": SymInt, **known}
-    return function_from_source(name, text, names)
 
 
 def declare(
@@ -34,71 +26,53 @@ def declare(
         taken: of which kinds of numbers, besides floating ones.
         is_core: whether PyTorch tags it as one of its core.
     """
-    scales = SCALES[dims]
-    factors = ", ".join(scales)
-    given = f"align_corners, {factors}" if aligns else factors
-    aligned = "align_corners" if aligns else "False"
-    typed = ("align_corners: bool, " if aligns else "") + ", ".join(f"{each}: float | None = None" for each in scales)
-    size = f"output_size: SymInts[{dims}]"
+    aligned = "bool align_corners, " if aligns else ""
+    size = f"SymInt[{dims}] output_size"
+    how = aligned + ", ".join(f"float? {each}=None" for each in SCALES[dims])
 
-    def shape(
-        ctx: MetaContext, self: Tensor, output_size: Sequence[int], align_corners: bool, *factors: float | None
-    ) -> dict[str, Any]:
+    def shape(ctx, self, output_size, *, align_corners=False, scales=None, scales_d=None, scales_h=None, scales_w=None):
         resized_meta(ctx, name, taken, self, output_size, dims)
+        factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
         return numbers(mode, self.shape[2:], output_size, factors, self.dtype, aligned=align_corners)
 
     def gradient_shape(
-        ctx: MetaContext,
-        grad: Tensor,
-        output_size: Sequence[int],
-        input_size: Sequence[int],
-        align_corners: bool,
-        *factors: float | None,
-    ) -> dict[str, Any]:
-        gradient_meta(ctx, name, taken, grad, output_size, input_size, dims)
-        return numbers(mode, input_size[2:], output_size, factors, grad.dtype, aligned=align_corners)
+        ctx,
+        grad_output,
+        output_size,
+        input_size,
+        *,
+        align_corners=False,
+        scales=None,
+        scales_d=None,
+        scales_h=None,
+        scales_w=None,
+    ):
+        gradient_meta(ctx, name, taken, grad_output, output_size, input_size, dims)
+        factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
+        return numbers(mode, input_size[2:], output_size, factors, grad_output.dtype, aligned=align_corners)
 
-    resized: Any = op(f"aten::{name}", python_module="nn", out=True)(
-        spelled("resized", f"self: Tensor, {size}, {typed}", "", "The last dimensions in another size.")
-    )
-    resized.meta(
-        spelled(
-            "resized_shape",
-            f"ctx, self, output_size, {given}",
-            f"return shape(ctx, self, output_size, {aligned}, {factors})",
-            shape=shape,
-        )
-    )
+    resized, gradient = aten.table(
+        {
+            f"{name}(Tensor self, {size}, {how}) -> Tensor": Row(
+                "The last dimensions in another size.", meta=shape, out=True
+            ),
+            f"{name}_backward(Tensor grad_output, {size}, SymInt[{dims + 2}] input_size, {how}) -> Tensor": Row(
+                "The gradient of what got another size.", meta=gradient_shape, out=GRAD_INPUT
+            ),
+        },
+        python_module="nn",
+    ).values()
     resized.sharding(rows=dims)
     resized.indexed(at=("...", *"ijk"[:dims]))(RESIZED[dims])
-
-    gradient: Any = op(
-        f"aten::{name}_backward", python_module="nn", out=Out(f"{name}_backward.grad_input", args=("grad_input",))
-    )(
-        spelled(
-            "gradient",
-            f"grad_output: Tensor, {size}, input_size: SymInts[{dims + 2}], {typed}",
-            "",
-            "The gradient of what got another size.",
-        )
-    )
-    gradient.meta(
-        spelled(
-            "gradient_shape",
-            f"ctx, grad_output, output_size, input_size, {given}",
-            f"return shape(ctx, grad_output, output_size, input_size, {aligned}, {factors})",
-            shape=gradient_shape,
-        )
-    )
     gradient.adjoint(resized, "self")
-    Library("aten").table(by_factors(resized, name, dims, aligns=aligns, tags=("core",) if is_core else ()))
+    aten.table(by_factors(resized, name, dims, aligns=aligns, tags=("core",) if is_core else ()))
     return resized
 
 
 def by_factors(resized: Any, name: str, dims: int, *, aligns: bool, **more: Any) -> dict[str, Row]:
     """The overload of an operator that takes sizes, or what sizes are multiplied with."""
 
-    def answer(input: Tensor, output_size: Any, *rest: Any) -> Tensor:
+    def answer(input, output_size, *rest):
         *alignment, scale_factors = rest
         sizes, scales = wanted_size(input, output_size, scale_factors, dims)
         made: Tensor = resized(input, sizes, *alignment, **dict(zip(SCALES[dims], scales, strict=True)))

@@ -11,11 +11,7 @@ import attrs
 from opdsl.aten.nn.sliding import Sliding, collect, counts_of, lengths_of, seen
 from opdsl.kernels import copy_, fill_, multiply, new_tensor, slide
 from opdsl.kernels.calls import WindowSpec
-from opdsl.runtime import (
-    DType,
-    MemoryFormat,
-    Tensor,
-)
+from opdsl.runtime import DType, MemoryFormat, Tensor
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.strides import strides_for
 

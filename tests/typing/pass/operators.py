@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import opdsl
 from opdsl import Alias, Array, DispatchKeySet, Ints, Library, Overload, Row, Scalar, Tensor, TensorOptions, check
@@ -197,6 +198,38 @@ assert steps(3, 2).tolist() == steps(opdsl.tensor(3), 2).tolist() == [3, 4]
 
 
 # Operators of tables, by the names that they are given.
+def longest_of(self, dim):
+    return self.shape[dim]
+
+
+def raised_by(exponent, self):
+    return self**exponent
+
+
+def longest_table() -> None:
+    """What rows are given needs no annotations."""
+    lib.table(
+        {
+            "longest_of(Tensor self, int dim=-1) -> int": Row("A size.", longest_of),
+            "raised(Tensor self) -> Tensor": Row("A power.", partial(raised_by, 3)),
+        }
+    )
+
+
+longest_table()
+
+
+@lib.row("doubled_by(Tensor self, float by=2.0) -> Tensor", kernel=True)
+def doubled_by(self, by):
+    """The same, times a number."""
+    return self * by
+
+
+@doubled_by.derivative("self")
+def doubled_by_derivative(grad, by):
+    return grad * by
+
+
 curves = lib.table(
     {
         "cube(Tensor self) -> Tensor": Row("The third power.", lambda x: x * x * x),
