@@ -321,7 +321,7 @@ Library("aten").table(
 # --------------------------------------------------------------------------------------------------------- frequencies
 
 
-def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[[int, Tensor], None]) -> None:
+def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[[int, Tensor], object]) -> None:
     """Declare a function that makes the frequencies which a transform tells apart.
 
     Args:
@@ -362,13 +362,8 @@ def write_all(n: int, out: Tensor) -> None:
     arange(-(n // 2), 0, 1, out=out.narrow(0, (n + 1) // 2, n // 2))
 
 
-def write_half(n: int, out: Tensor) -> None:
-    """The numbers of the frequencies that are not negative."""
-    arange(0, n // 2 + 1, out=out)
-
-
 declare_frequencies("fftfreq", lambda n: n, write_all)
-declare_frequencies("rfftfreq", lambda n: n // 2 + 1, write_half)
+declare_frequencies("rfftfreq", lambda n: n // 2 + 1, lambda n, out: arange(0, n // 2 + 1, out=out))
 
 # --------------------------------------------------------------------------------------------------------------- shifts
 

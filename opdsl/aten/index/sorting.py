@@ -145,18 +145,14 @@ def selected_gradient(grad: Tensor, self: Tensor, indices: Tensor, dim: int) -> 
     return grad.new_zeros(self.shape).scatter(dim, indices, grad)
 
 
-@sort_stable.derivative("self")
-def sort_stable_derivative(grad, self, indices, dim):
-    return selected_gradient(grad, self, indices, dim)
-
-
 @sort.kernel("CompositeExplicitAutograd")
 @traceable
 def sort_kernel(self, dim, descending, out):
     return sort(self, stable=False, dim=dim, descending=descending, out=out)
 
 
-sort.derivative("self")(sort_stable_derivative)
+for _sort in (sort_stable, sort):
+    _sort.derivative(self=selected_gradient)
 
 
 @op("aten::argsort", variants="function, method", device_check="NoCheck")
@@ -217,7 +213,7 @@ def topk_cuda(self, dim, largest, values, indices):
 
 
 topk.sharding(along="dim", selects="k")
-topk.derivative("self")(sort_stable_derivative)
+topk.derivative(self=selected_gradient)
 
 
 @op(

@@ -33,10 +33,6 @@ def lcm_scalar_function(self: Any, other: Any) -> Any:
     return abs(trunc_divide(self, gcd_scalar_function(self, other))) * abs(other)
 
 
-def wide_lcm_scalar_function(self: Any, other: Any) -> Any:
-    return abs(lcm_scalar_function(self, other))
-
-
 @op("aten::gcd", **COMMON)
 def gcd(self: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor."""
@@ -52,5 +48,7 @@ def lcm(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size >= 4))(wide_lcm_scalar_function)
+lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size >= 4))(
+    lambda self, other: abs(lcm_scalar_function(self, other))
+)
 lcm.pointwise(dtypes=tuple(name for name, size in INTEGERS.items() if size < 4))(lcm_scalar_function)

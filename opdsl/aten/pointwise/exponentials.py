@@ -181,12 +181,8 @@ def nan_to_num_complex_scalar_function(self: Any, nan: Any, posinf: Any, neginf:
     return complex(real, nan_to_num_scalar_function(self.imag, nan, posinf, neginf))
 
 
-def whole_scalar_function(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    return self
-
-
 for absent in product((False, True), repeat=3):
     left_out = {name: None for name, is_absent in zip(("nan", "posinf", "neginf"), absent, strict=True) if is_absent}
     nan_to_num.pointwise(when=left_out, dtypes="floating")(nan_to_num_scalar_function)
     nan_to_num.pointwise(when=left_out, dtypes="complex")(nan_to_num_complex_scalar_function)
-    nan_to_num.pointwise(when=left_out, dtypes=("bool", "integer"))(whole_scalar_function)
+    nan_to_num.pointwise(when=left_out, dtypes=("bool", "integer"))(lambda self, nan, posinf, neginf: self)

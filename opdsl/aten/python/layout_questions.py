@@ -38,11 +38,6 @@ def copied(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None
     return self.to(dtype or self.dtype, copy=True)
 
 
-def brought_back(grad: Tensor, input: Tensor, masked_grad: bool | None) -> Tensor:
-    """A gradient in the dtype of what it is of."""
-    return copied(grad, input.dtype)
-
-
 DENSE: dict[str, Row] = {
     "dense_dim(Tensor self) -> int": Row("How many dimensions lie densely in memory: all.", attrgetter("ndim")),
     **{
@@ -79,7 +74,8 @@ lib.table(
             variants="method",
         ),
         "to_dense_backward(Tensor grad, Tensor input, bool? masked_grad=None) -> Tensor": Row(
-            "The gradient of ``to_dense``, in the dtype of ``input``.", brought_back
+            "The gradient of ``to_dense``, in the dtype of ``input``.",
+            lambda grad, input: copied(grad, input.dtype),
         ),
     }
 )

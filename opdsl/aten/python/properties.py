@@ -23,11 +23,6 @@ def result_type(*values: Tensor | complex) -> DType:
     return common_dtype(values, get_default_dtype())
 
 
-def sizes(self: Tensor) -> Tensor:
-    """The sizes, as a vector on the CPU."""
-    return tensor(self.shape, dtype=int64)
-
-
 def set_data(self: Tensor, new_data: Tensor) -> None:
     """Show the memory of another tensor."""
     self.data = new_data
@@ -40,19 +35,9 @@ def backward(
     self.backward(gradient, retain_graph, create_graph, inputs or None)
 
 
-def memory_overlap(self: Tensor) -> int:
-    """0 for none, 1 for some."""
-    return int(has_internal_overlap(self.geometry))
-
-
 def is_of_one_kind(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors are of one class."""
     return type(self) is type(other)
-
-
-def has_as_much_memory(self: Tensor, other: Tensor) -> bool:
-    """Whether the memory of two tensors holds as many elements."""
-    return storage_size(self) // self.itemsize == storage_size(other) // other.itemsize
 
 
 SIZE = "How many positions a dimension has."
@@ -158,7 +143,9 @@ lib.table(
             "The only element, as a number of Python.", Tensor.item, kernel=True, tags=("core", "data_dependent_output")
         ),
         "_shape_as_tensor(Tensor self) -> Tensor": Row(
-            "The sizes, as a vector of int64 on the CPU.", sizes, kernel="CompositeImplicitAutograd"
+            "The sizes, as a vector of int64 on the CPU.",
+            lambda self: tensor(self.shape, dtype=int64),
+            kernel="CompositeImplicitAutograd",
         ),
         "result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType": Row(
             "The dtype that an operation on both computes in.", result_type
@@ -180,14 +167,16 @@ lib.table(
         ),
         "_has_same_storage_numel(Tensor self, Tensor other) -> bool": Row(
             "Whether the memory of two tensors holds as many elements.",
-            has_as_much_memory,
+            lambda self, other: storage_size(self) // self.itemsize == storage_size(other) // other.itemsize,
             kernel="CompositeExplicitAutograd",
         ),
         "_debug_has_internal_overlap(Tensor self) -> int": Row(
-            "Whether elements lie in one place: 0 for no, 1 for yes.", memory_overlap
+            "Whether elements lie in one place: 0 for no, 1 for yes.",
+            lambda self: int(has_internal_overlap(self.geometry)),
         ),
         "_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool": Row(
-            "Whether one tensor may take the place of another: they are of one kind.", is_of_one_kind
+            "Whether one tensor may take the place of another: they are of one kind.",
+            is_of_one_kind,
         ),
     }
 )

@@ -100,12 +100,6 @@ def bin_edges(self: Tensor, bins: Sequence[int], range: Sequence[float] | None, 
     return edges_of(self, bins, range)
 
 
-def counts_in_even_boxes(
-    self: Tensor, bins: Sequence[int], range: Sequence[float] | None, weight: Tensor | None, density: bool
-) -> Tensor:
-    return count_in_boxes(self, bin_edges(self, bins, range, weight), weight, density)
-
-
 def counts_between(self: Tensor, bins: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
     check_points(self, len(bins), weight)
     for each in bins:
@@ -124,7 +118,9 @@ bin_edges_of, from_counts, from_edges = lib.table(
         ),
         f"_histogramdd_from_bin_cts(Tensor self, int[] bins, *, {EVEN}) -> Tensor": Row(
             "How many points lie in each of so many boxes along each dimension.",
-            counts_in_even_boxes,
+            lambda self, bins, range, weight, density: count_in_boxes(
+                self, bin_edges(self, bins, range, weight), weight, density
+            ),
             autogen="_histogramdd_from_bin_cts.out",
         ),
         f"_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, {WEIGHTS}) -> Tensor": Row(
@@ -148,10 +144,6 @@ def by_counts(
     return Histogramdd(hist=from_counts(self, bins, **given), bin_edges=list(bin_edges_of(self, bins, **given)))
 
 
-def by_edges(self: Tensor, bins: Sequence[Tensor], weight: Tensor | None, density: bool) -> Histogramdd:
-    return Histogramdd(from_edges(self, bins, weight=weight, density=density), [each.clone() for each in bins])
-
-
 BOXES = """How many points lie in each of so many boxes along each dimension, or the sum of their weights.
 
     Args:
@@ -168,7 +160,10 @@ lib.table(
             "The same with as many boxes along each dimension.", by_counts
         ),
         f"histogramdd.TensorList_bins(Tensor self, Tensor[] bins, {EVEN}) -> (Tensor hist, Tensor[] bin_edges)": Row(
-            "The same with given edges.", by_edges
+            "The same with given edges.",
+            lambda self, bins, weight, density: Histogramdd(
+                from_edges(self, bins, weight=weight, density=density), [each.clone() for each in bins]
+            ),
         ),
     }
 )

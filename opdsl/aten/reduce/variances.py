@@ -18,11 +18,6 @@ Dimensions = Annotated[IntList, Size(1)]
 # --------------------------------------------------------------------------------------------------- scalar functions
 
 
-def one_element(x: float) -> tuple[float, float, float]:
-    """The mean, the sum of squared deviations and the number of a single element."""
-    return x, 0.0, 1.0
-
-
 def square(x: float) -> float:
     """The square of the magnitude."""
     return x.real * x.real + x.imag * x.imag
@@ -55,21 +50,10 @@ def mean_of(mean: float, count: float, n: int) -> float:
     return mean if n > 0 else mean / count
 
 
-def variance_and_mean(
-    mean: float, deviation: float, count: float, n: int, correction: float = 1
-) -> tuple[float, float]:
-    return variance(mean, deviation, count, n, correction), mean_of(mean, count, n)
-
-
-def deviation_and_mean(
-    mean: float, deviation: float, count: float, n: int, correction: float = 1
-) -> tuple[float, float]:
-    return standard_deviation(mean, deviation, count, n, correction), mean_of(mean, count, n)
-
-
 MOMENTS: dict[str, Any] = {
     "init": (0, 0, 0),
-    "lift": one_element,
+    # The mean, the sum of squared deviations and the number of a single element.
+    "lift": lambda x: (x, 0.0, 1.0),
     "promote": "floating_input",
     # In double precision, so that squares do not overflow.
     "accumulators": ("double", "real_double", "real_double"),
@@ -176,7 +160,10 @@ var_mean_correction = declare_moments(
     "var_mean",
     "variance and the mean",
     "The variance and the mean along dimensions.",
-    variance_and_mean,
+    lambda mean, deviation, count, n, correction=1: (
+        variance(mean, deviation, count, n, correction),
+        mean_of(mean, count, n),
+    ),
     lambda grads, self, dim, correction, keepdim: (
         variance_gradient(grads[0], self, dim, correction, keepdim) + mean_gradient(grads[1], self, dim, keepdim)
     ),
@@ -186,7 +173,10 @@ declare_moments(
     "std_mean",
     "standard deviation and the mean",
     "The standard deviation and the mean along dimensions.",
-    deviation_and_mean,
+    lambda mean, deviation, count, n, correction=1: (
+        standard_deviation(mean, deviation, count, n, correction),
+        mean_of(mean, count, n),
+    ),
     lambda grads, result0, self, dim, correction, keepdim: (
         deviation_gradient(grads[0], result0, self, dim, correction, keepdim)
         + mean_gradient(grads[1], self, dim, keepdim)

@@ -38,17 +38,18 @@ def copied(view: Tensor) -> Tensor:
     return made
 
 
-def reshaped_copy(self: Tensor, size: tuple[int, ...]) -> Tensor:
-    """A copy of another shape."""
-    return copied(self.reshape(size))
-
-
 def declare_copies() -> None:
     """Declare what copies of every view operator, and the ``out=`` variants, since Python's functions take them."""
     for operator in viewing():
         if operator.name == "aten::view":  # copies what cannot be viewed, too
             reshaped = "view_copy(Tensor self, SymInt[] size) -> Tensor"
-            lib.define(reshaped, reshaped_copy, key=NEW, tags="view_copy", autogen="view_copy.out")
+            lib.define(
+                reshaped,
+                lambda self, size: copied(self.reshape(size)),
+                key=NEW,
+                tags="view_copy",
+                autogen="view_copy.out",
+            )
             continue
         view: Any = registry.packets[operator.packet_name].operator_function(operator)
         view.view_copy()

@@ -143,41 +143,31 @@ class Recurrence(NamedTuple):
     most: tuple[int, int] | None
 
 
-def hermite_h(x: Any, k: Any, now: Any, before: Any) -> Any:
-    return 2 * x * now - 2 * k * before
-
-
-def hermite_he(x: Any, k: Any, now: Any, before: Any) -> Any:
-    return x * now - k * before
-
-
-def laguerre(x: Any, k: Any, now: Any, before: Any) -> Any:
-    return ((2 * k + 1 - x) * now - k * before) / (k + 1)
-
-
-def legendre(x: Any, k: Any, now: Any, before: Any) -> Any:
-    return ((2 * k + 1) * x * now - k * before) / (k + 1)
-
-
 HERMITE_MOST = (512, 128)
 RECURRENCES = {
     "hermite_polynomial_h": Recurrence(
         "Hermite's polynomial as physicists have it, of degree ``n``, at ``x``.",
         lambda x: 2 * x,
-        hermite_h,
+        lambda x, k, now, before: 2 * x * now - 2 * k * before,
         HERMITE_MOST,
     ),
     "hermite_polynomial_he": Recurrence(
         "Hermite's polynomial as probabilists have it, of degree ``n``, at ``x``.",
         lambda x: x,
-        hermite_he,
+        lambda x, k, now, before: x * now - k * before,
         HERMITE_MOST,
     ),
     "laguerre_polynomial_l": Recurrence(
-        "Laguerre's polynomial of degree ``n``, at ``x``.", lambda x: 1 - x, laguerre, None
+        "Laguerre's polynomial of degree ``n``, at ``x``.",
+        lambda x: 1 - x,
+        lambda x, k, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
+        None,
     ),
     "legendre_polynomial_p": Recurrence(
-        "Legendre's polynomial of degree ``n``, at ``x``.", lambda x: x, legendre, None
+        "Legendre's polynomial of degree ``n``, at ``x``.",
+        lambda x: x,
+        lambda x, k, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
+        None,
     ),
 }
 
