@@ -37,7 +37,7 @@ _BLOCK, _BLOCKS = 128, 16
 
 # How a lane takes many turns, few, those of functions that cost much, and chunks.
 _STEPS_OF_MANY, _STEPS_OF_FEW, _COSTLY_STEPS = (8, 1), (8, 2, 1), (4, 1)
-_CHUNKS = Folds((4,), (4, 1))
+_CHUNKS = Folds((), (4, 1))
 
 # Elements of fewer bytes that lie apart are brought together, whatever becomes of them.
 _NARROW = 4
