@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from opdsl.aten._shared.checks import require_floating
 from opdsl.aten._shared.entries import GRAD_INPUT
 from opdsl.aten.nn.average_pooling import means, set_means, take_means
-from opdsl.aten.nn.max_pooling import add_to_numbered, pair_gradients, set_largest, take_largest
+from opdsl.aten.nn.max_pooling import give_back, set_largest, take_largest
 from opdsl.aten.nn.pooling import Shape, Windows, check_gradient, dividing, over_signals, strides_like
 from opdsl.aten.nn.sliding import as_sizes
 from opdsl.declare import Library, Out, Row, forward, op
@@ -244,13 +244,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         strides = format_of(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 
-    pool_backward.sharding(rows=dims)
-
-    @pool_backward.out_kernel
-    def pool_backward_cpu(grad_output, indices, grad_input):
-        add_to_numbered(grad_input, grad_output, indices, dims)
-
-    pair_gradients(pool, pool_backward, dims)
+    give_back(pool, pool_backward, dims)
     return pool
 
 

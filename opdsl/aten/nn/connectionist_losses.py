@@ -325,16 +325,11 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     return finished(losses, on_device(target_lengths, losses), reduction, zero_infinity, is_batch=log_probs.ndim == 3)
 
 
-@ctc_loss.overload("Tensor")
-def ctc_loss_tensor(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Tensor,
-    target_lengths: Tensor,
-    blank: int = 0,
-    reduction: int = Reduction.Mean,
-    zero_infinity: bool = False,
-) -> Tensor:
+@aten.row(
+    "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, "
+    "int reduction=Mean, bool zero_infinity=False) -> Tensor"
+)
+def ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     """The same with lengths in tensors."""
     batch = log_probs if log_probs.ndim == 3 else log_probs.unsqueeze(1)
     losses = ctc_loss_of_tensors(batch, targets.to(int64), input_lengths, target_lengths, blank, zero_infinity)[0]

@@ -9,9 +9,10 @@ from opdsl.aten.nn.grid_sampling import MODES, PADDINGS, check_grid, grid_sample
 from opdsl.declare import Library, Row, forward
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor
 
 lib = Library("opdsl")
+
+_GIVEN = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 
 SAMPLERS = {2: grid_sampler_2d, 3: grid_sampler_3d}
 
@@ -25,17 +26,13 @@ def declare(dims: int, wanted: str) -> Any:
     """
     name = f"grid_sampler_{dims}d"
 
-    @lib.op(f"opdsl::{name}_gradient_of_{wanted}")
-    def gradient(
-        grad_output: Tensor,
-        input: Tensor,
-        grid: Tensor,
-        interpolation_mode: int,
-        padding_mode: int,
-        align_corners: bool,
-    ) -> Tensor:
-        """The gradient of one of the tensors that images at points are made of."""
-        ...
+    (gradient,) = lib.table(
+        {
+            f"{name}_gradient_of_{wanted}({_GIVEN}) -> Tensor": Row(
+                "The gradient of one of the tensors that images at points are made of."
+            )
+        }
+    ).values()
 
     @gradient.meta
     def gradient_meta(ctx, grad_output, input, grid, interpolation_mode, padding_mode, align_corners):
@@ -64,8 +61,6 @@ def gradients(dims, grad_output, input, grid, interpolation_mode, padding_mode, 
 
 
 aten = Library("aten")
-
-_GIVEN = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 
 _made = aten.table(
     {

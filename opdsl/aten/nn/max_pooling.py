@@ -105,6 +105,17 @@ def pair_gradients(pool: Any, backward: Any, dims: int) -> None:
     )
 
 
+def give_back(pool: Any, backward: Any, dims: int) -> None:
+    """Compute the gradient of an operator that finds elements and their numbers, beneath its shape function."""
+    backward.sharding(rows=dims)
+
+    def to_numbered(grad_output: Tensor, indices: Tensor, grad_input: Tensor) -> None:
+        add_to_numbered(grad_input, grad_output, indices, dims)
+
+    backward.out_kernel(to_numbered)
+    pair_gradients(pool, backward, dims)
+
+
 def slid(dims: int, *, given: bool = False) -> str:
     """What schemas of these pools say of windows; ``given``: without defaults, as gradients do."""
     size = f"int[{dims}]"
@@ -164,13 +175,7 @@ def declare_max_pool(
         strides = strides_like(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 
-    pool_backward.sharding(rows=dims)
-
-    @pool_backward.out_kernel
-    def pool_backward_cpu(grad_output, indices, grad_input):
-        add_to_numbered(grad_input, grad_output, indices, dims)
-
-    pair_gradients(pool, pool_backward, dims)
+    give_back(pool, pool_backward, dims)
     return pool, pool_backward
 
 

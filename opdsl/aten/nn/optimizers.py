@@ -40,14 +40,18 @@ _NUMBERS = (
 adam_step = lib.define(f"adam_step({_MOMENTS}, {_NUMBERS}) -> (Tensor, Tensor, Tensor)", out=True)
 
 
+def averaged(slope: float, mean: float, squares: float, weight1: float, weight2: float) -> tuple[float, float]:
+    """The mean of gradients and that of their squares, with one more."""
+    return mean_of(mean, slope, weight1), squares * (1 - weight2) + weight2 * slope * slope
+
+
 @adam_step.pointwise(dtypes="floating")
 def adam_scalar_function(
     param, grad, mean, squares, decay, step_size, correction, skipped, weight1, weight2, weight_decay, eps, maximize
 ):
     """A parameter, the mean of its gradients and that of their squares after a step of Adam."""
     slope = followed(param, grad, weight_decay, maximize)
-    new_mean = mean_of(mean, slope, weight1)
-    new_squares = squares * (1 - weight2) + weight2 * slope * slope
+    new_mean, new_squares = averaged(slope, mean, squares, weight1, weight2)
     moved = param * decay - step_size * new_mean / (math.sqrt(new_squares) / correction + eps)
     stays = skipped == 1
     return param if stays else moved, mean if stays else new_mean, squares if stays else new_squares
@@ -77,8 +81,7 @@ def amsgrad_scalar_function(
 ):
     """The same of Adam that never grows its steps, and the largest mean of squares yet."""
     slope = followed(param, grad, weight_decay, maximize)
-    new_mean = mean_of(mean, slope, weight1)
-    new_squares = squares * (1 - weight2) + weight2 * slope * slope
+    new_mean, new_squares = averaged(slope, mean, squares, weight1, weight2)
     new_largest = max(largest, new_squares)
     moved = param * decay - step_size * new_mean / (math.sqrt(new_largest) / correction + eps)
     stays = skipped == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from opdsl.aten.linalg.vector_products import linear
@@ -68,13 +67,20 @@ def relu_step(of_input: Tensor, of_hidden: Tensor, state: State) -> State:
 
 
 def along(
-    step: Step, input: Tensor, state: State, weights: Sequence[Tensor], has_biases: bool, backward: bool
+    sizes: Sequence[int] | None,
+    step: Step,
+    input: Tensor,
+    state: State,
+    weights: Sequence[Tensor],
+    has_biases: bool,
+    backward: bool,
 ) -> tuple[Tensor, State]:
     """What a cell gives for each step of sequences, and its last state.
 
     Args:
+        sizes: of packed sequences, how many there are for each step; None for all, in a dimension of their own.
         step: from gates and a state to the next one.
-        input: (time, batch, features).
+        input: (time, batch, features); packed, the rows of all steps one after another.
         state: the first one.
         weights: of input and hidden state, their biases, and what states are projected with, if they are.
         has_biases: whether there are biases.
@@ -82,36 +88,16 @@ def along(
     """
     of_biases = tuple(weights[2:4]) if has_biases else (None, None)
     projections = weights[4 if has_biases else 2 :]
-    gates = linear(input, weights[0], of_biases[0])  # of all steps at once
-    given: list[Tensor] = []
-    times = range(input.shape[0])
-    for time in reversed(times) if backward else times:
-        state = step(gates.select(0, time), linear(state[0], weights[1], of_biases[1]), state)
-        if projections:
-            state = (linear(state[0], projections[0]), *state[1:])
-        given.append(state[0])
-    return stack(given[::-1] if backward else given), state
-
-
-def along_packed(
-    sizes: Sequence[int],
-    step: Step,
-    data: Tensor,
-    state: State,
-    weights: Sequence[Tensor],
-    has_biases: bool,
-    backward: bool,
-) -> tuple[Tensor, State]:
-    """``along`` packed sequences: the rows of all steps one after another, of which there are ``sizes``."""
-    of_biases = tuple(weights[2:4]) if has_biases else (None, None)
-    projections = weights[4 if has_biases else 2 :]
-    gates = linear(data, weights[0], of_biases[0]).split_with_sizes(list(sizes))
-    first, state = state, tuple(each.narrow(0, 0, sizes[-1 if backward else 0]) for each in state)
+    whole, first = linear(input, weights[0], of_biases[0]), state  # the gates of all steps at once
+    gates = whole.unbind(0) if sizes is None else whole.split_with_sizes(list(sizes))
+    if sizes is not None:
+        state = tuple(each.narrow(0, 0, sizes[-1 if backward else 0]) for each in state)
     given: list[Tensor] = []
     ended: list[State] = []
-    times = range(len(sizes))
+    times = range(len(gates))
     for time in reversed(times) if backward else times:
-        size, have = sizes[time], state[0].shape[0]
+        have = state[0].shape[0]
+        size = have if sizes is None else sizes[time]
         if size > have:  # backwards: sequences that end here begin
             state = tuple(cat([one, new.narrow(0, have, size - have)]) for one, new in zip(state, first, strict=True))
         elif size < have:
@@ -122,7 +108,7 @@ def along_packed(
             state = (linear(state[0], projections[0]), *state[1:])
         given.append(state[0])
     last = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=False)) if ended else state
-    return cat(given[::-1] if backward else given), last
+    return (stack if sizes is None else cat)(given[::-1] if backward else given), last
 
 
 def layers(
@@ -160,7 +146,6 @@ def layers(
         f"expected parameters for {num_layers * directions} layers and directions, but got {len(params)}",
     )
     x = input.transpose(0, 1) if batch_first else input
-    run = along if sizes is None else partial(along_packed, sizes)
     last: list[State] = []
     for layer in range(num_layers):
         given = []
@@ -168,7 +153,7 @@ def layers(
             at = layer * directions + direction
             first = tuple(each.select(0, at) for each in states)
             weights = params[at * count : (at + 1) * count]
-            made, state = run(step, x, first, weights, has_biases, direction == 1)
+            made, state = along(sizes, step, x, first, weights, has_biases, direction == 1)
             given.append(made)
             last.append(state)
         x = cat(given, -1) if directions == 2 else given[0]
