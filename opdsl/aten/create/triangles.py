@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy
 
-from opdsl.aten._shared.entries import OPTIONS
+from opdsl.aten._shared.entries import OPTIONS, documented
 from opdsl.aten.create.factories import of_size, zeros
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Inplace, Library, Out, Overload, Row, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, new_tensor
+from opdsl.kernels.outputs import array_of
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.kernels.primitives.scalar_loops import scalar_loop
 from opdsl.runtime import Device, DType, MemoryFormat, Tensor, bool_, cpu, int64, make_view, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import SymInt, TensorOptions
@@ -26,23 +31,53 @@ def beyond_diagonal(self: Tensor) -> Tensor:
     return arange(columns, device=self.device) - arange(rows, device=self.device).unsqueeze(-1)
 
 
-tril, triu = lib.table(
-    {
-        "tril(Tensor self, SymInt diagonal=0) -> Tensor": Row(
-            "The lower triangle of a matrix, up to a diagonal; zeros elsewhere."
-        ),
-        "triu(Tensor self, SymInt diagonal=0) -> Tensor": Row(
-            "The upper triangle of a matrix, from a diagonal on; zeros elsewhere."
-        ),
-    },
-    variants="method, function",
-    inplace=Inplace(variants="method"),
-    out=True,
-).values()
-tril.indexed(at=("...", "i", "j"))(lambda self, diagonal, i, j: self[..., i, j] if j - i <= diagonal else False)
-triu.indexed(at=("...", "i", "j"))(lambda self, diagonal, i, j: self[..., i, j] if j - i >= diagonal else False)
-for _triangle in (tril, triu):
-    _triangle.sharding(rows=2)
+def lower_scalar_function(element: Any, row: Any, column: Any, diagonal: Any) -> Any:
+    return element if column - row <= diagonal else 0
+
+
+def upper_scalar_function(element: Any, row: Any, column: Any, diagonal: Any) -> Any:
+    return element if column - row >= diagonal else 0
+
+
+def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor) -> None:
+    """Write the elements on one side of a diagonal, and zeros elsewhere."""
+    if is_beyond(out):
+        through_host(keep, (self, function, diagonal, out), [out])
+    elif out.numel() and not out.is_meta:
+        rows, columns = (arange(size, device=self.device) for size in self.shape[-2:])
+        given = (self, rows.unsqueeze(-1), columns)
+        loop = scalar_loop(function, (*(each.geometry for each in given), int64), out.geometry)
+        loop(*(array_of(each) for each in given), diagonal, array_of(out))
+
+
+def declare_triangle(name: str, text: str, function: Callable[..., Any]) -> None:
+    """Declare what keeps the elements on one side of a diagonal.
+
+    Args:
+        name: of the packet.
+        text: what documents it.
+        function: the scalar function of an element, its row, its column and the diagonal.
+    """
+
+    @op(f"aten::{name}", variants="method, function", inplace=Inplace(variants="method"), out=True)
+    @documented(text)
+    def triangle(self: Tensor, diagonal: SymInt = 0) -> Tensor: ...
+
+    @triangle.meta
+    def triangle_meta(ctx, self):
+        check(self.ndim >= 2, f"{name}: input tensor must have at least 2 dimensions")
+        ctx.set_output(0, self.shape, like=self)
+
+    @triangle.out_kernel(alias_safe=True)
+    def triangle_kernel(self, diagonal, out):
+        keep(self, function, diagonal, out)
+
+    triangle.sharding(rows=2)
+    triangle.derivative(self=lambda grad, diagonal: getattr(grad, name)(diagonal))
+
+
+declare_triangle("tril", "The lower triangle of a matrix, up to a diagonal; zeros elsewhere.", lower_scalar_function)
+declare_triangle("triu", "The upper triangle of a matrix, from a diagonal on; zeros elsewhere.", upper_scalar_function)
 
 
 def triangle_indices(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.aten.create.triangles import tril, triu
+from opdsl.aten.create.triangles import keep, lower_scalar_function, upper_scalar_function
 from opdsl.aten.linalg.decompositions import (
     _linalg_check_errors,
     by_column,
@@ -32,8 +32,7 @@ def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) 
     """Write the factors of matrices, of which one triangle is read, and what LAPACK says of each."""
     copy_(factor, self)
     linear_algebra(factor).cholesky(factor, info, upper)
-    triangle = triu if upper else tril
-    triangle.variants["inplace"](factor)
+    keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
 
 
 @op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))

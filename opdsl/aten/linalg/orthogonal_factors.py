@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opdsl.aten.create.triangles import triu
+from opdsl.aten.create.triangles import keep, upper_scalar_function
 from opdsl.aten.linalg.decompositions import by_column, require_matrix, require_numbers
 from opdsl.aten.linalg.matrix_products import matmul
 from opdsl.aten.linalg.triangular_systems import linalg_solve_triangular
@@ -59,7 +59,7 @@ def linalg_qr_kernel(A, mode, Q, R):
     factored = A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(factored, A)
     linear_algebra(A).qr(factored, Q if mode != "r" else None)
-    triu.variants["out"](factored.narrow(-2, 0, R.shape[-2]), out=R)
+    keep(factored.narrow(-2, 0, R.shape[-2]), upper_scalar_function, 0, R)
 
 
 @linalg_qr.derivative("A")
