@@ -17,12 +17,13 @@ TURNING = "turning"
 
 # The elements that are moved, by their size: their bits are not looked at.
 _MOVED = {2: "half", 4: "float", 8: "double"}
-_REGISTER = 64
+# Elements of a row of the smallest squares: doubles fill a line of the cache.
+_FEWEST = 8
 
 
 def is_turned(graph: TypedGraph, operands: Sequence[OperandSpec]) -> bool:
     """Whether a call copies elements that lie along the last dimension but one to where they lie along the last."""
-    if len(operands) != 2 or len(graph.nodes) != 1 or not engine.has_feature("avx512bw"):
+    if len(operands) != 2 or len(graph.nodes) != 1 or not engine.has_feature("avx2"):
         return False
     source, target = operands
     size = source.dtype.itemsize
@@ -37,5 +38,5 @@ def turning_code(size: int) -> engine.Code:
     from opdsl.backends.cpu.machine.text import module_text
     from opdsl.backends.cpu.machine.vectors import ATTRIBUTES, given
 
-    names = given(_MOVED[size], _REGISTER // size)
+    names = given(_MOVED[size], max(engine.vector_bytes() // size, _FEWEST))
     return engine.compile_ir(f"turning {size}", lambda: module_text([turn], names, ATTRIBUTES), [TURNING])
