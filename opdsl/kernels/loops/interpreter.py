@@ -340,7 +340,9 @@ class _Points:
 
 
 def _flat(memory: NDArray) -> NDArray:
-    """An array's memory, from its first element to its last one."""
+    """An array's memory, from its first element to its last one; none of an array without elements."""
+    if not memory.size:
+        return memory.reshape(0)
     far = sum((size - 1) * stride for size, stride in zip(memory.shape, memory.strides, strict=True))
     return numpy.lib.stride_tricks.as_strided(memory, (far // memory.itemsize + 1,), (memory.itemsize,))
 

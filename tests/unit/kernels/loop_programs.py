@@ -12,17 +12,23 @@ from opdsl.kernels.loops.making import around, pairwise
 from opdsl.kernels.loops.model import (
     Array,
     Bound,
+    Bounds,
     Compute,
     Fold,
     For,
     Inside,
+    Length,
     Load,
     Local,
+    Offset,
+    Part,
+    Parts,
     Program,
     Range,
     Scalar,
     Scan,
     Statement,
+    Steps,
     Store,
     Update,
     When,
@@ -47,10 +53,13 @@ class Drawn(NamedTuple):
 
 
 class _Maker:
-    """Draws statements. The arrays ``a0``, ``a1`` are read, ``out0`` ... written, one by each statement that writes."""
+    """Draws statements. The arrays ``a0``, ``a1`` are read, ``out0`` ... written, one by each statement that writes.
 
-    def __init__(self, draw: Any) -> None:
-        self.draw = draw
+    for_places: whether there are those that schedules of functions of places give alone.
+    """
+
+    def __init__(self, draw: Any, *, for_places: bool) -> None:
+        self.draw, self.for_places = draw, for_places
         self.words: dict[str, int] = {}
         self.parameters: list[Array] = []
         self.arrays: list[Any] = []
@@ -77,7 +86,8 @@ class _Maker:
         for dim, stride in enumerate(strides):
             self.words[f"{name}_s{dim}"] = stride
         drop = self.draw(st.integers(0, len(sizes))) if spread else len(sizes)
-        steps = tuple(f"{name}_s{dim}" if dim != drop else 0 for dim in range(len(sizes)))
+        ones = {dim for dim, stride in enumerate(strides) if stride == 1 and self.for_places}
+        steps = tuple(0 if dim == drop else 1 if dim in ones else f"{name}_s{dim}" for dim in range(len(sizes)))
         self.parameters.append(Array(name, int64, tuple(size for _, size in ranges), steps))
         random = np.random.default_rng(self.count)
         self.arrays.append(random.integers(-9, 9, step + 1))
@@ -112,6 +122,8 @@ class _Maker:
     def statements(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
         nested = ["fold", "scan", "for", "when", "local", "slots"] if depth else []
         kinds = ["store", "update", *nested]
+        if self.for_places:
+            kinds += 2 * ["stepped", "far", *(["bounded", "bounded", "tiled"] if depth else [])]
         body: list[Statement] = []
         for _ in range(self.draw(st.integers(1, 2))):
             body += getattr(self, self.draw(st.sampled_from(kinds)))(ranges, known, depth)
@@ -132,7 +144,7 @@ class _Maker:
         return [*body, changed] if was is None else [*body, changed, Store(self.array(ranges), index, was)]
 
     def fold(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
-        over = [self.range() for _ in range(self.draw(st.integers(1, 2)))]
+        over = [self.range() for _ in range(1 if self.for_places else self.draw(st.integers(1, 2)))]
         value, body = self.value([*ranges, *over], known)
         op, found = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("f")
         where = None
@@ -216,18 +228,98 @@ class _Maker:
             For(out, size, copy),
         ]
 
+    # ------------------------------------------------------------------------------ what schedules of places give alone
+
+    def led(self, known: list[str], size: int) -> tuple[str, list[Statement]]:
+        """A place among so many, by some value."""
+        place = self.name("q")
+        return place, [Bound(place, self.draw(st.sampled_from(known)), size, "replicate")]
+
+    def bounded(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
+        """A loop, or a fold, of some turns."""
+        index, size = self.name("i"), self.draw(st.integers(0, 4))
+        (begin, first), (end, last) = self.led(known, size + 1), (self.draw(st.integers(0, size)), ())
+        if self.draw(st.booleans()):
+            (begin, first), (end, last) = (end, last), (begin, first)
+        bounds = Bounds(begin, end)
+        if self.draw(st.booleans()):
+            body = self.statements([*ranges, (index, size)], [*known, index], depth - 1)
+            return [*first, *last, For(index, size, tuple(body), bounds=bounds, in_order=self.draw(st.booleans()))]
+        value, inner = self.value([*ranges, (index, size)], known)
+        op, found = self.draw(st.sampled_from(sorted(_OPERATIONS))), self.name("f")
+        fold = Fold(
+            (found,),
+            (_NEUTRAL[op],),
+            pairwise((op,), (INT64,)),
+            ((index, size),),
+            tuple(inner),
+            (value,),
+            bounds=bounds,
+        )
+        return [*first, *last, fold, Store(self.array(ranges), tuple(each for each, _ in ranges), found)]
+
+    def tiled(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
+        """A loop in parts; the last one, whose turns are counted by themselves, is folded."""
+        along, tile, lane, own = self.range(), self.name("t"), self.name("l"), self.name("j")
+        turns = self.draw(st.integers(1, 3))
+        body = self.statements([*ranges, along], [*known, along[0], lane], depth - 1)
+        loop = For(*along, tuple(body), part=Part(tile, turns), place=lane)
+        number = self.draw(st.integers(0, self.words[str(along[1])] // turns))
+        length = Length(along[1], number, turns)
+        place, found, value = self.name("q"), self.name("f"), self.name("x")
+        at = Bound(place, own, along[1], "trusted", Part(number, turns))
+        load = Load(value, self.array([*ranges, along]), (*(each for each, _ in ranges), place), INT64)
+        fold = Fold((found,), (0,), pairwise(("add",), (INT64,)), ((own, length),), (at, load), (value,))
+        store = Store(self.array(ranges), tuple(each for each, _ in ranges), found)
+        return [For(tile, Parts(along[1], turns), (loop,)), fold, store]
+
+    def stepped(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
+        """Elements that are reached in even steps, forth or back."""
+        along, by = (self.name("i"), self.draw(st.integers(1, 4))), self.draw(st.sampled_from((-2, -1, 0, 1, 2)))
+        size, spare = (along[1] - 1) * abs(by) + 1, self.draw(st.integers(0, 2))
+        near, body = self.led(known, spare + 1)
+        moved, first, value = self.name("p"), self.name("q"), self.name("x")
+        body.append(Compute((moved,), pairwise(("add",), (INT64,)), (near, size - 1 if by < 0 else 0)))
+        body.append(Bound(first, moved, size + spare, "trusted"))
+        if self.draw(st.booleans()):
+            self.words[f"{first}_by"] = by
+        step = Steps(first, along[0], f"{first}_by" if f"{first}_by" in self.words else by)
+        around_it = tuple(each for each, _ in ranges)
+        load = Load(value, self.array([*ranges, (first, size + spare)]), (*around_it, step), INT64)
+        return [*body, For(*along, (load, Store(self.array([*ranges, along]), (*around_it, along[0]), value)))]
+
+    def far(self, ranges: list[Range], known: list[str], depth: int) -> list[Statement]:
+        """An element so far from another one, if it lies inside: it is read, and updated."""
+        place, size, inside = self.draw(st.sampled_from(known)), self.draw(st.integers(1, 4)), self.name("g")
+        offset, value, kind = self.name("o"), self.name("x"), self.draw(st.sampled_from((INT64, ScalarType.INT32)))
+        dims = [*ranges, (place, size)]
+        read, around_it, begin = self.array(dims), tuple(each for each, _ in ranges), (0,) * len(ranges)
+        written, other = self.array(dims), self.name("o")
+        add = Update(written, (*around_it, 0), pairwise(("add",), (INT64,)), (None, value), offset=other)
+        rest, limit = (self.name("g"), self.draw(st.integers(0, 2))) if self.draw(st.booleans()) else (None, 0)
+        return [
+            Inside(inside, (place,), (size,)),
+            *([] if rest is None else [Inside(rest, (self.draw(st.sampled_from(known)),), (limit,))]),
+            Offset(offset, read, (*begin, place), inside, kind),
+            Load(value, read, (*around_it, 0), INT64, rest, None if rest is None else 7, offset),
+            Store(self.array(ranges), around_it, value),
+            Offset(other, written, (*begin, place), inside, kind),
+            When(inside, (add,)),
+        ]
+
 
 setattr(_Maker, "for", _Maker.loop)
 
 
 @st.composite
-def drawn_programs(draw: Any) -> Drawn:
-    maker = _Maker(draw)
+def drawn_programs(draw: Any, *, for_places: bool = False) -> Drawn:
+    maker = _Maker(draw, for_places=for_places)
     ranges = [maker.range() for _ in range(draw(st.integers(0, 2)))]
     maker.words["w"] = draw(st.integers(-3, 3))
     known = ["x", "w", *(index for index, _ in ranges)]
     body = around(ranges, maker.statements(ranges, known, 2))
-    program = Program("drawn", (*maker.parameters, Scalar("x", INT64)), tuple(maker.words), body)
+    threaded = len(ranges) if for_places else None
+    program = Program("drawn", (*maker.parameters, Scalar("x", INT64)), tuple(maker.words), body, threaded=threaded)
     return Drawn(program, maker.arrays, [draw(st.integers(-5, 5))], list(maker.words.values()))
 
 
@@ -245,14 +337,39 @@ def expected(drawn: Drawn) -> list[Any]:
 
 
 def _size(each: Any, words: Values) -> int:
+    if isinstance(each, Parts):
+        size, turns = _size(each.size, words), _size(each.turns, words)
+        return size // turns if each.are_whole else (size + turns - 1) // turns
+    if isinstance(each, Length):
+        size, number, turns = (_size(part, words) for part in each)
+        return min(turns, size - number * turns)
     return words[each] if isinstance(each, str) else int(each)
 
 
-def _place(array: str, index: Any, values: Values, memory: Any, words: Values) -> tuple[Any, int]:
+def _place(
+    array: str, index: Any, values: Values, memory: Any, words: Values, offset: str | None = None
+) -> tuple[Any, int]:
     form, elements = memory[array]
     steps = [_size(each, words) for each in form.strides]
-    places = [values[each] if isinstance(each, str) else each for each in index]
-    return elements, sum(place * step for place, step in zip(places, steps, strict=True))
+    places = [_value(each, values) for each in index]
+    far = 0 if offset is None else values[offset]
+    return elements, far + sum(place * step for place, step in zip(places, steps, strict=True))
+
+
+def _value(each: Any, values: Values) -> int:
+    if isinstance(each, Steps):
+        return _value(each.first, values) + values[each.along] * _value(each.by, values)
+    return values[each] if isinstance(each, str) else int(each)
+
+
+def _turns(each: Any, size: Any, known: Values, words: Values) -> list[int]:
+    """The turns of a range that a loop, or a fold, takes."""
+    turns = range(_size(size, words))
+    if each.part is not None:
+        count, number = _size(each.part.turns, words), _value(each.part.number, known)
+        turns = turns[number * count : (number + 1) * count]
+    begin, end = (0, len(turns)) if each.bounds is None else (_value(bound, known) for bound in each.bounds)
+    return [turn for turn in turns if each.bounds is None or begin <= turn < end]
 
 
 def _call(graph: Any, given: list[int]) -> int:
@@ -274,36 +391,42 @@ def _statement(each: Any, known: Values, memory: Any, words: Values) -> None:
         if each.inside is not None and not known[each.inside]:
             known[each.name] = int(each.outside)  # type: ignore[arg-type]
             return
-        elements, place = _place(each.array, each.index, known, memory, words)
+        elements, place = _place(each.array, each.index, known, memory, words, each.offset)
         known[each.name] = int(elements[place])
+    elif isinstance(each, Offset):
+        there = each.inside is None or known[each.inside]
+        known[each.name] = _place(each.array, each.index, known, memory, words)[1] if there else 0
     elif isinstance(each, Store):
         elements, place = _place(each.array, each.index, known, memory, words)
         elements[place] = known[each.value]
     elif isinstance(each, Local):
         memory[each.array.name] = (each.array, np.zeros(_size(each.array.sizes[0], words), np.int64))
     elif isinstance(each, Update):
-        elements, place = _place(each.array, each.index, known, memory, words)
+        elements, place = _place(each.array, each.index, known, memory, words, each.offset)
         there = int(elements[place])
         if each.name is not None:
             known[each.name] = there
         given = [there if name is None else known[name] for name in each.arguments]
         elements[place] = _call(each.graph, given)
     elif isinstance(each, Compute):
-        known[each.names[0]] = _call(each.graph, [known[name] for name in each.arguments])
+        known[each.names[0]] = _call(each.graph, [_value(name, known) for name in each.arguments])
     elif isinstance(each, Inside):
         pairs = zip(each.index, each.sizes, strict=True)
         known[each.name] = all(0 <= known[place] < _size(size, words) for place, size in pairs)  # type: ignore[index]
     elif isinstance(each, Bound):
-        known[each.name] = _bound(each.how, known[each.place], _size(each.size, words))
+        begin = 0 if each.part is None else _value(each.part.number, known) * _size(each.part.turns, words)
+        known[each.name] = _bound(each.how, begin + known[each.place], _size(each.size, words))
     elif isinstance(each, When):
         if known[each.condition]:
             _run(each.body, known, memory, words)
     elif isinstance(each, For):
-        for value in range(_size(each.size, words)):
-            _run(each.body, {**known, each.index: value}, memory, words)
+        begin = 0 if each.part is None else _value(each.part.number, known) * _size(each.part.turns, words)
+        for value in _turns(each, each.size, known, words):
+            own = {each.index: value} | ({} if each.place is None else {each.place: value - begin})
+            _run(each.body, {**known, **own}, memory, words)
     elif isinstance(each, Fold):
         whole = int(each.neutral[0].real)
-        for turn in itertools.product(*(range(_size(size, words)) for _, size in each.ranges)):
+        for turn in itertools.product(*(_turns(each, size, known, words) for _, size in each.ranges)):
             indices = {name: value for (name, _), value in zip(each.ranges, turn, strict=True)}
             inner = _run(each.body, {**known, **indices}, memory, words)
             if each.where is None or inner[each.where]:
@@ -324,6 +447,8 @@ def _scan(each: Scan, known: Values, memory: Any, words: Values) -> None:
 
 
 def _bound(how: str, place: int, size: int) -> int:
+    if how == "trusted":
+        return place
     if how == "replicate":
         return min(max(place, 0), size - 1)
     if how == "circular":

@@ -36,6 +36,16 @@ from tests.unit.kernels.sibling_law import problems
 @settings(max_examples=60)
 @given(drawn_programs())
 def test_a_program_gives_what_loops_in_python_give(drawn: Drawn) -> None:
+    hold_against_python(drawn)
+
+
+@settings(max_examples=100)
+@given(drawn_programs(for_places=True))
+def test_a_program_of_places_gives_what_loops_in_python_give(drawn: Drawn) -> None:
+    hold_against_python(drawn)
+
+
+def hold_against_python(drawn: Drawn) -> None:
     check_program(drawn.program)
     found = [each.copy() for each in drawn.arrays]
     interpret(drawn.program, [*found, *drawn.numbers], drawn.words)
