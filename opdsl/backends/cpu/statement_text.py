@@ -13,7 +13,7 @@ import attrs
 from opdsl.backends.cpu.loops import ACCESS, SMALLER, Loop, call, smaller
 from opdsl.backends.cpu.margin_text import BOUNDS
 from opdsl.backends.cpu.operands import Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.storage import MEMORY, PART, REGISTER, Text, convert
+from opdsl.backends.cpu.storage import MEMORY, REGISTER, Text, convert
 from opdsl.kernels.loops.model import (
     Argument,
     Bound,
@@ -37,7 +37,7 @@ from opdsl.kernels.loops.model import (
     locals_of,
 )
 from opdsl.scalar.graph import TypedGraph
-from opdsl.scalar.types import ScalarType
+from opdsl.scalar.types import FLOAT, INTEGER, ScalarType
 
 __all__ = ["COUNT", "Place", "StatementText"]
 
@@ -214,21 +214,12 @@ class StatementText(abc.ABC):
         if each.name in self.lanes[0]:
             return
         operand = Operand(self.arrays[each.array].dtype.name, each.type.value)
-        places = [self.read_at(each, lane) for lane in self.lanes]
-        register = REGISTER[each.type.value]
-        if each.array in self.near and each.type.value not in PART and MEMORY[operand.dtype].llvm == register:
-            values = [self.near_value(register, place, suffix) for place in places]
-        else:
-            values = [load_operand(self.text, operand, place, suffix) for place in places]
+        values = [load_operand(self.text, operand, self.read_at(each, lane), suffix) for lane in self.lanes]
+        register, is_number = REGISTER[each.type.value], each.type.category in (FLOAT, INTEGER)
+        if each.array in self.near and is_number and MEMORY[operand.dtype].llvm == register:
+            # Frozen: LLVM would store what is chosen between it and another with a mask, which is slow to read again.
+            values = [self.text.value(f"freeze {register} {value}") for value in values]
         self.give(each.name, each.type, values)
-
-    def near_value(self, register: str, place: str, suffix: str) -> str:
-        """A value in memory of a thread, which holds it as it is.
-
-        Frozen, since LLVM would store what is chosen between it and another with a mask, which is slow to read again.
-        """
-        value = self.text.value(f"load {register}, ptr {place}{suffix}")
-        return value if register == "i8" else self.text.value(f"freeze {register} {value}")
 
     def read_at(self, each: Load, lane: Mapping[str, str]) -> str:
         """Where an element is read."""

@@ -21,8 +21,10 @@ from opdsl.kernels.loops.model import (
     Fetch,
     Fold,
     For,
+    Inside,
     Load,
     Local,
+    Offset,
     Part,
     Parts,
     Program,
@@ -30,17 +32,22 @@ from opdsl.kernels.loops.model import (
     Scan,
     Statement,
     Store,
+    When,
     blocks_of,
+    names_of,
     statements_of,
 )
+from opdsl.kernels.loops.rewriting import read_by, renamed
 from opdsl.runtime.dtype import DType, to_dtype
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["Folds", "Tile", "across", "along"]
+__all__ = ["Folds", "across", "along", "distributed", "in_tiles"]
 
 # The names of a tile of points, and of a point's place in it.
 _TILE, _LANE = "tile", "lane"
+
+_Loop = Callable[[For], tuple[Statement, ...]]
 
 
 class Folds(NamedTuple):
@@ -69,9 +76,11 @@ def across(program: Program, lanes: int, folds: Folds) -> Program:
     """
     (loop,) = program.body
     assert isinstance(loop, For), "points are those of a loop"
-    tile = Tile(loop, lanes, folds, _apart(program, loop.body, loop.index) if folds.gathers else {})
-    body = tuple(tile.distributed(loop.body))
-    return attrs.evolve(program, body=(For(_TILE, Parts(loop.size, lanes), body),))
+    tiles = in_tiles(loop, lanes)
+    (points,) = tiles.body
+    assert isinstance(points, For), "a tile has points"
+    tile = Tile(points, lanes, folds, _apart(program, loop.body, loop.index) if folds.gathers else {})
+    return attrs.evolve(program, body=(attrs.evolve(tiles, body=tuple(tile.distributed(loop.body))),))
 
 
 def along(program: Program, lanes: int, folds: Folds) -> Program:
@@ -162,51 +171,117 @@ class _Brought(NamedTuple):
     fold: Fold
 
 
+def in_tiles(loop: For, lanes: int) -> For:
+    """A loop in tiles of so many points."""
+    points = attrs.evolve(loop, part=Part(_TILE, lanes), place=_LANE)
+    return For(_TILE, Parts(loop.size, lanes), (points,))
+
+
+def distributed(loop: For, made: _Loop = lambda loop: (loop,), inwards: _Loop | None = None) -> tuple[Statement, ...]:
+    """The points of a tile, statement by statement.
+
+    Args:
+        loop: the points of a tile, see ``in_tiles``.
+        made: what becomes of each loop over the points.
+        inwards: what becomes of loops of points, which are taken point after point; None for turn after turn.
+    """
+    assert loop.part is not None and isinstance(loop.part.turns, int), "points are those of a tile"
+    return tuple(Tile(loop, loop.part.turns, Folds(), made=made, inwards=inwards).distributed(loop.body))
+
+
 class Tile:
     """The statements of a tile.
 
+    loop: over its points; what it is made of is not looked at. made, inwards: see ``distributed``.
     spread: for values of a point the array that has them, and their types.
     widened: the arrays of a point, which have a dimension more here.
     apart: the names of loads of elements that are brought together, and how these are stored.
+    loops: how many there are so far: what stands before one has names of its own.
     """
 
-    def __init__(self, loop: For, lanes: int, folds: Folds, apart: Mapping[str, DType] = MappingProxyType({})) -> None:
-        self.loop, self.lanes, self.folds, self.apart = loop, lanes, folds, apart
+    def __init__(
+        self,
+        loop: For,
+        lanes: int,
+        folds: Folds,
+        apart: Mapping[str, DType] = MappingProxyType({}),
+        made: _Loop = lambda loop: (loop,),
+        inwards: _Loop | None = None,
+    ) -> None:
+        self.loop, self.lanes, self.folds, self.apart, self.made, self.inwards = (
+            loop,
+            lanes,
+            folds,
+            apart,
+            made,
+            inwards,
+        )
         self.spread: dict[str, tuple[str, ScalarType]] = {}
         self.widened: set[str] = set()
+        self.loops = 0
 
     def distributed(self, statements: Sequence[Statement]) -> Iterator[Statement]:
-        """Statements of a point, for all of them."""
-        last: list[Statement] = []
-        for each in statements:
+        """Statements of a point, for all of them: what stands before a loop comes before it."""
+        plain: list[Statement] = []
+        for place, each in enumerate(statements):
             if isinstance(each, Local):
                 yield self.widen(each)
-            elif isinstance(each, Fold):
-                yield from self.fold(each)
-            elif isinstance(each, Scan):
-                yield from self.scan(each)
-            elif isinstance(each, For):
-                yield attrs.evolve(each, body=(self.points(each.body),))
-            elif not isinstance(each, Fetch):
-                last.append(each)
-        if last:
-            yield self.points(last)
+            elif isinstance(each, When) or not blocks_of(each):
+                plain += () if isinstance(each, Fetch) else (each,)
+            else:
+                if plain:
+                    yield from self.kept(plain, statements[place:])
+                    plain = []
+                yield from self.block(each)
+        if plain:
+            yield self.points(plain)
+
+    def block(self, each: Statement) -> Iterator[Statement]:
+        """A fold, a scan or a loop of each point."""
+        if isinstance(each, Fold):
+            yield from self.fold(each)
+        elif isinstance(each, Scan):
+            yield from self.scan(each)
+        else:
+            assert isinstance(each, For), "points have folds, scans and loops"
+            if self.inwards is None:
+                yield attrs.evolve(each, body=self.all_points(each.body))
+            else:
+                one = attrs.evolve(each, vector=1, in_order=False)
+                yield attrs.evolve(self.points(self.inwards(one)), in_order=True)
+
+    def kept(self, statements: Sequence[Statement], behind: Sequence[Statement]) -> Iterator[Statement]:
+        """Statements of each point; what is read behind them is in memory then."""
+        given = {name for each in statements_of(behind) for name in names_of(each)}
+        read = {name for each in behind for name in read_by(each)} - given
+        stores = []
+        for name, kind in (pair for each in statements for pair in _types(each)):
+            if name in read:
+                local = self.memory(f"{name}_lanes", kind)
+                yield local
+                stores.append(Store(local.array.name, (_LANE,), name))
+                self.spread[name] = local.array.name, kind
+        yield from self.all_points([*statements, *stores])
+
+    def all_points(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
+        """A loop over the points of the tile, and what stands before it."""
+        points = self.made(self.points(statements))
+        self.loops += 1
+        names = {name: f"{name}_{self.loops}" for each in points for name in names_of(each)}
+        return tuple(renamed(each, names) for each in points)
 
     def points(self, statements: Iterable[Statement]) -> For:
         """A loop over the points of the tile, which begins with what they know."""
         body = [self.moved(each) for each in statements]
-        read = {name for each in body for name in _read(each)}
-        known = (self.reload(name) for name in self.spread if name in read)
-        if self.loop.size == self.lanes:
-            return attrs.evolve(self.loop, body=(*known, *body))
-        part = Part(_TILE, self.lanes)
-        return For(self.loop.index, self.loop.size, (*known, *body), part=part, place=_LANE)
+        read = {name for each in body for name in read_by(each)}
+        given = {name for each in body for name in names_of(each)}
+        known = (self.reload(name) for name in self.spread if name in read - given)
+        return attrs.evolve(self.loop, body=(*known, *body))
 
     def moved(self, each: Statement) -> Statement:
         """A statement whose places in memory of the point are those of its lane."""
-        if isinstance(each, Fold):
+        if isinstance(each, (When, For, Fold)):
             return attrs.evolve(each, body=tuple(map(self.moved, each.body)))
-        assert not blocks_of(each), "loops within loops are not distributed"
         if isinstance(each, (Load, Store)) and each.array in self.widened:
             return attrs.evolve(each, index=(*each.index, _LANE))
         return each
@@ -252,7 +327,7 @@ class Tile:
     def fold(self, each: Fold) -> Iterator[Statement]:
         """A fold of each point, step after step."""
         kinds = each.combine.result_types
-        assert each.part is None and each.where is None, "all turns of a fold are distributed"
+        assert each.part is None, "all turns of a fold are distributed"
         wholes = [f"{name}_lanes" for name in each.names]
         yield from self.neutral(wholes, each)
         *around, last = each.ranges
@@ -283,7 +358,7 @@ class Tile:
         """A loop over steps of so many turns of a fold, and what is done in each, which is given memory."""
         if turns == 1:
             before, near = self.brought(each, (), 0, 1)
-            return loop, lambda into: [*before, self.points(self.folded_into(into, near))]
+            return loop, lambda into: [*before, *self.all_points(self.folded_into(into, near))]
         index, turn = f"{loop.index}_by_{turns}", f"{loop.index}_turn"
         place = Bound(loop.index, turn, loop.size, "trusted", Part(index, turns))
         names = tuple(f"{name}_step" for name in each.names)
@@ -338,7 +413,8 @@ class Tile:
 
     def folded_into(self, into: Sequence[str], each: Fold) -> list[Statement]:
         """A turn of a fold of one point, into memory."""
-        return [*each.body, *self.combined_into(into, each, each.values)]
+        combined = self.combined_into(into, each, each.values)
+        return [*each.body, *(combined if each.where is None else [When(each.where, tuple(combined))])]
 
     def combined_into(self, into: Sequence[str], each: Fold, values: Sequence[str]) -> list[Statement]:
         """Accumulators, into memory."""
@@ -369,10 +445,11 @@ class Tile:
         yield For(index, size, (turn,), in_order=True, is_reverse=each.is_reverse)
 
 
-def _read(each: Statement) -> tuple[int | str, ...]:
-    """The values that a statement of one point takes."""
+def _types(each: Statement) -> Iterator[tuple[str, ScalarType]]:
+    """The values that a statement of one point gives, and their types."""
     if isinstance(each, Compute):
-        return each.arguments
-    if isinstance(each, Fold):
-        return tuple(name for inner in each.body for name in _read(inner))
-    return (each.value,) if isinstance(each, Store) else ()
+        yield from zip(each.names, each.graph.result_types, strict=True)
+    elif isinstance(each, (Load, Offset)):
+        yield each.name, each.type
+    elif isinstance(each, (Bound, Inside)):
+        yield each.name, ScalarType.BOOL if isinstance(each, Inside) else ScalarType.INT64

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import attrs
 
+from opdsl.kernels.loops.distribution import distributed, in_tiles
 from opdsl.kernels.loops.factoring import factored, is_one_place, summed
 from opdsl.kernels.loops.hoisting import hoisted, uneven
 from opdsl.kernels.loops.making import around
@@ -22,7 +23,6 @@ from opdsl.kernels.loops.model import (
     statements_of,
 )
 from opdsl.kernels.loops.peeling import are_ends_enough, has_border, narrowed, peeled, stepped
-from opdsl.kernels.loops.point_tiles import distributed, in_tiles
 from opdsl.kernels.loops.schedules import nested, threaded, unrolled
 from opdsl.scalar.types import ScalarType
 
