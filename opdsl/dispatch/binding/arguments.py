@@ -154,23 +154,23 @@ def to_symbolic_int(value: object) -> object:
     return NO_MATCH if isinstance(value, bool) else to_symbolic_index(value)
 
 
-_FLOAT_BITS = 1023
-
-
 def to_float(value: object) -> object:
-    """A real number: an int stays an int, a kernel converts it in its own precision.
+    """A real number: an int becomes a float, as what is computed of it then does.
 
     Raises:
         NumberError: an int is beyond every float.
     """
-    if isinstance(value, (float, int)) or is_symbolic(value):
-        if type(value) is int and value.bit_length() > _FLOAT_BITS:
-            raise NumberError("int too large to convert to float")
+    if type(value) is float:
         return value
-    if isinstance(value, (numpy.floating, numpy.integer, numpy.bool_)):
-        return value.item()
+    if is_symbolic(value):
+        return value if symbolic_kind(value) is float else cast("float", value) * 1.0
+    if isinstance(value, (float, int, numpy.floating, numpy.integer, numpy.bool_)):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise NumberError(str(error)) from None
     tensor = _zero_dim(value)
-    return NO_MATCH if tensor is None or tensor.dtype.is_complex else tensor.item()
+    return NO_MATCH if tensor is None or tensor.dtype.is_complex else float(cast("float", tensor.item()))
 
 
 def to_bool(value: object) -> object:

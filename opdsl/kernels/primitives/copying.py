@@ -206,16 +206,7 @@ def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False)
         if _transferred(target, source, non_blocking=non_blocking):
             return
         source = _on_device_of(target, source)
-    loop = elements_loop(target.geometry, source.geometry)
-    if loop is not None:
-        loop(array_of(source), array_of(target))
-    elif target.dtype.is_complex and source.dtype.is_complex:
-        _run_copy(real_and_imaginary(target), real_and_imaginary(source))
-    elif target.dtype.is_complex:
-        _run_copy(_part(target, 0), source)
-        _fill(_part(target, 1), 0.0)
-    else:
-        _run_copy(target, _part(source, 0))
+    elements_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
 
 
 def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
@@ -290,15 +281,21 @@ def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @made_once(512)
-def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled | None:
-    """What casts and copies the elements of the source's array into the target's, in one loop; None if that takes two.
+def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
+    """What casts and copies the elements of the source's array into the target's, in one loop.
 
     Args:
         target, source: on one device that compiles; the source's shape broadcasts to the target's.
     """
+    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.types import ScalarType
+
     if target.dtype is source.dtype:
-        return copy_loop(_bits(target), _bits(source))
-    return None if target.dtype.is_complex or source.dtype.is_complex else copy_loop(target, source)
+        target, source = _bits(target), _bits(source)
+    kind = ScalarType(precision_of(source.dtype).name)
+    graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
+    call = pointwise_call(target.shape, [source], [target])
+    return compiler_for(target.device.type).pointwise(graph, call)
 
 
 def _bits(form: TensorMeta) -> TensorMeta:
@@ -307,22 +304,6 @@ def _bits(form: TensorMeta) -> TensorMeta:
     if size in _BITS:
         return geometry(_BITS[size], form.device, form.shape, form.strides)
     return geometry(int64, form.device, (*form.shape, 2), (*_doubled(form.strides), 1))
-
-
-def _run_copy(target: Tensor, source: Tensor) -> None:
-    copy_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
-
-
-@made_once(512)
-def copy_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
-    """The compiled loop that casts and copies."""
-    from opdsl.scalar.graph import Node, TypedGraph
-    from opdsl.scalar.types import ScalarType
-
-    kind = ScalarType(precision_of(source.dtype).name)
-    graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
-    call = pointwise_call(target.shape, [source], [target])
-    return compiler_for(target.device.type).pointwise(graph, call)
 
 
 def _fill(target: Tensor, number: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -37,6 +38,15 @@ def test_conversions_of_finite_values() -> None:
 def test_conversions_of_special_values(dtype: torch.dtype, to: torch.dtype) -> None:
     kind: dict[Any, Any] = {torch: to, opdsl: of(to)}
     agree(lambda lib, x: x.to(kind[lib]), special(dtype))
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("to", [each for each in DTYPES if each.is_floating_point or each is torch.bool], ids=str)
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
+def test_conversions_of_special_complex_numbers(dtype: torch.dtype, to: torch.dtype) -> None:
+    kind: dict[Any, Any] = {torch: to, opdsl: of(to)}
+    parts = (0.0, -0.0, 1.0, -1.5, 1e-40, math.inf, math.nan)
+    agree(lambda lib, x: x.to(kind[lib]), torch.tensor([complex(*each) for each in product(parts, parts)], dtype=dtype))
 
 
 @pytest.mark.parametrize("layout", layouts(), ids=str)

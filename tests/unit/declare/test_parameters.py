@@ -206,3 +206,20 @@ def test_a_default_that_is_not_the_schemas_is_refused_for_what_is_no_option(lib)
         @scaled.kernel
         def scaled_kernel(self, factr=1.0):
             return self * factr
+
+
+@pytest.mark.parametrize("factor", [2, True, np.int64(2), np.float32(2.0), opdsl.tensor(2)], ids=repr)
+def test_a_float_is_one_whatever_number_is_given(lib, factor):
+    @lib.op
+    def scaled(self: Tensor, factor: float = 1.0) -> Tensor:
+        return self * factor
+
+    assert all(scaled(opdsl.tensor([1, 2]), factor).dtype is opdsl.float32 for _ in range(3))
+
+
+def test_a_float_is_one_at_new_shapes(lib):
+    @lib.op
+    def scaled(self: Tensor, factor: float = 1.0) -> Tensor:
+        return self * factor
+
+    assert {scaled(opdsl.arange(n), n).dtype for n in range(1, 9)} == {opdsl.float32}

@@ -25,7 +25,8 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
 def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Array:
     block = array.base
     assert isinstance(block, numpy.ndarray)
-    begin = address(array) - address(block) + offset * dtype.itemsize
+    # What has no elements may lie behind all others.
+    begin = 0 if 0 in shape else address(array) - address(block) + offset * dtype.itemsize
     return numpy.ndarray(shape, dtype.numpy, block, begin, [each * dtype.itemsize for each in strides])
 
 
