@@ -78,12 +78,12 @@ def softplus_gradient(grad, x, beta, threshold):
 
 def elu_gradient(grad: Any, alpha: Any, scale: Any, input_scale: Any, x: Any) -> Any:
     below = input_scale * (alpha * scale) * math.exp(x * input_scale)
-    return grad * (below if x <= 0 else scale)
+    return grad * (scale if x > 0 else below)
 
 
 def elu_result_gradient(grad: Any, alpha: Any, scale: Any, input_scale: Any, result: Any) -> Any:
     below = input_scale * (result + alpha * scale)
-    return grad * (below if result <= 0 else scale)
+    return grad * (scale if result > 0 else below)
 
 
 def leaky_relu_gradient(grad: Any, x: Any, negative_slope: Any) -> Any:
@@ -97,7 +97,7 @@ def log_sigmoid_gradient(grad: Any, x: Any, buffer: Any) -> Any:
 
 def hardswish_gradient(grad, x):
     rising = grad * (x / 3.0 + 0.5)
-    return 0.0 if x <= -3.0 else rising if x < 3.0 else grad
+    return 0.0 if x <= -3.0 else grad if x >= 3.0 else rising
 
 
 def shrunk(grad, x, lambd):
@@ -196,7 +196,9 @@ made = lib.table(
 gelu_backward, elu_backward, log_sigmoid_backward = (
     made[f"{each}_backward"] for each in ("gelu", "elu", "log_sigmoid")
 )
-leaky_relu_backward, sigmoid_backward = made["leaky_relu_backward"], made["sigmoid_backward"]
+leaky_relu_backward, sigmoid_backward, softshrink_backward = (
+    made[f"{each}_backward"] for each in ("leaky_relu", "sigmoid", "softshrink")
+)
 
 gelu_backward.meta(reads_numbers=False)(require_name)
 gelu_backward.pointwise(dtypes="floating")(gelu_gradient)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from opdsl.aten._shared.checks import category_of, is_boolean, real
 from opdsl.aten._shared.entries import CORE_UNARY
-from opdsl.aten.nn.activation_gradients import require_name, sigmoid_backward
+from opdsl.aten.nn.activation_gradients import require_name, sigmoid_backward, softshrink_backward
 from opdsl.aten.pointwise.clamping import between
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import Inplace, Library, Out, Row, forward, op
@@ -103,7 +103,7 @@ def gelu_of(x: Any, approximate: Any) -> Any:
 
 
 def elu_of(x, alpha, scale, input_scale):
-    return math.expm1(x * input_scale) * (alpha * scale) if x <= 0 else x * scale
+    return x * scale if x > 0 else math.expm1(x * input_scale) * (alpha * scale)
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -153,7 +153,7 @@ made = lib.table(
             "``self * hardsigmoid(self)``",
             lambda x: x * min(max(x + 3.0, 0.0), 6.0) / 6.0,
             derivative={
-                "self": lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
+                "self": lambda grad, self: where(self <= -3.0, 0.0, where(self >= 3.0, grad, grad * (self / 3.0 + 0.5)))
             },
             structured=False,
             device_check="NoCheck",
@@ -177,6 +177,7 @@ made = lib.table(
         "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor": Row(
             "``self``, moved by ``lambd`` towards 0.",
             lambda x, lambd: x - lambd if x > lambd else x * 0.0 if x >= -lambd else x + lambd,
+            derivative={"self": softshrink_backward},
             meta=require_distance,
             inplace=False,
         ),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from opdsl.generated import function_from_source, function_from_tree
+from opdsl.generated import function_from_source
 from opdsl.runtime import Tensor
 
 P = ParamSpec("P")
@@ -89,7 +86,7 @@ _NUMBERS = {
 
 
 def by_dims(name: str, function: Callable[Concatenate[int, P], R], *ranks: int) -> tuple[Callable[P, R], ...]:
-    """Functions that differ in how many spatial dimensions there are: the same body, in which the number is known.
+    """Functions that differ in how many spatial dimensions there are, each of which calls the same one.
 
     Args:
         name: of each, with ``{dims}`` for the number.
@@ -98,53 +95,20 @@ def by_dims(name: str, function: Callable[Concatenate[int, P], R], *ranks: int) 
         ranks: the numbers.
     """
     model = cast(FunctionType, function)
-    source, doc = _sources(model.__code__.co_filename)[model.__name__], inspect.getdoc(model) or ""
-    made = []
-    for dims in ranks:
-        (tree,) = ast.parse(source).body
-        known = _Known(dims).visit(tree)
-        known.name = name.format(dims=dims)
-        del known.args.args[0]
-        one = function_from_tree(known, model)
-        one.__annotations__ = {each: value for each, value in model.__annotations__.items() if each != "dims"}
-        one.__qualname__ = known.name
-        one.__doc__ = doc.format(
-            dims=dims,
-            space=_SPACES[dims],
-            images=f"(N, C, {_SHAPES[dims]}) or (C, {_SHAPES[dims]})",
-            kernel=_KERNELS[dims],
-            numbers=_NUMBERS[dims],
+    doc, parameters = inspect.getdoc(model) or "", list(inspect.signature(model).parameters)[1:]
+    return tuple(
+        _written(
+            model,
+            name.format(dims=dims),
+            parameters,
+            f"{model.__name__}({dims}, {', '.join(parameters)})",
+            doc.format(
+                dims=dims,
+                space=_SPACES[dims],
+                images=f"(N, C, {_SHAPES[dims]}) or (C, {_SHAPES[dims]})",
+                kernel=_KERNELS[dims],
+                numbers=_NUMBERS[dims],
+            ),
         )
-        made.append(one)
-    return tuple(made)
-
-
-@cache
-def _sources(file: str) -> dict[str, str]:
-    """The functions of a file, as they are written."""
-    text = Path(file).read_text(encoding="utf-8")
-    lines = text.splitlines()
-    functions = (each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
-    return {each.name: "\n".join(lines[each.lineno - 1 : each.end_lineno]) for each in functions}
-
-
-class _Known(ast.NodeTransformer):
-    """Puts in the number of dimensions, and what follows: texts, and operators that these name."""
-
-    def __init__(self, dims: int) -> None:
-        self.dims = dims
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(self.dims) if node.id == "dims" else node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
-        self.generic_visit(node)
-        parts = [each.value if isinstance(each, ast.FormattedValue) else each for each in node.values]
-        texts = [str(each.value) for each in parts if isinstance(each, ast.Constant)]
-        return ast.Constant("".join(texts)) if len(texts) == len(parts) else node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == "aten" and isinstance(node.slice, ast.Constant):
-            return ast.Attribute(node.value, str(node.slice.value), node.ctx)
-        return node
+        for dims in ranks
+    )
