@@ -210,8 +210,8 @@ class Library(Scope):
         parsed = {parse_schema(as_printed(schema)): row for schema, row in rows.items()}
         return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
 
-    def row(self, schema: str, **options: object) -> Callable[[Callable[..., object]], OperatorFunction[..., Any]]:
-        """Declare an operator by its schema and what the decorated function computes: a row of a table, by itself.
+    def entry(self, schema: str, **options: object) -> Callable[[Callable[..., object]], OperatorFunction[..., Any]]:
+        """Declare an operator by its schema and what the decorated function computes: an entry of a table, by itself.
 
         Args:
             schema: as of ``table``. The function needs no annotations, and takes the arguments that it names.
@@ -227,7 +227,7 @@ class Library(Scope):
 
         >>> import opdsl
         >>> with opdsl.Library("example") as lib:
-        ...     @lib.row("scaled(Tensor self, float by=2.0, bool is_exact=True) -> Tensor")
+        ...     @lib.entry("scaled(Tensor self, float by=2.0, bool is_exact=True) -> Tensor")
         ...     def scaled(self, by):
         ...         "The same, times a number."
         ...         return self * by

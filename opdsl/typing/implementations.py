@@ -50,7 +50,7 @@ NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
 TABLE = "table"
 """What makes the operators of ``lib.table(...)``, whatever the library is called."""
 
-ROW, PARTIAL = "Row", "partial"
+ROW, ENTRY, PARTIAL = "Row", "entry", "partial"
 """What makes the rows of tables, and what they are given in part."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
@@ -87,7 +87,7 @@ def free_answers(statements: Sequence[Statement]) -> None:
     """Let functions that rows of tables are given be anything where they have no annotations at all."""
     given = {name for each in statements for name in _answers(_expression(each))}
     for each in statements:
-        is_own = isinstance(each, Decorator) and any(map(is_row, each.original_decorators))
+        is_own = isinstance(each, Decorator) and any(map(is_entry, each.original_decorators))
         function = each.func if isinstance(each, Decorator) else each
         if isinstance(function, FuncDef) and (is_own or (function is each and function.name in given)):
             written = written_types(function)
@@ -95,10 +95,10 @@ def free_answers(statements: Sequence[Statement]) -> None:
                 set_types(function, [AnyType(TypeOfAny.explicit) for _ in written])
 
 
-def is_row(decorator: Expression) -> bool:
-    """Whether a decorator is ``lib.row(...)``."""
+def is_entry(decorator: Expression) -> bool:
+    """Whether a decorator is ``lib.entry(...)``."""
     callee = called(decorator)
-    return isinstance(callee, MemberExpr) and callee.name == ROW.lower()
+    return isinstance(callee, MemberExpr) and callee.name == ENTRY
 
 
 def _expression(statement: Statement) -> Expression | None:
@@ -136,7 +136,7 @@ def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
     """
     tables: set[str] = set()
     for statement in statements:
-        if isinstance(statement, Decorator) and any(map(is_row, statement.original_decorators)):
+        if isinstance(statement, Decorator) and any(map(is_entry, statement.original_decorators)):
             yield statement.func.name, TABLE
         if not isinstance(statement, AssignmentStmt):
             continue

@@ -39,7 +39,7 @@ from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, na
 from opdsl.typing.calls import OPERATOR
 from opdsl.typing.declarations import NUMBERS
 from opdsl.typing.faults import Declared, misfit, options_name
-from opdsl.typing.implementations import TABLE, is_row
+from opdsl.typing.implementations import TABLE, is_entry
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import precomputed_of
 from opdsl.typing.schemas import schema_of
@@ -127,9 +127,13 @@ def _signature(
     return Signature(Declared(schema, precomputed), dict(zip(names, found.arg_types, strict=True)), found.ret_type)
 
 
+# Methods of libraries and of operators that return an operator.
+_MAKING = ("define", "alias", "view_copy", "view_scatter", "number_overload")
+
+
 def _makes_operator(api: TypeAnalyser, path: str) -> bool:
-    """Whether a function, by its dotted name, is annotated to return an operator; a library's methods are known to."""
-    if path == TABLE or path.endswith(".define"):
+    """Whether a function, by its dotted name, is annotated to return an operator; methods are known to by their names."""
+    if path == TABLE or path.rpartition(".")[2] in _MAKING:
         return True
     symbol = api.lookup_qualified(path, UnboundType(path), suppress_errors=True) if path else None
     kind = symbol.node.type if symbol is not None and isinstance(symbol.node, FuncDef) else None
@@ -154,7 +158,7 @@ def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
     if isinstance(node, Decorator) and any(map(is_declaring, node.original_decorators)):
         declared = node.func.type
         return declared if isinstance(declared, CallableType) else UNSEEN
-    if isinstance(node, Decorator) and any(map(is_row, node.original_decorators)):
+    if isinstance(node, Decorator) and any(map(is_entry, node.original_decorators)):
         return UNSEEN
     kind = get_proper_type(node.type)
     if not isinstance(kind, Instance):

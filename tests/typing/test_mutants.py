@@ -97,7 +97,7 @@ def test_none_is_reported_on_the_originals(checked: Checked) -> None:
 
 
 def test_every_change_is_found(checked: Checked, library: Library, tmp_path: Path) -> None:
-    assert len(checked.written) > (2000 if FULL else 250)
+    assert len(checked.written) > (800 if FULL else 200)
     unfound = [
         str(each)
         for number, each in enumerate(checked.missed)

@@ -181,7 +181,7 @@ class AttentionGradients(NamedTuple):
 # ------------------------------------------------------------------------------------------------------- fused kernels
 
 
-@aten.row(
+@aten.entry(
     "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
     "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
     kernel=("CPU", "Meta"),
@@ -257,7 +257,7 @@ def _composite_gradients(
     return AttentionGradients(matmul(of_scores, key), of_key, of_value)
 
 
-@aten.row(
+@aten.entry(
     "_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, "
     "Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, "
     "float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
@@ -322,7 +322,7 @@ def masked_scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causa
     return where(attn_mask, scores, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
 
 
-@aten.row(
+@aten.entry(
     "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
     "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
     "bool enable_gqa=False) -> (Tensor, Tensor)",
@@ -379,7 +379,7 @@ def for_groups(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> t
     return one, other
 
 
-@aten.row(
+@aten.entry(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
     "float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     python_module="nn",

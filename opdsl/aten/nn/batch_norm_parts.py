@@ -37,7 +37,7 @@ def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return mean, (variance + eps).rsqrt()
 
 
-@lib.row(
+@lib.entry(
     "batch_norm_elemt(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps) -> Tensor",
     dispatch={"CUDA": "batch_norm_elemt_cuda"},
     out=Out(explicit=True, dispatch={"CUDA": "batch_norm_elemt_cuda_out"}),
@@ -50,7 +50,7 @@ def batch_norm_elemt(input, weight, bias, mean, invstd):
     return found.to(input.dtype)
 
 
-@lib.row(
+@lib.entry(
     "batch_norm_backward_reduce(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
     "bool input_g, bool weight_g, bool bias_g) -> (Tensor, Tensor, Tensor, Tensor)",
     dispatch={"CUDA": "batch_norm_backward_reduce_cuda"},
@@ -71,7 +71,7 @@ def batch_norm_backward_reduce(grad_out, input, mean, invstd, weight, input_g, w
     return *sums, of_weight, of_bias
 
 
-@lib.row(
+@lib.entry(
     "batch_norm_backward_elemt(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, "
     "Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> Tensor",
     dispatch={"CUDA": "batch_norm_backward_elemt_cuda"},
@@ -136,7 +136,7 @@ lib.table(
 # -------------------------------------------------------------------------------------------------- several devices
 
 
-@lib.row(
+@lib.entry(
     "batch_norm_gather_stats_with_counts(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, "
     "Tensor? running_var, float momentum, float eps, Tensor counts) -> (Tensor, Tensor)",
     dispatch={"CUDA": "batch_norm_gather_stats_with_counts_cuda"},

@@ -58,7 +58,7 @@ batch_norm = aten.table(
 )["batch_norm"]
 
 
-@aten.row(
+@aten.entry(
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
     "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"
 )

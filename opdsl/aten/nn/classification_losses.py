@@ -258,7 +258,7 @@ nll_loss2d = declare_loss("nll_loss2d", check_images, structured=False)
 # ------------------------------------------------------------------------------------------------------ any dimensions
 
 
-@aten.row(
+@aten.entry(
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) "
     "-> Tensor",
     python_module="nn",
@@ -285,7 +285,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     return loss if reduction in (Reduction.Mean, Reduction.Sum) else loss.view(wanted)
 
 
-@aten.row(
+@aten.entry(
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, "
     "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
     python_module="nn",

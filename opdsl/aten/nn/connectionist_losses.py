@@ -197,7 +197,7 @@ def write_gradient(
 # ------------------------------------------------------------------------------------------------------------ operators
 
 
-@aten.row(
+@aten.entry(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
     "bool zero_infinity=False) -> (Tensor, Tensor)",
     kernel=True,
@@ -228,7 +228,7 @@ def numbers(lengths: Tensor, name: str) -> list[int]:
     return made
 
 
-@aten.row(
+@aten.entry(
     "_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, "
     "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
     kernel=True,
@@ -245,7 +245,7 @@ def ctc_loss_of_tensors(log_probs, targets, input_lengths, target_lengths, blank
 SAVED: dict[str, Any] = {"neg_log_likelihood": lambda result0: result0, "log_alpha": lambda result1: result1}
 
 
-@aten.row(
+@aten.entry(
     "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, "
     "int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) "
     "-> Tensor",
@@ -273,7 +273,7 @@ def _ctc_loss_backward(
 _ctc_loss.derivative(log_probs=forward(_ctc_loss_backward, **SAVED))
 
 
-@aten.row(
+@aten.entry(
     "_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, "
     "Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) "
     "-> Tensor",
@@ -304,7 +304,7 @@ def finished(losses: Tensor, counts: Tensor, reduction: int, zero_infinity: bool
     return found if is_batch or reduction in (Reduction.Mean, Reduction.Sum) else found.squeeze(0)
 
 
-@aten.row(
+@aten.entry(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
     "int reduction=Mean, bool zero_infinity=False) -> Tensor"
 )
@@ -325,7 +325,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     return finished(losses, on_device(target_lengths, losses), reduction, zero_infinity, is_batch=log_probs.ndim == 3)
 
 
-@aten.row(
+@aten.entry(
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, "
     "int reduction=Mean, bool zero_infinity=False) -> Tensor"
 )

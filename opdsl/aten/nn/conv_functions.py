@@ -52,7 +52,7 @@ def padded_by_name(operator, dims, input, weight, bias, stride, padding, dilatio
     return result if has_batch else result.squeeze(0)
 
 
-@aten.row(
+@aten.entry(
     "_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, "
     "SymInt[] dilation, SymInt groups) -> Tensor"
 )

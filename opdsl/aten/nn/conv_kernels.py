@@ -192,7 +192,7 @@ convolution_overrideable.derivative("input", "weight", "bias")(
 convolution_backward_overrideable.derivative("grad_output", "input", "weight")(convolution_backward_derivative)
 
 
-@lib.row(
+@lib.entry(
     "_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, "
     "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
     "SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"

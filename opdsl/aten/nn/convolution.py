@@ -33,7 +33,7 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     return problem.given_out(made, input.dtype)
 
 
-@aten.row(
+@aten.entry(
     "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
     "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     kernel="CompositeExplicitAutograd",
@@ -90,7 +90,7 @@ def convolution_derivative(
     return convolution_backward(grad, input.conj(), weight.conj(), sizes, *values, output_mask)
 
 
-@aten.row(
+@aten.entry(
     "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, "
     "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
     "SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",

@@ -194,7 +194,7 @@ _SLOPES = "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=Fa
 _NOISE = f"Tensor(b!) noise, {_SLOPES}"
 
 
-@aten.row(
+@aten.entry(
     f"rrelu_with_noise(Tensor self, {_NOISE}) -> Tensor", kernel=True, autogen="rrelu_with_noise_functional", **RRELU
 )
 def rrelu_with_noise(self, noise, lower, upper, training, generator):
@@ -202,7 +202,7 @@ def rrelu_with_noise(self, noise, lower, upper, training, generator):
     return leaking(self, noise, lower, upper, training, generator)
 
 
-@aten.row(f"rrelu_with_noise.out(Tensor self, {_NOISE}, *, Tensor(a!) out) -> Tensor(a!)", kernel=True, **RRELU)
+@aten.entry(f"rrelu_with_noise.out(Tensor self, {_NOISE}, *, Tensor(a!) out) -> Tensor(a!)", kernel=True, **RRELU)
 def rrelu_with_noise_out(self, noise, lower, upper, training, generator, out):
     """``rrelu_with_noise`` into a given tensor."""
     slopes = noise.clone()
@@ -212,13 +212,13 @@ def rrelu_with_noise_out(self, noise, lower, upper, training, generator, out):
     return written
 
 
-@aten.row(f"rrelu_with_noise_(Tensor(a!) self, {_NOISE}) -> Tensor(a!)", kernel=True, **RRELU)
+@aten.entry(f"rrelu_with_noise_(Tensor(a!) self, {_NOISE}) -> Tensor(a!)", kernel=True, **RRELU)
 def rrelu_with_noise_(self, noise, lower, upper, training, generator):
     """``rrelu_with_noise`` in place."""
     return self.copy_(leaking(self, noise, lower, upper, training, generator))
 
 
-@aten.row(
+@aten.entry(
     "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, "
     "bool training, bool self_is_result) -> Tensor",
     kernel="CompositeExplicitAutograd",

@@ -55,7 +55,7 @@ def check_groups(input: Tensor, weight: Tensor | None, bias: Tensor | None, chan
         )
 
 
-@aten.row(
+@aten.entry(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
     "float eps) -> (Tensor, Tensor, Tensor)",
     kernel=("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"),
@@ -154,7 +154,7 @@ def parameter_gradients(standardized: Tensor, grads: Tensor, like: Tensor, mask:
     )
 
 
-@aten.row(
+@aten.entry(
     "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, "
     "SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     kernel=True,
@@ -179,7 +179,7 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
     return found, to_weight, to_bias
 
 
-@aten.row(
+@aten.entry(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
     "bool cudnn_enabled=True) -> Tensor"
 )

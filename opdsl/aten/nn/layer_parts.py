@@ -154,7 +154,7 @@ def flatten_dense_tensors(tensors: list[Tensor]) -> Tensor:
     return cat([each.reshape((-1,)) for each in tensors])
 
 
-@aten.row(
+@aten.entry(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
     "int unroll_dim=1) -> Tensor",
     dispatch={"CompositeExplicitAutogradNonFunctional": "_trilinear"},
@@ -171,7 +171,7 @@ def _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     return product.sum(sumdim) if sumdim else product
 
 
-@aten.row(
+@aten.entry(
     "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
     dispatch={
         "CPU, NestedTensorCPU": "transform_bias_rescale_qkv_cpu",

@@ -96,7 +96,7 @@ def cosine_embedding_loss(
     return reduced(near + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-@aten.row(
+@aten.entry(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
     "int reduction=Mean) -> Tensor",
     kernel="CompositeExplicitAutograd",
@@ -146,7 +146,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return reduced(loss, reduction)
 
 
-@aten.row(
+@aten.entry(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
     "float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor"
 )

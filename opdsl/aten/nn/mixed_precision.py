@@ -24,7 +24,7 @@ def require_one(name: str, **numbers: Tensor) -> None:
             raise DTypeError(f"{name}: {each} must be a float tensor, not {value.dtype}.")
 
 
-@aten.row(
+@aten.entry(
     "_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()",
     kernel=True,
     autogen="_amp_foreach_non_finite_check_and_unscale, _amp_foreach_non_finite_check_and_unscale.out",
@@ -43,7 +43,7 @@ def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
     store_results(name, (), (), [*zip(self, made, strict=True), (found_inf, wrong)])
 
 
-@aten.row(
+@aten.entry(
     "_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, "
     "float scale_backoff_factor, int growth_interval) -> Tensor(a!)",
     kernel=True,

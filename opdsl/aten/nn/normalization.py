@@ -267,7 +267,7 @@ def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
     return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd
 
 
-@aten.row(
+@aten.entry(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, "
     "Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     kernel=True,
@@ -365,7 +365,7 @@ def layer_norm(
 # ------------------------------------------------------------------------------------------------------------ rms_norm
 
 
-@aten.row("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)")
+@aten.entry("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)")
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
     dims = normalized_dims(input, tuple(normalized_shape), weight=weight)
@@ -380,7 +380,7 @@ def _fused_rms_norm(input, normalized_shape, weight, eps):
     return result.to(input.dtype).contiguous(), inverse
 
 
-@aten.row(
+@aten.entry(
     "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, "
     "Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
     dispatch={"CUDA": "_fused_rms_norm_backward_cuda", "XPU": "_fused_rms_norm_backward_xpu"},

@@ -264,7 +264,7 @@ def added(first: Tensor, second: Tensor | None) -> Tensor:
     return first if second is None else first + second
 
 
-@aten.row(
+@aten.entry(
     "_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, "
     "Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)",
     dispatch={"CUDA": "_thnn_fused_lstm_cell_cuda"},
@@ -280,7 +280,7 @@ def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias
     return out * tanh(memory), memory, workspace
 
 
-@aten.row(
+@aten.entry(
     "_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, "
     "Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor)",
     dispatch={"CUDA": "_thnn_fused_lstm_cell_backward_impl_cuda"},
@@ -303,7 +303,7 @@ def _thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has
     return gates, of_memory * forget, of_bias
 
 
-@aten.row(
+@aten.entry(
     "_thnn_fused_lstm_cell_backward(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, "
     "bool has_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
 )
@@ -313,7 +313,7 @@ def _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias
     return gates, gates.clone(), memory, bias, None if bias is None else bias.clone()
 
 
-@aten.row(
+@aten.entry(
     "_thnn_differentiable_lstm_cell_backward(Tensor? grad_hy, Tensor? grad_cy, Tensor input_gates, "
     "Tensor hidden_gates, Tensor? input_bias, Tensor? hidden_bias, Tensor cx, Tensor cy) -> (Tensor, Tensor, "
     "Tensor, Tensor, Tensor)"
@@ -326,7 +326,7 @@ def _thnn_differentiable_lstm_cell_backward(
     return _thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, input_bias is not None)
 
 
-@aten.row(
+@aten.entry(
     "_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, "
     "Tensor? hidden_bias=None) -> (Tensor, Tensor)",
     dispatch={"CUDA": "_thnn_fused_gru_cell_cuda"},
@@ -340,7 +340,7 @@ def _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
     return new + update * (hx - new), cat([reset, update, new, hx, h[2]], 1)
 
 
-@aten.row(
+@aten.entry(
     "_thnn_fused_gru_cell_backward(Tensor grad_hy, Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor, "
     "Tensor, Tensor)",
     dispatch={"CUDA": "_thnn_fused_gru_cell_backward_cuda"},
@@ -358,7 +358,7 @@ def _thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias):
     return of_input, of_hidden, grad_hy * update, *biases
 
 
-@aten.row(
+@aten.entry(
     "_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx, "
     "Tensor? input_bias, Tensor? hidden_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
 )

@@ -16,7 +16,7 @@ from opdsl.runtime import Tensor, bool_
 aten = Library("aten")
 
 
-@aten.row(
+@aten.entry(
     "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
     "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, "
     "bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
@@ -76,7 +76,7 @@ def _native_multi_head_attention(
     return found, shares.sum(1) / num_head if need_weights and average_attn_weights else shares
 
 
-@aten.row(
+@aten.entry(
     "_triton_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
     "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None) -> Tensor",
     dispatch={"CUDA": "triton_multi_head_attention"},
@@ -91,7 +91,7 @@ def _triton_multi_head_attention(
     return _native_multi_head_attention(query, key, value, *given, None, False)[0]
 
 
-@aten.row(
+@aten.entry(
     "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, "
     "Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, "
     "Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, "

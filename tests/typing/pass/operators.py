@@ -219,7 +219,7 @@ def longest_table() -> None:
 longest_table()
 
 
-@lib.row("doubled_by(Tensor self, float by=2.0) -> Tensor", kernel=True)
+@lib.entry("doubled_by(Tensor self, float by=2.0) -> Tensor", kernel=True)
 def doubled_by(self, by):
     """The same, times a number."""
     return self * by

@@ -22,7 +22,7 @@ from opdsl import (
     Tensor,
     TensorOptions,
 )
-from opdsl.aten.pointwise.arithmetic import add
+from opdsl.aten.pointwise.division import floor_divide
 from opdsl.kernels import MetaContext
 from opdsl.runtime.views import View
 from opdsl.schema import FunctionSchema
@@ -108,8 +108,8 @@ def given(x: Tensor) -> None:
     assert_type(plain.meta(x, 2), Tensor)
     assert_type(plain.variants["functional"](x), Tensor)
     assert_type(opdsl.add(x, 2, alpha=3), Tensor)
-    assert_type(add(x, 2, alpha=3), Tensor)
-    assert_type(add(x, x, out=x), Tensor)
+    assert_type(floor_divide(x, 2), Tensor)
+    assert_type(floor_divide(x, x, out=x), Tensor)
 
 
 # ---------------------------------------------------------------------------------------------------- implementations
@@ -209,11 +209,10 @@ def view_kernel(self, dim):
 # Operators of other modules, and what only begins with the name of an operator.
 
 
-@add.kernel("Lazy")
-def add_lazy(self, other, alpha):
+@floor_divide.kernel("Lazy")
+def floor_divide_lazy(self, other):
     assert_type(self, Tensor | int | float | bool | complex)
-    assert_type(alpha, int | float | bool | complex)
-    return add(self, other, alpha=alpha)
+    return floor_divide(self, other)
 
 
 @opdsl.mul.kernel("Lazy")

@@ -211,7 +211,7 @@ def test_a_row_without_an_answer_declares_beside_scalar_functions(library: Libra
 
 
 def test_a_function_stands_beneath_its_row(library: Library) -> None:
-    @library.row("shifted(Tensor self, float by=2.0, bool flag=True) -> Tensor", kernel=True, tags="core")
+    @library.entry("shifted(Tensor self, float by=2.0, bool flag=True) -> Tensor", kernel=True, tags="core")
     def shifted(self: Tensor, by: float) -> Tensor:
         """More."""
         return self + by
@@ -220,6 +220,6 @@ def test_a_function_stands_beneath_its_row(library: Library) -> None:
     assert shifted(X).tolist() == [[3.0, 4.0, 5.0]] and shifted.__doc__ == "More." and "core" in shifted.tags
     assert str(shifted.schema) == "rows::shifted(Tensor self, float by=2.0, bool flag=True) -> Tensor"
     with pytest.raises(DuplicateOperatorError):
-        library.row("shifted(Tensor self) -> Tensor")(lambda self: self)
+        library.entry("shifted(Tensor self) -> Tensor")(lambda self: self)
     with pytest.raises(DeclarationError, match="function"):
-        library.row("negated(Tensor self) -> Tensor")(abs)
+        library.entry("negated(Tensor self) -> Tensor")(abs)
