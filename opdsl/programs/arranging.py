@@ -366,7 +366,7 @@ def _families(known: _Known, steps: Sequence[Step]) -> list[_Family]:
     selected: Mapping[tuple[str, int], dict[int, str]] = defaultdict(dict)
     for step in steps:
         result = step.results[0] if step.results else None
-        if result is None or not isinstance(step.operands[0], Expression) or step.options:
+        if result is None or step.options or not (step.operands and isinstance(step.operands[0], Expression)):
             continue
         source, rest = step.operands[0].text, step.operands[1:]
         if len(known.shapes.get(source, ())) != 3 or not any(

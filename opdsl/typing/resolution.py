@@ -132,7 +132,7 @@ _MAKING = ("define", "alias", "view_copy", "view_scatter", "number_overload")
 
 
 def _makes_operator(api: TypeAnalyser, path: str) -> bool:
-    """Whether a function, by its dotted name, is annotated to return an operator; methods are known to by their names."""
+    """Whether a function, by its dotted name, is annotated to return an operator; methods are known by their names."""
     if path == TABLE or path.rpartition(".")[2] in _MAKING:
         return True
     symbol = api.lookup_qualified(path, UnboundType(path), suppress_errors=True) if path else None

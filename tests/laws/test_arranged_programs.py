@@ -84,6 +84,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...], bool]
     "a sum of what is given": (lambda x: x.sum(), ((3, 4),), False),
     "a sum in another dtype": (lambda x: x.exp().sum(dtype=opdsl.float32), ((3, 4),), False),
     "a sum along a dimension": (lambda x: x.exp().sum(0), ((3, 4),), False),
+    "a step of nothing": (lambda x: [opdsl.ops.aten._make_dep_token(), x * 2], ((3, 4),), False),
     "vectors": (lambda x, w: [e @ w for e in x.unbind(1)], ((3, 2, 4), (4,)), True),
 }
 
