@@ -78,12 +78,12 @@ def softplus_gradient(grad, x, beta, threshold):
 
 def elu_gradient(grad: Any, alpha: Any, scale: Any, input_scale: Any, x: Any) -> Any:
     below = input_scale * (alpha * scale) * math.exp(x * input_scale)
-    return grad * (scale if x > 0 else below)
+    return grad * (below if x <= 0 else scale)
 
 
 def elu_result_gradient(grad: Any, alpha: Any, scale: Any, input_scale: Any, result: Any) -> Any:
     below = input_scale * (result + alpha * scale)
-    return grad * (scale if result > 0 else below)
+    return grad * (below if result <= 0 else scale)
 
 
 def leaky_relu_gradient(grad: Any, x: Any, negative_slope: Any) -> Any:
@@ -97,7 +97,7 @@ def log_sigmoid_gradient(grad: Any, x: Any, buffer: Any) -> Any:
 
 def hardswish_gradient(grad, x):
     rising = grad * (x / 3.0 + 0.5)
-    return 0.0 if x <= -3.0 else grad if x >= 3.0 else rising
+    return 0.0 if x <= -3.0 else rising if x < 3.0 else grad
 
 
 def shrunk(grad, x, lambd):

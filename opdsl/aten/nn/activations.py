@@ -103,7 +103,7 @@ def gelu_of(x: Any, approximate: Any) -> Any:
 
 
 def elu_of(x, alpha, scale, input_scale):
-    return x * scale if x > 0 else math.expm1(x * input_scale) * (alpha * scale)
+    return math.expm1(x * input_scale) * (alpha * scale) if x <= 0 else x * scale
 
 
 # ------------------------------------------------------------------------------------------------------------ operators
@@ -153,7 +153,7 @@ made = lib.table(
             "``self * hardsigmoid(self)``",
             lambda x: x * min(max(x + 3.0, 0.0), 6.0) / 6.0,
             derivative={
-                "self": lambda grad, self: where(self <= -3.0, 0.0, where(self >= 3.0, grad, grad * (self / 3.0 + 0.5)))
+                "self": lambda grad, self: where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
             },
             structured=False,
             device_check="NoCheck",
