@@ -246,10 +246,18 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
         entry: the address of a ``PyCFunctionFast``, or of a ``PyCFunctionFastWithKeywords`` where it ``takes_names``.
     """
     flags = _METH_FASTCALL | (_METH_KEYWORDS if takes_names else 0)
-    definition = _MethodDefinition(name.encode(), entry, flags, None)
-    plan.owned = (*plan.owned, definition)
-    function: Kernel = _new_function(ctypes.addressof(definition), plan, None)
+    function: Kernel = _new_function(ctypes.addressof(_definition(name, entry, flags)), plan, None)
     return function
+
+
+@functools.cache
+def _definition(name: str, entry: int, flags: int) -> _MethodDefinition:
+    """What describes functions of a name and an entry; kept for ever, like those of compiled modules.
+
+    Python reads it once more while it frees a function. Were it one of the things that the plan owns, the collector of
+    cycles, which clears the plan first where both are garbage, would have freed it before.
+    """
+    return _MethodDefinition(name.encode(), entry, flags, None)
 
 
 def header_of(elements: int) -> list[int | Table]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -136,3 +137,28 @@ def test_plan_that_only_its_call_holds() -> None:
     for thread in threads:
         thread.join()
     assert results == [2] * 8
+
+
+COLLECTED = """
+import ctypes, functools, gc, weakref
+import numpy
+from opdsl.backends.cpu.builtin import builtin_over
+
+taken = []
+for _ in range(20):
+    # Where functions come to lie, and what their definitions have left, holds what cannot be taken for anything else.
+    partials = [functools.partial(print) for _ in range(2000)]
+    del partials
+    last = numpy.empty(0)
+    freed = weakref.ref(last, lambda _: taken.extend(ctypes.create_string_buffer(b"\\xff" * 31, 32) for _ in range(9999)))
+    function = builtin_over("in_a_cycle", "array_address", [0], [last])
+    function.__self__.itself = function
+    del last, function
+    gc.collect()
+print(len(taken))
+"""
+
+
+def test_plan_that_is_collected_before_its_function() -> None:
+    ran = subprocess.run([sys.executable, "-c", COLLECTED], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "199980\n"), ran.stderr
