@@ -55,7 +55,7 @@ class Bridge:
         self.operator = operator
         self.schema = schema
         self.define = define
-        self._kernel: Kernel | None = None
+        self._found: list[Kernel] = []
         self._definition: Definition | None = None
 
     def register(self) -> None:
@@ -153,18 +153,21 @@ class Bridge:
 
     def kernel(self) -> Kernel:
         """The CPU kernel that a call runs."""
-        if self._kernel is None or current.get().checking:
+        if current.get().checking:
+            return self.operator.find_in(CPU)
+        found = self._found
+        if not found:
             self._watch()
-            self._kernel = self.operator.find_in(CPU)
-        return self._kernel
+            found.append(self.operator.find_in(CPU))
+        return found[0]
 
     def _watch(self) -> None:
         if self._forget not in self.operator.watchers:
             self.operator.watchers.append(self._forget)
 
     def _forget(self) -> None:
-        """Drop what was found of the operator's kernels: one has changed."""
-        self._kernel = None
+        """Drop what was found of the operator's kernels: one has changed. Threads that look meanwhile keep nothing."""
+        self._found = []
         plans: Plans | None = self.__dict__.get("plans")
         if plans is not None:
             plans.forget()

@@ -109,6 +109,7 @@ class Plans:
 
     def _make(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> bool:
         """Whether there is a plan for the very geometries of a call now."""
+        generation = self.generation
         wanted = [_argument(each) for each in given]
         if self._forms is None or not isinstance(kernel, StructuredKernel) or any(each is None for each in wanted):
             return False
@@ -120,15 +121,17 @@ class Plans:
         header += [len(work.results), listed[2], _default(arguments)]
         plan = plan_of(header, [work.loop, *(each for each in given if not isinstance(each, torch.Tensor))])
         plan[0] = id(plan)
-        self._keep(plan)
+        self._keep(plan, generation)
         return True
 
-    def _keep(self, plan: Plan) -> None:
-        """Have calls find a plan; when there are many, it takes the place of the oldest.
+    def _keep(self, plan: Plan, generation: int) -> None:
+        """Have calls find a plan, unless plans were dropped since it was begun; the oldest of many makes room for it.
 
         Calls of other threads read the table meanwhile: what it leads to lives until it leads elsewhere.
         """
         with self._lock:
+            if generation != self.generation:
+                return
             at = self._next % _MOST_PLANS
             self._next += 1
             self._table[1 + at] = plan.address
