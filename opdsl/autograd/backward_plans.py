@@ -67,7 +67,7 @@ class BackwardPlans:
         results: those of the results; None where it is that of the gradient.
         is_exact: whether plans are for the very geometries of gradients, as the nodes are; otherwise for their forms.
 
-    backward: ``Recipe.run`` of the nodes.
+    backward, keeps_tensors: of the nodes' ``Recipe``.
     """
 
     generation = 0
@@ -91,6 +91,7 @@ class BackwardPlans:
         self.is_exact = is_exact
         self.forms = FormTable(self.name, self)
         self.plans: dict[State, dict[object, Plan]] = {} if is_exact else self.forms.plans
+        self.keeps_tensors = any(kind not in _WITHOUT_VERSION for kind, _ in saved)
         self.is_planned = all(each.is_traceable for each in recorder.formulas or ())
         self.gradients = [f"gradient{index}" for index in range(len(results))]
         self.values = [f"value{index}" for index in range(len(saved))]

@@ -101,7 +101,7 @@ class _Pass:
             sent = recipe.run(node, gradients)
             if not node.edges:
                 continue
-            if frees:
+            if frees and recipe.keeps_tensors:
                 node.saved = None
             gradient = None
             for edge, gradient in zip(node.edges, sent, strict=True):
@@ -140,7 +140,7 @@ class _Pass:
         sent = node.recipe.run(node, gradients)
         if hooks is not None and -1 in hooks:
             sent = _after(sent, gradients, hooks[-1])
-        if not self.keep_graph and not isinstance(node, Leaf):
+        if not self.keep_graph and node.recipe.keeps_tensors:
             node.saved = None
         for edge, gradient in zip(node.edges, sent, strict=True):
             if edge is not None and gradient is not None:

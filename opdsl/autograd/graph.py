@@ -47,11 +47,13 @@ class Recipe(NamedTuple):
     name: the operator's, for messages.
     run: ``run(node, gradients)``: from the gradients of the results to those of ``node.edges``, one for each.
     results: geometries of the results; None for what is no tensor.
+    keeps_tensors: whether nodes save any, which a pass frees: through nodes that save none, others may follow.
     """
 
     name: str
     run: Callable[[Any, Sequence[Gradient]], Sequence[Gradient]]
     results: tuple[Any, ...]
+    keeps_tensors: bool = True
 
 
 class Node:
@@ -148,7 +150,7 @@ class Leaf(Node):
     grad: Tensor | None
 
     def __init__(self, geometry: TensorMeta) -> None:
-        self.recipe = Recipe("a leaf", _accumulate, (geometry,))
+        self.recipe = Recipe("a leaf", _accumulate, (geometry,), keeps_tensors=False)
         self.edges = ()
         self.saved = ()
         self.sequence = 0  # after everything that leads to it

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Derivative, Formula
 from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
-from opdsl.autograd.saving import keep, keep_result, restore, without_elements
+from opdsl.autograd.saving import keep, keep_result, keeps_tensors, restore, without_elements
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.runtime import Creation, Tensor, TensorMeta, make_view, storage_root
@@ -87,6 +87,7 @@ class Recorder:
         self.kept_forms = frozenset(reads - full)
         self.kept = tuple(name for name in self.arguments if name in reads)
         self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
+        self.keeps_results = any(self.results[at] in full for at in self.kept_results)
         self.writes_own_edge = bool(self.edges) and self.edges[0][0] == 0 and self.arguments[0] in self.written
         # Of the nodes that plans make, see ``BackwardPlans``.
         self.plans: dict[object, Any] = {}
@@ -156,7 +157,8 @@ class Recorder:
         self, arguments: Sequence[Any], listed: list[Any], edges: tuple[Edge | None, ...], saved: dict[str, Any]
     ) -> Node:
         forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in listed)
-        recipe = Recipe(self.name, self.backward, forms)
+        keeps = self.keeps_results or any(map(keeps_tensors, saved.values()))
+        recipe = Recipe(self.name, self.backward, forms, keeps)
         edge = edges[0]
         if self.is_inplace_view and edge is not None and owner_of(arguments[0]) is not None:
             return view_node(recipe, edges, saved, arguments[0])

@@ -19,7 +19,16 @@ from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.storage import version_counter
 
-__all__ = ["definitions", "form_only", "keep", "keep_result", "restore", "with_history", "without_elements"]
+__all__ = [
+    "definitions",
+    "form_only",
+    "keep",
+    "keep_result",
+    "keeps_tensors",
+    "restore",
+    "with_history",
+    "without_elements",
+]
 
 
 # What formulas may ask of a tensor whose elements are not kept.
@@ -50,8 +59,13 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
     if not nodes:
         return frozenset()
     harmless: set[int] = set()
+    elements: list[tuple[str, str]] = []  # names of loops over lists, and the names of these
     for node in nodes:
-        if isinstance(node, ast.Attribute) and node.attr in _OF_META:
+        if isinstance(node, (ast.For, ast.comprehension)):
+            if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
+                elements.append((node.target.id, node.iter.id))
+                harmless.update((id(node.target), id(node.iter)))
+        elif isinstance(node, ast.Attribute) and node.attr in _OF_META:
             harmless.add(id(node.value))
         elif follows_calls and isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called = function.__globals__.get(node.func.id)
@@ -62,6 +76,8 @@ def form_only(function: FunctionType, *, follows_calls: bool = True) -> frozense
                 pairs = zip(_parameters(called), node.args, strict=False)
                 harmless.update(id(each) for name, each in pairs if name in unread)
     read = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in harmless}
+    for _ in elements:  # a list of lists is read where what is in them is
+        read |= {whole for element, whole in elements if element in read}
     return frozenset(_parameters(function)) - read
 
 
@@ -137,6 +153,11 @@ def keep(value: Any) -> Any:
             )
         return KeptTensor(value, version_of(value))
     return tuple(map(keep, value)) if isinstance(value, (tuple, list)) else value
+
+
+def keeps_tensors(kept: Any) -> bool:
+    """Whether an argument as it is kept has tensors with elements."""
+    return isinstance(kept, KeptTensor) or (type(kept) is tuple and any(map(keeps_tensors, kept)))
 
 
 def keep_result(result: Tensor, place: int) -> KeptResult:

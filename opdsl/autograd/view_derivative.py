@@ -138,7 +138,7 @@ def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Tensor]) -
         (gradient,) = incoming
         return (None,) * len(edges) if gradient is None else _listed(take(gradient))
 
-    whole.autograd = make_node(Recipe(f"{name} backward", back, (whole.geometry,)), edges, ())
+    whole.autograd = make_node(Recipe(f"{name} backward", back, (whole.geometry,), keeps_tensors=False), edges, ())
     whole.geometry = whole.geometry.replace(requires_grad=True)
     return whole
 

@@ -155,7 +155,12 @@ def _piece_node(owner: Tensor, view: Tensor) -> ViewNode:
     """A node for a view as a piece of its owner."""
     edge = edge_of(owner)
     assert edge is not None, "the owner of a view with a history requires grad"
-    return view_node(Recipe("aten::as_strided", _piece_backward, (view.geometry,)), (edge,), _piece(owner, view), owner)
+    return view_node(
+        Recipe("aten::as_strided", _piece_backward, (view.geometry,), keeps_tensors=False),
+        (edge,),
+        _piece(owner, view),
+        owner,
+    )
 
 
 def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient]:
@@ -207,7 +212,11 @@ def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
     before = edge_of(owner)
     form = owner.geometry.replace(requires_grad=True)
     others = node.edges[1:] if has_own_edge else node.edges
-    written = make_node(Recipe(node.name, _write_backward, (form,)), (before, *others), (node, piece, has_own_edge))
+    written = make_node(
+        Recipe(node.name, _write_backward, (form,), node.recipe.keeps_tensors),
+        (before, *others),
+        (node, piece, has_own_edge),
+    )
     _take_up(owner, written, views=1)
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
     if not isinstance(getattr(tensor, "autograd", None), ViewNode):  # which is made anew when it is asked for

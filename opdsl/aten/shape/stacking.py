@@ -155,7 +155,7 @@ def block_diag_list(tensors: list[Tensor]) -> Tensor:
 def block_diag_derivative(grad, tensors):
     gradients, row, column = [], 0, 0
     for each in tensors:
-        height, width = with_dimensions(each, 2).shape
+        height, width = (1, 1, *each.shape)[-2:]
         gradients.append(grad.narrow(0, row, height).narrow(1, column, width).reshape(each.shape))
         row, column = row + height, column + width
     return gradients

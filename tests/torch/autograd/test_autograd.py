@@ -58,6 +58,14 @@ def with_gradient(library, x, y):
     (x * y).backward(library.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=library.float64))
 
 
+def second_pass_where_no_tensor_is_kept(library, x, y):
+    """Sums, shapes and pieces have nothing that a pass could free."""
+    z = library.cat([x.t().reshape(-1), y.expand(2, *y.shape).reshape(-1)])[2:].mean() + (x - y).sum()
+    z.backward()
+    z.backward()
+    return x.grad, y.grad
+
+
 def twice(library, x, y):
     z = (x * x * y).sum()
     (first,) = library.autograd.grad(z, x, create_graph=True)
@@ -238,7 +246,7 @@ PROGRAMS = (
     in_place_needs_old_value, inputs_alone, of_what_is_no_leaf, unused, materialized, several_outputs, retaining_grad,
     hooked, hook_removed, assigned, leaf_flags, detached_in_place, turned_in_place, view_turned_in_place,
     gradients_of_two_leaves, gradient_that_the_caller_gave, gradient_that_grows_in_place, strides_of_gradients,
-    node_hooked, hooked_after_accumulation, composites_in_place, deep_copied,
+    node_hooked, hooked_after_accumulation, composites_in_place, deep_copied, second_pass_where_no_tensor_is_kept,
 )  # fmt: skip
 
 

@@ -193,8 +193,16 @@ def formula(grad: opdsl.Tensor, self: opdsl.Tensor, other: opdsl.Tensor) -> opds
     return shape_of(grad, self) * other.sum()
 
 
+def formula_of_lists(grad: opdsl.Tensor, shown: list[opdsl.Tensor], read: list[opdsl.Tensor]) -> list[opdsl.Tensor]:
+    sizes = [each.shape[0] for each in shown]
+    for one in shown:
+        assert one.ndim > 0
+    return [grad * other * size for other, size in zip(read, sizes, strict=True)]
+
+
 def test_what_a_formula_reads_of_a_tensor_is_known_by_its_own_text() -> None:
     assert form_only(formula) == {"self"}
+    assert form_only(formula_of_lists) == {"shown"}
     # As it is when the file was changed beneath a running process.
     moved = FunctionType(formula.__code__.replace(co_firstlineno=1), formula.__globals__, "formula")
     assert form_only(moved) == frozenset()
