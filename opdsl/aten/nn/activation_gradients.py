@@ -13,7 +13,7 @@ from opdsl.aten._shared.entries import GRAD_INPUT, OWN_GRAD_INPUT
 from opdsl.declare import Library, Out, Row, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.scalar.intrinsics import conjugate
+from opdsl.scalar.intrinsics import conjugate, rounded
 
 lib = Library("aten")
 
@@ -101,7 +101,7 @@ def hardswish_gradient(grad, x):
 
 
 def shrunk(grad, x, lambd):
-    return 0.0 if x >= -lambd and x <= lambd else grad
+    return 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else grad
 
 
 # ------------------------------------------------------------------------------------------------------------ operators

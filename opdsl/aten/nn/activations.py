@@ -15,6 +15,7 @@ from opdsl.errors import OptionError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, Tensor, int64, uint8
+from opdsl.scalar.intrinsics import rounded
 
 lib = Library("aten")
 
@@ -169,7 +170,7 @@ made = lib.table(
         ),
         "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor": Row(
             "0 where the magnitude is at most ``lambd``.",
-            lambda x, lambd: 0.0 if x >= -lambd and x <= lambd else x,
+            lambda x, lambd: 0.0 if x >= -rounded(lambd) and x <= rounded(lambd) else x,
             variants="function, method",
             python_module=None,
             inplace=False,

@@ -48,6 +48,11 @@ def bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offs
         per_sample_weights is None or mode == SUM,
         "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
     )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise DTypeError(
+            f"embedding_bag: expected weight ({weight.dtype}) to have the same type as per_sample_weights "
+            f"({per_sample_weights.dtype})"
+        )
     count = offsets.shape[0] - include_last_offset
     numbers, begins = indices.to(int64), offsets.to(int64)[:count]
     bags = bag_of_each(numbers, begins)

@@ -92,8 +92,7 @@ def add_to_numbered(grad_input: Tensor, grad_output: Tensor, indices: Tensor, di
 
 def gathered_derivative(grad: Tensor, indices: Tensor, dims: int) -> Tensor:
     """The gradient of ``grad_output``: what the largest elements got (``max_pool_double_backward``)."""
-    flat = grad.reshape((*grad.shape[:-dims], -1)).gather(-1, indices.reshape((*indices.shape[:-dims], -1)))
-    return flat.view(indices.shape)
+    return grad.flatten(-dims).gather(-1, indices.flatten(-dims)).view(indices.shape)
 
 
 def pair_gradients(pool: Any, backward: Any, dims: int) -> None:

@@ -112,7 +112,7 @@ def check_windows(name: str, self: Tensor, kernel_size: Sequence[int], output_si
     require_images(name, self, dims)
     require_floating(name, self)
     check(min(kernel_size) > 0, f"{name}(): kernel_size should be greater than zero, but got {list(kernel_size)}")
-    check(min(output_size) > 0, f"{name}(): output_size should be greater than zero, but got {list(output_size)}")
+    check(min(output_size) >= 0, f"{name}(): output_size should not be negative, but got {list(output_size)}")
     for kernel, count, size in zip(kernel_size, output_size, self.shape[-dims:], strict=True):
         check(
             count + kernel - 1 <= size,

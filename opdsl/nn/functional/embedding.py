@@ -118,6 +118,10 @@ def embedding_bag(
         )
     if (input.ndim, offsets is None) not in ((2, True), (1, False)):
         raise OptionError("embedding_bag: input is 2D, or 1D with offsets")
+    if weight.ndim != 2:
+        raise OptionError(f"embedding_bag: weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if offsets is not None and offsets.ndim != 1:
+        raise OptionError(f"embedding_bag: offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
     if offsets is None:

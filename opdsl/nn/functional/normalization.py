@@ -119,12 +119,15 @@ def group_norm(
 
     Raises:
         ShapeError: an input without channels, or channels that do not fall into such groups.
+        OptionError: a mean of one value only; it is a ValueError.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> F.group_norm(opdsl.tensor([[1.0, 3.0, 0.0, 10.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     check(input.ndim >= 2, f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    if num_groups > 0:
+        _check_values(input, input.shape[0] * input.shape[1] // num_groups * math.prod(input.shape[2:]))
     return aten.group_norm(input, num_groups, weight, bias, eps)
 
 

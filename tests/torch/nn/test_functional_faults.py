@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import opdsl
 import opdsl.nn.functional as F
@@ -49,3 +50,36 @@ def test_odd_arguments_are_refused(call: Callable[[], Any]) -> None:
 
 def test_no_group_of_matrices_has_no_result() -> None:
     assert F.grouped_mm(PLANE, PLANE.t(), offs=opdsl.zeros(1, dtype=opdsl.int64)).shape == (1, 2, 2)
+
+
+BOTH: dict[str, Callable[[Any], Any]] = {
+    "one value in a group": lambda lib: lib.nn.functional.group_norm(lib.ones(1, 4, 1, 1), 4),
+    "bags of a table that is none": lambda lib: lib.nn.functional.embedding_bag(
+        lib.tensor([0, 1]), lib.ones(2, 2, 2), lib.tensor([0])
+    ),
+    "bags that begin nowhere": lambda lib: lib.nn.functional.embedding_bag(
+        lib.tensor([0, 1]), lib.ones(2, 2), lib.tensor([[0]])
+    ),
+    "weights of another dtype": lambda lib: lib.nn.functional.embedding_bag(
+        lib.tensor([0]), lib.ones(2, 2), lib.tensor([0]), mode="sum", per_sample_weights=lib.ones(1, dtype=lib.float64)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_what_pytorch_refuses_is_refused_as_it_does(name: str) -> None:
+    with pytest.raises((ValueError, RuntimeError)) as expected:
+        BOTH[name](torch)
+    with pytest.raises(expected.type):
+        BOTH[name](opdsl)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (1, 4)])
+def test_groups_of_more_values(shape: tuple[int, ...]) -> None:
+    assert F.group_norm(opdsl.ones(shape), 2).tolist() == torch.nn.functional.group_norm(torch.ones(shape), 2).tolist()
+
+
+def test_logsigmoid_writes_where_it_is_asked_to() -> None:
+    out = opdsl.empty(2)
+    assert F.logsigmoid(opdsl.ones(2), out=out) is out
+    assert out.tolist() == torch.nn.functional.logsigmoid(torch.ones(2)).tolist()

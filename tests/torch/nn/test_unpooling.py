@@ -4,9 +4,16 @@ import pytest
 import torch
 
 import opdsl
+import opdsl.nn.functional as F
 from opdsl.errors import PositionError
 
-CASES = [((7, 8), (2, 3), (3, 4)), ((9, 9), (3, 3), (7, 1)), ((6, 7, 8), (2, 3, 2), (3, 2, 5))]
+CASES = [
+    ((7, 8), (2, 3), (3, 4)),
+    ((9, 9), (3, 3), (7, 1)),
+    ((9, 9), (3, 3), (0, 1)),
+    ((6, 7, 8), (2, 3, 2), (3, 2, 5)),
+    ((6, 7, 8), (2, 3, 2), (1, 0, 0)),
+]
 
 
 @pytest.mark.parametrize("batch", [(2,), ()])
@@ -37,3 +44,11 @@ def test_elements_go_back_in_the_format_of_what_was_pooled() -> None:
 def test_places_outside_are_refused() -> None:
     with pytest.raises(PositionError):
         opdsl.ops.aten.max_unpool2d(opdsl.ones(1, 1, 1), opdsl.full((1, 1, 1), 16), (4, 4))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_no_images(dims: int) -> None:
+    x = opdsl.ones(0, 2, *(4,) * dims, requires_grad=True)
+    pooled, places = getattr(F, f"max_pool{dims}d")(x, 2, return_indices=True)
+    getattr(F, f"max_unpool{dims}d")(pooled, places, 2).sum().backward()
+    assert x.grad is not None and x.grad.shape == x.shape
