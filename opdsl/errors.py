@@ -204,7 +204,7 @@ class TorchError(OpdslError, RuntimeError):
     """PyTorch refuses a call of an operator of its own that ``opdsl.interop.torch.wrap`` has taken over."""
 
 
-class InterchangeError(OpdslError, TypeError, ValueError, BufferError):
+class InterchangeError(OpdslError, RuntimeError, TypeError, ValueError, BufferError):
     """An array cannot be taken over or handed out without a copy."""
 
 

@@ -1886,6 +1886,7 @@ METHODS: dict[str, str] = {
     "true_divide_": "python.aliases",
     "trunc": "pointwise.rounding",
     "trunc_": "pointwise.rounding",
+    "type": "python.methods",
     "type_as": "reduce.closeness",
     "unbind": "shape.splitting",
     "unflatten": "shape.views",

@@ -103,12 +103,14 @@ def exclude_from_derivative(declaration: Declaration, names: Collection[str]) ->
     Raises:
         KernelSignatureError: a name is no tensor argument.
     """
-    derivative = _derivative(declaration)
     of_overloads = [(each, set(differentiable_names(each.main.schema))) for each in declaration.overloads]
     own = set(differentiable_names(declaration.main.schema))
     elsewhere = {name for _, known in of_overloads for name in known} - own
-    derivative.exclude([each for each in names if each not in elsewhere])
-    _keep(declaration, derivative)
+    excluded = [each for each in names if each not in elsewhere]
+    if excluded:
+        derivative = _derivative(declaration)
+        derivative.exclude(excluded)
+        _keep(declaration, derivative)
     for overload, known in of_overloads:
         exclude_from_derivative(overload, [each for each in names if each in known])
 

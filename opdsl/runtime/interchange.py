@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -211,9 +211,9 @@ def _number_dtype(value: object, default_dtype: DType) -> DType | None:
 def _is_sequence(value: object) -> bool:
     if isinstance(value, (list, tuple, range)):
         return True
-    if isinstance(value, (str, bytes, dict)):
-        return False
-    return isinstance(value, Sequence) or (isinstance(value, numpy.ndarray) and value.ndim > 0)
+    if isinstance(value, numpy.ndarray):
+        return value.ndim > 0
+    return hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, (str, bytes, Mapping))
 
 
 _PYTHON_NUMBERS = {bool, int, float, complex}
@@ -221,6 +221,11 @@ _PYTHON_NUMBERS = {bool, int, float, complex}
 
 def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> None:
     """Appends the numbers of nested sequences and finds, or checks, the sizes from ``depth`` on."""
+    if not isinstance(data, (list, tuple)):
+        try:
+            data = list(data)
+        except Exception as error:  # whatever an object that is none of ours raises
+            raise ConversionError(f"could not determine the shape of object type {type(data).__name__!r}") from error
     length = len(data)
     if depth == MOST_DIMENSIONS:
         raise ConversionError(f"the data is nested more than {MOST_DIMENSIONS} deep, or contains itself")
@@ -237,6 +242,8 @@ def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> Non
     for each in data:
         if isinstance(each, Tensor):
             each = _Element(_only_item(each), each.geometry.dtype)
+        elif isinstance(each, numpy.ndarray) and each.ndim == 0:
+            each = each[()]
         if _is_sequence(each):
             _collect(each, depth + 1, shape, numbers)
         elif len(shape) > depth + 1:

@@ -35,3 +35,23 @@ def test_every_number(name: str, dtype: torch.dtype) -> None:
     agree(OPERATORS[name], x, y, repeat=1)
     agree(OPERATORS[name], x.clamp(-100, 100), y.clamp(-7, 7), repeat=1)
     agree(OPERATORS[name], x, x.roll(1), repeat=1)
+
+
+# ``x`` beside a number that 16 bits do not hold: PyTorch rounds it to them before it compares, or takes a remainder.
+WITH_NUMBERS: dict[str, Any] = {
+    "fmod": lambda lib, x, number: lib.fmod(x, number),
+    "remainder": lambda lib, x, number: lib.remainder(x, number),
+    "hardshrink": lambda lib, x, number: lib.hardshrink(x, number),
+    "hardshrink_backward": lambda lib, x, number: lib.ops.aten.hardshrink_backward(lib.ones_like(x), x, number),
+    "softshrink_backward": lambda lib, x, number: lib.ops.aten.softshrink_backward(lib.ones_like(x), x, number),
+    "ge": lambda lib, x, number: x >= number,
+    "floor_divide": lambda lib, x, number: lib.floor_divide(x, number),
+}
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_a_number_that_is_rounded(name: str, dtype: torch.dtype) -> None:
+    for number in (0.1, 0.3, 0.7, 1.1):
+        x = number * torch.tensor([1.0, -1.0, 1.01, -1.01, 0.99, 3.0, 0.0]).to(dtype)
+        agree(lambda lib, x, number=number: WITH_NUMBERS[name](lib, x, number), x, repeat=1)

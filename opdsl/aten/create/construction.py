@@ -140,11 +140,13 @@ def shared_memory(data: object) -> Tensor | None:
     if isinstance(data, Tensor):
         return data
     try:
+        if isinstance(data, numpy.generic):
+            return None
         if isinstance(data, numpy.ndarray):
             return from_numpy(data)
         if hasattr(data, "__cuda_array_interface__"):
             return interchange.from_cuda_array(data)
-        if hasattr(data, "__dlpack__") and not isinstance(data, numpy.generic):
+        if hasattr(data, "__dlpack__"):
             return from_dlpack(data)
         if isinstance(data, (bytes, bytearray)):
             return from_numpy(numpy.frombuffer(data, numpy.uint8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ def uniform(u, from_, to, digits):
 def uniform_meta(ctx, self, from_, to):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
-    largest = LARGEST.get(real.name, math.inf)
+    largest = LARGEST.get(real.name, sys.float_info.max)
     name = c_name(real)
     check(-largest <= from_ <= largest, f"from is out of bounds for {name}")
     check(-largest <= to <= largest, f"to is out of bounds for {name}")

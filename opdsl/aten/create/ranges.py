@@ -279,6 +279,10 @@ def logspace(
     return spaced("logspace", start, end, steps, options, base, out)
 
 
+for _range in (linspace, logspace):
+    _range.non_differentiable("start", "end")
+
+
 # ---------------------------------------------------------------------------------------------------------------- range
 
 

@@ -12,7 +12,7 @@ from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.stacking import stack
 from opdsl.aten.shape.view_scatters import constant_pad_nd
 from opdsl.declare import Library, Out, Row, forward, op, traceable
-from opdsl.errors import DTypeError
+from opdsl.errors import DTypeError, UnsupportedModeError
 from opdsl.kernels import Positions, check, gather, new_tensor, scatter
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.iteration.numbers import to_element
@@ -68,11 +68,16 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         out: where to write them; int64.
         as_tuple: whether they come as one tensor for each dimension, and not as one row for each element.
 
+    Raises:
+        UnsupportedModeError: ``out`` is given, and a tuple asked for.
+
     >>> import opdsl
     >>> opdsl.nonzero(opdsl.tensor([[0, 1], [2, 0]]), as_tuple=True)
     (tensor([0, 1]), tensor([1, 0]))
     """
     if as_tuple:
+        if out is not None:
+            raise UnsupportedModeError("nonzero: a tuple is not written into out=. Leave out=, or as_tuple=True, away.")
         return tuple(nonzero_numpy(input))
     return nonzero_tensor(input) if out is None else nonzero_tensor(input, out=out)
 

@@ -129,12 +129,12 @@ remainders = lib.table(
     {
         "fmod.Tensor(Tensor self, Tensor other) -> Tensor": Row(
             "What dividing towards zero leaves; it has the sign of ``self``.",
-            lambda x, divisor: math.fmod(x, divisor),
+            lambda x, divisor: math.fmod(x, rounded(divisor)),
             **{**CORE_BINARY, "out": Out("fmod.Tensor_out")},
         ),
         "remainder.Tensor(Tensor self, Tensor other) -> Tensor": Row(
             "What dividing down leaves; it has the sign of ``other``.",
-            lambda x, divisor: x % divisor,
+            lambda x, divisor: x % rounded(divisor),
             **{**CORE_BINARY, "out": Out("remainder.Tensor_out")},
         ),
     },

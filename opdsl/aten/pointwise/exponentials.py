@@ -177,6 +177,9 @@ def nan_to_num_scalar_function(self: Any, nan: Any, posinf: Any, neginf: Any) ->
 
 
 def nan_to_num_complex_scalar_function(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    nan = None if nan is None else nan.real
+    posinf = None if posinf is None else posinf.real
+    neginf = None if neginf is None else neginf.real
     real = nan_to_num_scalar_function(self.real, nan, posinf, neginf)
     return complex(real, nan_to_num_scalar_function(self.imag, nan, posinf, neginf))
 

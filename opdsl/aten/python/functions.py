@@ -15,7 +15,7 @@ from opdsl.aten.create import construction
 from opdsl.aten.index import uniqueness
 from opdsl.aten.linalg import contractions
 from opdsl.aten.shape.stacking import with_dimensions
-from opdsl.errors import ArgumentError, DTypeError, InterchangeError, OptionError
+from opdsl.errors import ArgumentError, InterchangeError, OptionError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import DType, Tensor, bool_, install_method, wrap
 
@@ -221,7 +221,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
         A tensor of int64 in the shape of ``indices`` for each dimension.
 
     Raises:
-        DTypeError: ``indices`` are no whole numbers.
+        ArgumentError: ``indices`` or sizes are no whole numbers.
         OptionError: a negative size; it is a ValueError.
 
     >>> import opdsl
@@ -229,8 +229,10 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     (tensor([0, 1]), tensor([1, 2]))
     """
     if indices.dtype.is_floating_point or indices.is_complex() or indices.dtype is bool_:
-        raise DTypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise ArgumentError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
+        raise ArgumentError(f"unravel_index: sizes are whole numbers (got {sizes})")
     if any(size < 0 for size in sizes):
         raise OptionError(f"unravel_index: a size is never negative (got {sizes})")
     if not sizes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from opdsl.aten.create import construction
 from opdsl.aten.shape.views import expand
@@ -35,6 +35,30 @@ def new_tensor(
     """
     place = self.device if device is None else device
     return construction.tensor(data, dtype=dtype or self.dtype, device=place, requires_grad=requires_grad)
+
+
+@overload
+def type_(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: ...
+@overload
+def type_(self: Tensor, dtype: DType, non_blocking: bool = False) -> Tensor: ...
+def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) -> Tensor | str:
+    """The tensor in another dtype, as ``to`` makes it; without one the name of its class in PyTorch's older style.
+
+    Args:
+        dtype: what to convert to.
+        non_blocking: whether a copy between devices may go on after the call.
+
+    Returns:
+        The tensor itself where it has the dtype, a new one otherwise; or the name.
+
+    >>> import opdsl
+    >>> opdsl.ones(2).type(opdsl.int64), opdsl.ones(2).type()
+    (tensor([1, 1]), 'opdsl.FloatTensor')
+    """
+    if dtype is not None:
+        return self.to(dtype, non_blocking)
+    place = "" if self.device.type == "cpu" else f"{self.device.type}."
+    return f"opdsl.{place}{self.dtype.scalar_type}Tensor"
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -86,5 +110,5 @@ def _replaced(name: str, self: Tensor, others: list[Tensor], function: Callable[
     return self.copy_(made.view(self.shape))
 
 
-for _method in (new_tensor, apply_, map_):
-    install_method(_method.__name__, _method)
+for _name, _method in (("new_tensor", new_tensor), ("type", type_), ("apply_", apply_), ("map_", map_)):
+    install_method(_name, _method)

@@ -58,7 +58,8 @@ def _is_function(operator: Operator) -> bool:
 def divide_number(self: Tensor, other: Scalar) -> Tensor:
     """``other / self``, as PyTorch computes it: the reciprocal times the number; a quotient for arrays."""
     beside = operand(other)
-    return beside / self if isinstance(beside, Tensor) else self.reciprocal() * other
+    # Called by name, multiplication answers NotImplemented to what it does not know, for Python to ask that.
+    return beside / self if isinstance(beside, Tensor) else self.reciprocal().__mul__(other)
 
 
 def represent(self: Tensor) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from opdsl.backends.cpu import native
 from opdsl.backends.cpu.machine.pool import LARGEST_POOL
-from opdsl.errors import ArgumentError
+from opdsl.errors import ArgumentError, OptionError
 
 
 def set_num_threads(count: int) -> None:
@@ -27,7 +27,8 @@ def set_num_threads(count: int) -> None:
         count: how many.
 
     Raises:
-        ArgumentError: not a positive integer.
+        ArgumentError: no integer.
+        OptionError: an integer that is not positive.
 
     >>> import opdsl
     >>> before = opdsl.get_num_threads()
@@ -36,8 +37,10 @@ def set_num_threads(count: int) -> None:
     1
     >>> opdsl.set_num_threads(before)
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if isinstance(count, bool) or not isinstance(count, int):
         raise ArgumentError(f"set_num_threads: expected a positive integer, got {count!r}.")
+    if count < 1:
+        raise OptionError(f"set_num_threads: expected a positive integer, got {count}.")
     _sharing.change(count=min(count, LARGEST_POOL))
 
 

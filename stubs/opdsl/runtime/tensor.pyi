@@ -4,7 +4,7 @@
 """``Tensor``: an array, its geometry, and what of PyTorch's tensor needs no operator."""
 
 import numpy
-from builtins import bool as _bool, float as _float, int as _int
+from builtins import bool as _bool, float as _float, int as _int, type as _type
 from collections.abc import Callable, Collection, Iterator, Sequence
 from numpy.typing import NDArray
 from opdsl._operators import (
@@ -174,7 +174,7 @@ class Tensor(Differentiable):
     def __array_function__(
         self,
         function: Callable[..., object],
-        types: Collection[type],
+        types: Collection[_type],
         args: tuple[object, ...],
         kwargs: dict[str, object],
     ) -> object:
@@ -184,7 +184,7 @@ class Tensor(Differentiable):
         >>> numpy.concatenate([opdsl.ones(1), opdsl.zeros(2)])
         tensor([1., 0., 0.])
         """
-    def astype(self, dtype: DType | _NumpyDType | type | str, copy: _bool = True) -> Tensor:
+    def astype(self, dtype: DType | _NumpyDType | _type | str, copy: _bool = True) -> Tensor:
         """The elements as another dtype: ``to`` by NumPy's name, for libraries that convert blocks of any kind.
 
         Args:
@@ -2278,6 +2278,10 @@ class Tensor(Differentiable):
         """Every element without its fraction."""
     def trunc_(self) -> Tensor:
         """Every element without its fraction."""
+    @overload
+    def type(self, dtype: None = None, non_blocking: _bool = False) -> str: ...
+    @overload
+    def type(self, dtype: DType, non_blocking: _bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor in the dtype, and on the device, of another one."""
     def unbind(self, dim: _int = 0) -> list[Tensor]:

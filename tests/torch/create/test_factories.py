@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 import opdsl
+from opdsl.errors import ConversionError
 from tests.torch.twins import DTYPES, agree_or_fail, assert_agree, of
 
 SIZES = [(), (0,), (3,), (2, 0, 3), (2, 3, 4, 5)]
@@ -93,3 +95,76 @@ def test_as_tensor_shares_what_it_can() -> None:
 def test_a_zero_dim_tensor_is_a_fill_value() -> None:
     for _ in range(2):
         assert_agree(opdsl.full((2,), of(torch.tensor(2.5))), torch.full((2,), torch.tensor(2.5)))
+
+
+class Numbers:
+    """What ``len`` and an index can be asked of."""
+
+    def __init__(self, *numbers: float) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index: int) -> float:
+        return self.numbers[index]
+
+
+class Unreadable(Numbers):
+    """What has a length alone."""
+
+    def __getitem__(self, index: int) -> float:
+        raise TypeError(index)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ((7, numpy.array(5)), (numpy.array(9), 5.0)),
+        [numpy.array([[1]]), numpy.array([[2]])],
+        [numpy.bool_(True), numpy.bool_(False)],
+        Numbers(1.0, 2.0),
+        [Numbers(1, 2), Numbers(3, 4)],
+        collections.deque([1, 2]),
+    ],
+    ids=["of arrays", "of matrices", "of bools", "by index", "of those", "a queue"],
+)
+@pytest.mark.filterwarnings("ignore:Creating a tensor from a list of numpy:UserWarning")
+def test_sequences_of_every_kind(data: Any) -> None:
+    made, expected = opdsl.tensor(data), torch.tensor(data)
+    assert (made.tolist(), str(made.dtype)) == (expected.tolist(), str(expected.dtype).replace("torch", "opdsl"))
+
+
+@pytest.mark.parametrize("data", [Unreadable(1.0), collections.UserDict({1: 2})], ids=["no elements", "a mapping"])
+def test_what_has_a_length_and_no_elements(data: Any) -> None:
+    with pytest.raises(ValueError, match=""):
+        torch.tensor(data)
+    with pytest.raises(ConversionError):
+        opdsl.tensor(data)
+
+
+@pytest.mark.parametrize("name", ["linspace", "logspace"])
+@pytest.mark.parametrize("ends", ["start", "end", "both"])
+def test_no_gradient_goes_to_the_ends_of_a_range(name: str, ends: str) -> None:
+    start, end = (opdsl.tensor(each, requires_grad=True) for each in (0.0, 3.0))
+    made = getattr(opdsl, name)(start if ends != "end" else 0.0, end if ends != "start" else 3.0, 3)
+    assert not made.requires_grad
+
+
+def test_a_range_wider_than_its_dtype() -> None:
+    for lib in (opdsl, torch):
+        with pytest.raises(RuntimeError, match="uniform_ expects to-from"):
+            lib.empty(2, dtype=lib.float64).uniform_(-1.7e308, 1.7e308)
+
+
+def test_a_number_of_numpy_shares_no_memory() -> None:
+    for lib in (opdsl, torch):
+        with pytest.raises(RuntimeError):
+            lib.asarray(numpy.float32(3), copy=False)
+    assert opdsl.asarray(numpy.float32(3)).dtype is opdsl.float32
+
+
+def test_an_older_spelling_of_conversions() -> None:
+    x, y = opdsl.ones(2), torch.ones(2)
+    assert x.type(opdsl.float32) is x and x.type(opdsl.int16).dtype is opdsl.int16
+    assert x.type() == y.type().replace("torch", "opdsl")

@@ -258,3 +258,11 @@ def test_nan_beside_numbers_that_are_large(name: str, dtype: str) -> None:
     theirs = getattr(torch, name)(torch.tensor(numbers, dtype=getattr(torch, dtype))).numpy()
     for part in ("real", "imag"):  # signs of zeros are not said by C where the other part is NaN
         numpy.testing.assert_allclose(abs(getattr(ours, part)), abs(getattr(theirs, part)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("given", [{}, {"nan": 12}, {"nan": 1.5, "posinf": 3, "neginf": -3}, {"posinf": 2.5}], ids=str)
+def test_other_numbers_for_parts_that_are_none(dtype: torch.dtype, given: dict[str, float]) -> None:
+    parts = (math.nan, math.inf, -math.inf, 1.0)
+    x = torch.tensor([complex(real, imag) for real in parts for imag in parts], dtype=dtype)
+    agree(lambda lib, x: lib.nan_to_num(x, **given), x)

@@ -149,6 +149,9 @@ def test_tensors_one_by_one(call: Callable[[Any, Any, Any], Any]) -> None:
     [
         (lambda lib, x: lib.unravel_index(x, (2, 3)), TypeError),
         (lambda lib, x: lib.unravel_index(x.to(lib.int64), (2, -3)), ValueError),
+        (lambda lib, x: lib.unravel_index(x.to(lib.int64), (2, 3.0)), TypeError),
+        (lambda lib, x: lib.nonzero(x, out=lib.empty(0, dtype=lib.int64), as_tuple=True), RuntimeError),
+        (lambda lib, x: (x + 1j).conj().numpy(), RuntimeError),
         (lambda lib, x: x.requires_grad_().apply_(lambda each: each), RuntimeError),
         (lambda lib, x: x.map_(x.to(lib.int64), lambda one, other: one), TypeError),
         (lambda lib, x: x[0].map_(x[0, :2], lambda one, other: one), RuntimeError),

@@ -67,3 +67,10 @@ def test_program(program: str) -> None:
         assert isinstance(failed.value, type(error))
     else:
         assert found(opdsl) == expected
+
+
+@pytest.mark.parametrize("name", ["truediv", "floordiv", "sub", "mul", "add", "pow", "mod", "matmul"])
+def test_objects_that_nobody_knows_are_asked(name: str) -> None:
+    x = opdsl.ones(2)
+    assert getattr(x, f"__{name}__")(object()) is NotImplemented
+    assert getattr(x, f"__r{name}__")(object()) is NotImplemented

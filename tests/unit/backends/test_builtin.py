@@ -144,13 +144,13 @@ import ctypes, functools, gc, weakref
 import numpy
 from opdsl.backends.cpu.builtin import builtin_over
 
-taken = []
+taken, blank = [], b"\\xff" * 31
 for _ in range(20):
     # Where functions come to lie, and what their definitions have left, holds what cannot be taken for anything else.
     partials = [functools.partial(print) for _ in range(2000)]
     del partials
     last = numpy.empty(0)
-    freed = weakref.ref(last, lambda _: taken.extend(ctypes.create_string_buffer(b"\\xff" * 31, 32) for _ in range(9999)))
+    freed = weakref.ref(last, lambda _: taken.extend(ctypes.create_string_buffer(blank, 32) for _ in range(9999)))
     function = builtin_over("in_a_cycle", "array_address", [0], [last])
     function.__self__.itself = function
     del last, function
