@@ -107,7 +107,7 @@ def exclude_from_derivative(declaration: Declaration, names: Collection[str]) ->
     own = set(differentiable_names(declaration.main.schema))
     elsewhere = {name for _, known in of_overloads for name in known} - own
     excluded = [each for each in names if each not in elsewhere]
-    if excluded:
+    if excluded or not of_overloads:
         derivative = _derivative(declaration)
         derivative.exclude(excluded)
         _keep(declaration, derivative)

@@ -231,7 +231,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if indices.dtype.is_floating_point or indices.is_complex() or indices.dtype is bool_:
         raise ArgumentError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
+    if not all(hasattr(size, "__index__") for size in sizes):
         raise ArgumentError(f"unravel_index: sizes are whole numbers (got {sizes})")
     if any(size < 0 for size in sizes):
         raise OptionError(f"unravel_index: a size is never negative (got {sizes})")
