@@ -60,11 +60,15 @@ OF_METHODS = ((torch.bool, torch.int64, torch.bfloat16, torch.complex64),)
 # Outputs of whole and of other numbers are converted to in different ways.
 OF_OUTPUTS = ((torch.bool, torch.int64), (torch.bfloat16, torch.complex64))
 
-# Dtypes that ours refuses: PyTorch rounds weights to 16 bits there.
-REFUSED = {
+# Dtypes that ours refuses: PyTorch's results are far off.
+REFUSED = {("matrix_exp", torch.float16), ("matrix_exp", torch.bfloat16)}
+
+# Dtypes that nn/test_upsampling_of_bytes.py tries: of some thousand elements one is another byte, since we compute
+# positions in single precision and PyTorch in double.
+NEARLY_EQUAL = {
     (f"nn.functional.{name}", torch.uint8)
     for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")
-} | {("matrix_exp", torch.float16), ("matrix_exp", torch.bfloat16)}  # PyTorch's are far off
+}
 
 
 def operators() -> list[Any]:
@@ -116,7 +120,7 @@ def cases(
             possible = [each for each in group if each in dtypes]
             dtypes -= {each for each in possible if each is not possible[index % len(possible)]}
         for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
-            if not str(dtype).startswith("torch.float8") and (name_of(info), dtype) not in REFUSED:
+            if not str(dtype).startswith("torch.float8") and (name_of(info), dtype) not in REFUSED | NEARLY_EQUAL:
                 yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}")
 
 

@@ -16,7 +16,7 @@ from opdsl.aten._shared.checks import require_floating
 from opdsl.aten.nn.grid_sampling import weights
 from opdsl.kernels import MetaContext, check
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.runtime import DType, Tensor, float64, int64
+from opdsl.runtime import DType, Tensor, float64, int64, uint8
 
 # -------------------------------------------------------------------------------------------- elements of one dimension
 
@@ -53,6 +53,16 @@ def tap(mode: Any, first: Any, offset: Any, size: Any) -> Any:
     return min(first + offset, size - 1) if offset else first
 
 
+def whole(unit: Any, total: Any) -> Any:
+    """What is made of elements along a dimension: bytes are rounded."""
+    return total if unit is None else min(max(math.floor(total + 0.5), 0), 255)
+
+
+def fixed(unit: Any, weight: Any) -> Any:
+    """A weight; of bytes a whole number of parts of a unit."""
+    return weight if unit is None else math.floor(weight * unit + 0.5) / unit
+
+
 def resized_1(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int) -> Any:
     x = source(mode, i, steps[0], shifts[0], is_double)
     left = first_of(mode, x, self.shape[-1])
@@ -63,7 +73,7 @@ def resized_1(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: 
     return total
 
 
-def resized_2(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int, j: int) -> Any:
+def resized_2(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, units: Any, i: int, j: int) -> Any:
     y = source(mode, i, steps[0], shifts[0], is_double)
     x = source(mode, j, steps[1], shifts[1], is_double)
     top, left = first_of(mode, y, self.shape[-2]), first_of(mode, x, self.shape[-1])
@@ -71,10 +81,12 @@ def resized_2(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: 
     for b, down in enumerate(weights(mode, share_of(y, top))):
         row = 0
         for a, right in enumerate(weights(mode, share_of(x, left))):
-            value = self[..., tap(mode, top, b, self.shape[-2]), tap(mode, left, a, self.shape[-1])] * right
+            value = self[..., tap(mode, top, b, self.shape[-2]), tap(mode, left, a, self.shape[-1])]
+            value = value * fixed(units[1], right)
             row = row + value if a else value
-        total = total + row * down if b else row * down
-    return total
+        row = whole(units[1], row) * fixed(units[0], down)
+        total = total + row if b else row
+    return whole(units[0], total)
 
 
 def resized_3(self: Any, mode: Any, steps: Any, shifts: Any, is_double: Any, i: int, j: int, k: int) -> Any:
@@ -120,14 +132,34 @@ def numbers(
         aligned: whether the centres of the first and of the last element stay where they are, not their outer edges.
     """
     is_double = dtype is float64
-    kind = numpy.float64 if is_double and not mode.startswith("nearest") else numpy.float32
+    kind = numpy.float64 if (is_double or dtype is uint8) and not mode.startswith("nearest") else numpy.float32
     steps, shifts = [], []
     for size, count, scale in zip(inner, wanted, scales, strict=True):
         is_kept = size == count and mode == "bilinear"
         steps.append(1.0 if is_kept else step_of(kind, int(size), int(count), scale, aligned=aligned))
         shifts.append(0.0 if mode == "nearest" or aligned or is_kept else 0.5)
     named = "nearest" if mode == "nearest-exact" else mode
-    return {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
+    found = {"mode": named, "steps": tuple(steps), "shifts": tuple(shifts), "is_double": is_double}
+    if len(steps) == 2:  # images alone are interpolated in bytes
+        is_bytes = dtype is uint8 and named != "nearest"
+        each = zip(inner, wanted, steps, shifts, strict=True)
+        found["units"] = tuple(unit_of(named, *one) for one in each) if is_bytes else (None, None)
+    return found
+
+
+def unit_of(mode: str, size: int, count: int, step: float, shift: float) -> float:
+    """What weights of bytes are multiplied with to be whole numbers of 16 bits: the largest power of two
+    (``_compute_index_ranges_int16_weights``).
+    """
+    at = (numpy.arange(int(count)) + shift) * step - shift
+    at = at if mode == "bicubic" else numpy.maximum(at, 0.0)
+    first = numpy.minimum(numpy.floor(at), int(size) - 1)
+    found = numpy.stack(weights(mode, numpy.clip(at - first, 0.0, 1.0)))
+    offsets = numpy.arange(len(found)) - (mode == "bicubic")
+    places = numpy.clip(first + offsets[:, None], 0, int(size) - 1)
+    # Those of elements that are one at a border are added up.
+    largest = max(float((found * (places == place)).sum(0).max()) for place in places)
+    return float(2 ** max(bits for bits in range(23) if math.trunc(largest * 2**bits + 0.5) < 2**15))
 
 
 def step_of(kind: Any, size: int, wanted: int, scale: float | None, *, aligned: bool) -> float:

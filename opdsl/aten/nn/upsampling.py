@@ -23,7 +23,7 @@ def declare(
     Args:
         name: of the operator. mode: see ``numbers``. dims: how many dimensions get another size.
         aligns: whether it takes ``align_corners``.
-        taken: of which kinds of numbers, besides floating ones.
+        taken: of which kinds of numbers, besides floating ones; interpolated ones have no gradient of other kinds.
         is_core: whether PyTorch tags it as one of its core.
     """
     aligned = "bool align_corners, " if aligns else ""
@@ -47,7 +47,9 @@ def declare(
         scales_h=None,
         scales_w=None,
     ):
-        gradient_meta(ctx, name, taken, grad_output, output_size, input_size, dims)
+        gradient_meta(
+            ctx, name, taken if mode.startswith("nearest") else (), grad_output, output_size, input_size, dims
+        )
         factors = {1: (scales,), 2: (scales_h, scales_w), 3: (scales_d, scales_h, scales_w)}[dims]
         return numbers(mode, input_size[2:], output_size, factors, grad_output.dtype, aligned=align_corners)
 
@@ -95,6 +97,6 @@ _upsample_nearest_exact1d = declare_nearest("_upsample_nearest_exact1d", "neares
 _upsample_nearest_exact2d = declare_nearest("_upsample_nearest_exact2d", "nearest-exact", 2)
 _upsample_nearest_exact3d = declare_nearest("_upsample_nearest_exact3d", "nearest-exact", 3)
 upsample_linear1d = declare("upsample_linear1d", "bilinear", 1, aligns=True)
-upsample_bilinear2d = declare("upsample_bilinear2d", "bilinear", 2, aligns=True, is_core=True)
-upsample_bicubic2d = declare("upsample_bicubic2d", "bicubic", 2, aligns=True)
+upsample_bilinear2d = declare("upsample_bilinear2d", "bilinear", 2, aligns=True, taken=(uint8,), is_core=True)
+upsample_bicubic2d = declare("upsample_bicubic2d", "bicubic", 2, aligns=True, taken=(uint8,))
 upsample_trilinear3d = declare("upsample_trilinear3d", "bilinear", 3, aligns=True)

@@ -225,19 +225,18 @@ def sigmoid(input: Tensor) -> Tensor:
     """
 
 
-def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of ``sigmoid``, without overflow.
 
     Args:
         input: the numbers.
-        out: where to write them.
 
     >>> import opdsl, opdsl.nn.functional as F
     >>> x = opdsl.tensor([-2.0, 0.5, 4.0])
     >>> F.logsigmoid(x)
     tensor([-2.1269, -0.4741, -0.0181])
     """
-    return aten.log_sigmoid(input) if out is None else aten.log_sigmoid(input, out=out)
+    return aten.log_sigmoid(input)
 
 
 @activation

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from opdsl.backends.cpu import pool
-from opdsl.errors import ArgumentError
+from opdsl.errors import ArgumentError, OptionError
 from opdsl.runtime.dtype import float32
 
 from .plans import add, graph_of, plan
@@ -63,9 +63,12 @@ def test_number_of_threads(three_threads: None) -> None:
     assert pool.get_num_threads() == 3
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5, "2", True])
-def test_wrong_number_of_threads(count: Any) -> None:
-    with pytest.raises(ArgumentError):
+@pytest.mark.parametrize(
+    ("count", "error"),
+    [(0, OptionError), (-1, OptionError), (1.5, ArgumentError), ("2", ArgumentError), (True, ArgumentError)],
+)
+def test_wrong_number_of_threads(count: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
         pool.set_num_threads(count)
 
 
