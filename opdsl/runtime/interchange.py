@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy
@@ -223,9 +224,12 @@ def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> Non
     """Appends the numbers of nested sequences and finds, or checks, the sizes from ``depth`` on."""
     if not isinstance(data, (list, tuple)):
         try:
-            data = list(data)
+            data = list(islice(data, len(data)))  # what is found by index alone may not say where it ends
         except Exception as error:  # whatever an object that is none of ours raises
-            raise ConversionError(f"could not determine the shape of object type {type(data).__name__!r}") from error
+            raise ConversionError(
+                f"could not determine the shape of object type {type(data).__name__!r}, whose elements cannot be read: "
+                f"{error!r}. Give a list of them."
+            ) from error
     length = len(data)
     if depth == MOST_DIMENSIONS:
         raise ConversionError(f"the data is nested more than {MOST_DIMENSIONS} deep, or contains itself")

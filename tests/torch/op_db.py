@@ -63,7 +63,7 @@ OF_OUTPUTS = ((torch.bool, torch.int64), (torch.bfloat16, torch.complex64))
 # Dtypes that ours refuses: PyTorch's results are far off.
 REFUSED = {("matrix_exp", torch.float16), ("matrix_exp", torch.bfloat16)}
 
-# Dtypes that nn/test_upsampling_of_bytes.py tries: of some thousand elements one is another byte, since we compute
+# Dtypes that nn/test_upsampling_of_bytes.py tries: some elements of a thousand are another byte, since we compute
 # positions in single precision and PyTorch in double.
 NEARLY_EQUAL = {
     (f"nn.functional.{name}", torch.uint8)

@@ -51,7 +51,7 @@ def bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offs
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
         raise DTypeError(
             f"embedding_bag: expected weight ({weight.dtype}) to have the same type as per_sample_weights "
-            f"({per_sample_weights.dtype})"
+            f"({per_sample_weights.dtype}). Convert one: per_sample_weights.to(weight.dtype)"
         )
     count = offsets.shape[0] - include_last_offset
     numbers, begins = indices.to(int64), offsets.to(int64)[:count]

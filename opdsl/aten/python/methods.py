@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from opdsl.aten.create import construction
 from opdsl.aten.shape.views import expand
-from opdsl.errors import DeviceError, DTypeError, RequiresGradError
+from opdsl.errors import ArgumentError, DeviceError, DTypeError, RequiresGradError
 from opdsl.runtime import Device, DType, Tensor, install_method
 
 
@@ -51,12 +51,19 @@ def type_(self: Tensor, dtype: DType | None = None, non_blocking: bool = False) 
     Returns:
         The tensor itself where it has the dtype, a new one otherwise; or the name.
 
+    Raises:
+        ArgumentError: ``dtype`` is no dtype, but the name of a class, which PyTorch takes, too.
+
     >>> import opdsl
     >>> opdsl.ones(2).type(opdsl.int64), opdsl.ones(2).type()
     (tensor([1, 1]), 'opdsl.FloatTensor')
     """
+    if isinstance(dtype, str):
+        raise ArgumentError(
+            f"type(): expected a dtype, but got the text {dtype!r}. Give the dtype: opdsl.float64, say."
+        )
     if dtype is not None:
-        return self.to(dtype, non_blocking)
+        return self.to(dtype=dtype, non_blocking=non_blocking)
     place = "" if self.device.type == "cpu" else f"{self.device.type}."
     return f"opdsl.{place}{self.dtype.scalar_type}Tensor"
 

@@ -702,3 +702,15 @@ def test_what_stands_for_an_object_that_is_gone_is_in_nobodys_way():
     view.sum().backward()
     assert y.grad.tolist() == [[2.0] * 4, [0.0] * 4, [0.0] * 4]
     del proxy
+
+
+@pytest.mark.parametrize("join", [lambda x: opdsl.cat([x, x * 1.0]), lambda x: opdsl.block_diag(x, x * 1.0)])
+def test_what_is_joined_is_not_kept(join: Callable[[Any], Any]) -> None:
+    for rows in (2, 2, 3, 3):  # by the complete road, and by plans
+        joined = opdsl.ones(rows, 3, requires_grad=True) * 2.0
+        operand = weakref.ref(joined)
+        result = join(joined)
+        del joined
+        gc.collect()
+        assert operand() is None
+        result.sum().backward()

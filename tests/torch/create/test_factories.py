@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.errors import ConversionError
+from opdsl.errors import ArgumentError, ConversionError
 from tests.torch.twins import DTYPES, agree_or_fail, assert_agree, of
 
 SIZES = [(), (0,), (3,), (2, 0, 3), (2, 3, 4, 5)]
@@ -135,9 +135,20 @@ def test_sequences_of_every_kind(data: Any) -> None:
     assert (made.tolist(), str(made.dtype)) == (expected.tolist(), str(expected.dtype).replace("torch", "opdsl"))
 
 
+class Endless(Numbers):
+    """What has an element for every index."""
+
+    def __getitem__(self, index: int) -> float:
+        return 1.0
+
+
+def test_no_more_elements_are_read_than_there_are() -> None:
+    assert opdsl.tensor(Endless(0.0, 0.0)).tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("data", [Unreadable(1.0), collections.UserDict({1: 2})], ids=["no elements", "a mapping"])
 def test_what_has_a_length_and_no_elements(data: Any) -> None:
-    with pytest.raises(ValueError, match=""):
+    with pytest.raises(ValueError, match="could not determine the shape"):
         torch.tensor(data)
     with pytest.raises(ConversionError):
         opdsl.tensor(data)
@@ -168,3 +179,5 @@ def test_an_older_spelling_of_conversions() -> None:
     x, y = opdsl.ones(2), torch.ones(2)
     assert x.type(opdsl.float32) is x and x.type(opdsl.int16).dtype is opdsl.int16
     assert x.type() == y.type().replace("torch", "opdsl")
+    with pytest.raises(ArgumentError, match="expected a dtype, but got the text"):
+        x.type("opdsl.DoubleTensor")  # what users of PyTorch may try

@@ -11,6 +11,7 @@ import torch
 
 import opdsl
 from opdsl import Library, Tensor
+from opdsl.dispatch import Operator
 from opdsl.errors import (
     ArgumentError,
     DeclarationError,
@@ -19,6 +20,7 @@ from opdsl.errors import (
     UnknownOperatorError,
 )
 from opdsl.interop.torch import deregister, register
+from opdsl.interop.torch.registration import bridge_of
 from opdsl.interop.torch.requirement import require_torch
 from opdsl.schema.vocabulary import Scalar
 from tests.torch.interop.bridge import make, registered, run_alone
@@ -378,3 +380,31 @@ def check_what_is_loaded() -> None:
 
 def test_registering_loads_no_compiler() -> None:
     run_alone(__name__, "check_what_is_loaded()")
+
+
+def test_a_kernel_that_changes_while_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Library("interop_changing") as library:
+
+        @library.op
+        def changing(self: Tensor) -> Tensor: ...
+
+        @changing.kernel("CPU", "Meta")
+        def changing_kernel(self):
+            return self + 1
+
+        register(library)
+        bridge = bridge_of(changing.operator)
+        assert bridge is not None
+        look, found = Operator.find_in, []
+
+        def change_meanwhile(operator: Operator, keys: Any) -> Any:
+            found.append(look(operator, keys))
+            bridge._forget()
+            return found[-1]
+
+        monkeypatch.setattr(Operator, "find_in", change_meanwhile)
+        assert bridge.kernel() is found[0], "the call that had begun has a kernel"
+        bridge.kernel()
+        assert len(found) == 2, "the next one looks again"
+        monkeypatch.undo()
+        deregister(library)

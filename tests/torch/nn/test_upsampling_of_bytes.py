@@ -8,7 +8,7 @@ import torch
 import opdsl
 import opdsl.nn.functional as F
 
-# Positions in double precision, and ours in single precision, give another weight for one element in some thousand.
+# Positions in double precision, and ours in single precision, give another weight for some elements of a thousand.
 MOST_THAT_DIFFER = 0.005
 
 
