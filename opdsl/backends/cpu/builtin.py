@@ -250,14 +250,19 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
     return function
 
 
-@functools.cache
+_definitions: dict[tuple[str, int, int], _MethodDefinition] = {}
+
+
 def _definition(name: str, entry: int, flags: int) -> _MethodDefinition:
     """What describes functions of a name and an entry; kept for ever, like those of compiled modules.
 
     Python reads it once more while it frees a function. Were it one of the things that the plan owns, the collector of
-    cycles, which clears the plan first where both are garbage, would have freed it before.
+    cycles, which clears the plan first where both are garbage, would have freed it before. Threads that make one at
+    once get the same: ``functools.cache`` would keep the later one, and let go of what the other's function reads.
     """
-    return _MethodDefinition(name.encode(), entry, flags, None)
+    key = name, entry, flags
+    found = _definitions.get(key)
+    return found or _definitions.setdefault(key, _MethodDefinition(name.encode(), entry, flags, None))
 
 
 def header_of(elements: int) -> list[int | Table]:

@@ -85,7 +85,7 @@ def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: It
     loaded = code()
     assert loaded is not None, "the caller has asked"
     header = words(machine.Call, plans=table, function=id(slow), tests=tests, **_known())
-    plan = plan_of(header, [slow, *owned])
+    plan = plan_of(header, [loaded, slow, *owned])
     return function_of(name, loaded.address("torch_call"), plan, takes_names=True)
 
 
