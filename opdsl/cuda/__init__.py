@@ -8,21 +8,11 @@ May import: backends/cuda and what stands below it.
 from __future__ import annotations
 
 from opdsl.backends.cuda.allocator import cache_of
+from opdsl.backends.cuda.devices import current_device, device, device_count, index_of, is_available, set_device
 from opdsl.backends.cuda.driver import Properties, driver
 from opdsl.backends.cuda.graphs import Graph, graph
-from opdsl.backends.cuda.streams import (
-    Event,
-    Stream,
-    current_device,
-    current_stream,
-    default_stream,
-    device,
-    device_count,
-    index_of,
-    is_available,
-    set_device,
-    synchronize,
-)
+from opdsl.backends.cuda.host import empty_cache as empty_host_cache
+from opdsl.backends.cuda.streams import Event, Stream, current_stream, default_stream, synchronize
 from opdsl.runtime.device import Device
 from opdsl.runtime.interchange import from_cuda_array
 
@@ -156,9 +146,13 @@ def reset_peak_memory_stats(device: Place = None) -> None:
 
 
 def empty_cache() -> None:
-    """Give memory that waits for the next tensor back to the driver, on all devices."""
+    """Give memory that waits for the next tensor back to the driver, on all devices and in the host's pinned memory.
+
+    What graphs use stays with them.
+    """
     for index in range(device_count()):
-        cache_of(index).empty()
+        cache_of(index).give_up()
+    empty_host_cache()
 
 
 def mem_get_info(device: Place = None) -> tuple[int, int]:

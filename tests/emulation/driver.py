@@ -13,7 +13,7 @@ import gc
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 from opdsl.backends.cuda import allocator, driver, host, launcher, streams
@@ -46,6 +46,16 @@ class Function(NamedTuple):
 
     source: Source
     entry: str
+
+
+class GraphLifetime(NamedTuple):
+    """Whether a graph is there."""
+
+    graphs: dict[int, list[Callable[[], None]]]
+    graph: int
+
+    def is_over(self) -> bool:
+        return self.graph not in self.graphs
 
 
 def outcome_of(run: Callable[[], T]) -> T | Exception:
@@ -83,7 +93,7 @@ class EmulatedDriver:
         self._skipped = 0
         self._functions: dict[int, Function] = {}
         self._sources: dict[bytes, Source] = {}
-        self._capturing: dict[int, list[Callable[[], None]]] = {}
+        self._capturing: dict[int, int] = {}
         self._graphs: dict[int, list[Callable[[], None]]] = {}
 
     # --------------------------------------------------------------------------------------------------------- tests
@@ -171,6 +181,7 @@ class EmulatedDriver:
 
     def free(self, address: int, stream: int) -> None:
         self._note("free", address, stream)
+        assert self._queue(stream) not in self._capturing, "memory is freed on a stream that is captured"
         content, size, _ = self._blocks.pop(address)
 
         def release() -> None:
@@ -188,6 +199,9 @@ class EmulatedDriver:
     def free_host(self, address: int) -> None:
         self._note("free_host", address)
         del self._pinned[address]
+
+    def trim(self, index: int) -> None:
+        self._note("trim", index)
 
     def copy(self, target: int, source: int, size: int, stream: int) -> None:
         self._note("copy", target, source, size, stream)
@@ -316,13 +330,22 @@ class EmulatedDriver:
     def begin_capture(self, stream: int) -> None:
         self._note("begin_capture", stream)
         assert stream, "the default stream cannot be captured"
-        self._capturing[self._queue(stream)] = []
+        graph = self._capturing[self._queue(stream)] = self._handle()
+        self._graphs[graph] = []
 
     def end_capture(self, stream: int) -> int:
         self._note("end_capture", stream)
-        handle = self._handle()
-        self._graphs[handle] = self._capturing.pop(self._queue(stream))
-        return handle
+        return self._capturing.pop(self._queue(stream))
+
+    def capture_of(self, stream: int) -> tuple[int, int]:
+        graph = self._capturing.get(self._queue(stream), 0)
+        return graph, graph
+
+    def relaxed(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def lifetime_of(self, graph: int) -> GraphLifetime:
+        return GraphLifetime(self._graphs, graph)
 
     def launch_graph(self, graph: int, stream: int) -> None:
         self._note("launch_graph", graph, stream)
@@ -346,7 +369,7 @@ class EmulatedDriver:
             device = self._streams.get(stream)
             assert device in (None, self.current), "a stream is used while another device is current"
         if queue in self._capturing:
-            self._capturing[queue].append(work)  # type: ignore[arg-type]
+            self._graphs[self._capturing[queue]].append(work)  # type: ignore[arg-type]
         else:
             self._queues.setdefault(queue, deque()).append(work)  # type: ignore[arg-type]
 

@@ -4,17 +4,22 @@ A block belongs to the stream that it was taken for. When its last array dies it
 blocks, and what is queued there later may have it at once: it comes after everything that used the block before. Where
 other streams have used it too, its own stream waits for them first. ``order`` is told of each use by another stream; it
 also makes that stream wait for what it reads, or overwrites.
+
+What is captured has memory of its own, see ``pools``: a graph uses the same addresses in each run.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from contextlib import suppress
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
+from opdsl.backends.cuda import finalization
 from opdsl.backends.cuda.driver import driver
-from opdsl.backends.cuda.streams import ENDED, Stream, default_stream
+from opdsl.backends.cuda.finalization import drain, finalize, ordering
+from opdsl.backends.cuda.pools import Pool
+from opdsl.backends.cuda.streams import ENDED, Event, Stream
 from opdsl.errors import OutOfMemoryError
 
 __all__ = ["Block", "MemoryStatistics", "cache_of", "order", "rounded"]
@@ -39,11 +44,11 @@ class Block:
     size: bytes.
     owner: the stream that it was taken for.
     stream: the only one that has used it; None once there are several, which ``uses`` tells then.
-    cache: where it goes when it dies; None for memory that belongs to another library.
+    cache, pool: where it goes when it dies; None for memory that belongs to another library.
     keep: what holds that memory.
     """
 
-    __slots__ = ("__weakref__", "address", "cache", "keep", "owner", "size", "stream", "uses")
+    __slots__ = ("__weakref__", "address", "cache", "keep", "owner", "pool", "size", "stream", "uses")
 
     address: int
     size: int
@@ -51,25 +56,52 @@ class Block:
     stream: Stream | None
     uses: Uses | None
     cache: Cache | None
+    pool: Pool | None
     keep: object
 
-    def __init__(self, address: int, size: int, owner: Stream, cache: Cache | None, keep: object = None) -> None:
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        owner: Stream,
+        cache: Cache | None,
+        pool: Pool | None,
+        keep: object = None,
+    ) -> None:
         self.address = address
         self.size = size
         self.owner = owner
         self.stream = owner
         self.uses = None
         self.cache = cache
+        self.pool = pool
         self.keep = keep
 
     def __del__(self, ended: list[bool] = ENDED) -> None:
         if ended:
             return
-        if self.uses is not None:
-            for stream in (self.uses.writer, *self.uses.readers):
-                self.owner.wait_stream(stream)
+        uses, cache = self.uses, self.cache
+        if uses is None and cache is not None:
+            cache.put_back(self)
+        elif cache is not None or self.keep is not None:
+            users = (self.owner,) if uses is None else (self.owner, uses.writer, *uses.readers)
+            finalize(users, partial(self._given_back if cache is not None else self._let_go, list(users)))
+
+    def _given_back(self, users: list[Stream]) -> bool:
+        """Put the memory back where several streams have used it."""
+        for stream in users:
+            self.owner.wait_stream(stream)
         if self.cache is not None:
             self.cache.put_back(self)
+        return True
+
+    def _let_go(self, users: list[Any]) -> bool:
+        """Let another library have its memory once the streams have done what they do with it."""
+        users[:] = [each if isinstance(each, Event) else each.record_event() for each in users]
+        if not all(event.query() for event in users):
+            return False
+        self.keep = None
+        return True
 
 
 def order(block: Block, stream: Stream, writes: bool) -> None:
@@ -82,23 +114,25 @@ def order(block: Block, stream: Stream, writes: bool) -> None:
     """
     if not block.size:
         return
-    if stream.held is not None:
+    capture = stream.captured()
+    if capture is not None:
         # A graph runs later, and again: it keeps what it uses, and waits for it each time that it is started.
-        stream.held[block.address] = block
+        capture.held[block.address] = block
         return
-    uses = block.uses
-    if uses is None:
-        assert block.stream is not None, "a block without a list of its uses has been used by one stream"
-        uses = block.uses = Uses(block.stream)
-        block.stream = None
-    if writes:
-        for other in (uses.writer, *uses.readers):
-            stream.wait_stream(other)
-        uses.writer = stream
-        uses.readers.clear()
-    elif uses.writer is not stream and stream not in uses.readers:
-        stream.wait_stream(uses.writer)
-        uses.readers.add(stream)
+    with ordering:
+        uses = block.uses
+        if uses is None:
+            assert block.stream is not None, "a block without a list of its uses has been used by one stream"
+            uses = block.uses = Uses(block.stream)
+            block.stream = None
+        if writes:
+            for other in (uses.writer, *uses.readers):
+                stream.wait_stream(other)
+            uses.writer = stream
+            uses.readers.clear()
+        elif uses.writer is not stream and stream not in uses.readers:
+            stream.wait_stream(uses.writer)
+            uses.readers.add(stream)
 
 
 def rounded(size: int) -> int:
@@ -138,6 +172,9 @@ class Cache:
         # A block may die wherever the garbage collector runs: the same thread enters again.
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self._pools: weakref.WeakValueDictionary[int, Pool] = weakref.WeakValueDictionary()
+        # Where memory for what is captured comes from; made when first needed.
+        self._aside: Stream | None = None
         self._in_use = 0
         self._peak = 0
         self._allocations = 0
@@ -150,42 +187,49 @@ class Cache:
             OutOfMemoryError: the device has not so much.
         """
         # No lock: what is done to a list, or to a dict, is done at once. Counters may miss one where threads meet.
+        pool = stream.pool
         try:
-            address = stream.free[size].pop()
+            address = pool[size].pop()
             self._hits += 1
         except (KeyError, IndexError):
-            address = self._new(size, stream)
+            pool = self.track(stream.memory())
+            address = self._waiting(size, pool) or self._new(size, stream)
         self._allocations += 1
         in_use = self._in_use = self._in_use + size
         if in_use > self._peak:
             self._peak = in_use
-        return Block(address, size, stream, self)
+        return Block(address, size, stream, self, pool)
+
+    def track(self, pool: Pool) -> Pool:
+        """Count the free memory of a pool among what is cached."""
+        self._pools[id(pool)] = pool
+        return pool
 
     def put_back(self, block: Block) -> None:
         """Keep the memory of a block that dies."""
-        free, size = block.owner.free, block.size
-        waiting = free.get(size)
-        if waiting is None:
-            waiting = free.setdefault(size, [])
-        waiting.append(block.address)
-        self._in_use -= size
+        if block.pool is not None:
+            block.pool.put(block.address, block.size)
+            self._in_use -= block.size
 
-    def empty(self) -> None:
-        """Give everything that waits back to the driver."""
-        api = driver()
+    def empty(self) -> list[Stream]:
+        """Give everything that waits, and that no graph uses, back to the driver; returns the streams that had any."""
+        drain()
         with self._lock:
-            api.activate(self.index)
-            for stream in tuple(self._streams):
-                if stream.held is None:
-                    for waiting in tuple(stream.free.values()):
-                        for _ in range(len(waiting)):
-                            with suppress(IndexError):  # another thread takes from the same list
-                                api.free(waiting.pop(), stream.handle)
+            driver().activate(self.index)
+            return [stream for stream in tuple(self._streams) if stream.give_back()]
+
+    def give_up(self) -> None:
+        """``empty``, and have the driver let others have it as soon as what is queued is done."""
+        api, streams = driver(), self.empty()
+        for stream in streams:
+            api.synchronize_stream(stream.handle)
+        if streams:
+            api.trim(self.index)
 
     def statistics(self) -> MemoryStatistics:
         """What the memory is used for."""
         with self._lock:
-            cached = sum(size * len(each) for stream in self._streams for size, each in stream.free.items())
+            cached = sum(pool.bytes for pool in tuple(self._pools.values()))
             return MemoryStatistics(self._in_use, self._peak, cached, self._allocations, self._hits)
 
     def reset_peak(self) -> None:
@@ -193,19 +237,38 @@ class Cache:
         with self._lock:
             self._peak = self._in_use
 
+    def _waiting(self, size: int, pool: Pool) -> int:
+        """An address of a pool, after finalizers that wait have put memory back; 0 where there is none."""
+        drain()
+        try:
+            address = pool[size].pop()
+        except (KeyError, IndexError):
+            return 0
+        self._hits += 1
+        return address
+
     def _new(self, size: int, stream: Stream) -> int:
+        self._streams.add(stream)
+        if not stream.is_captured():
+            return self._allocated(size, stream)
+        # To allocate on a stream that is captured would become a part of the graph.
+        with driver().relaxed():
+            if self._aside is None:
+                self._aside = Stream(self.index)
+            address = self._allocated(size, self._aside)
+            driver().synchronize_stream(self._aside.handle)
+        return address
+
+    def _allocated(self, size: int, stream: Stream) -> int:
         api = driver()
         api.activate(self.index)
-        self._streams.add(stream)
-        # To allocate on a stream that is captured would become a part of the graph.
-        place = stream if stream.held is None else default_stream(self.index)
         try:
-            return api.allocate(size, place.handle)
+            return api.allocate(size, stream.handle)
         except OutOfMemoryError:
-            self.empty()
-            api.synchronize_stream(place.handle)
+            for other in (*self.empty(), stream):
+                api.synchronize_stream(other.handle)
         try:
-            return api.allocate(size, place.handle)
+            return api.allocate(size, stream.handle)
         except OutOfMemoryError as error:
             free, total = api.memory_info()
             raise OutOfMemoryError(
@@ -231,3 +294,4 @@ def cache_of(index: int) -> Cache:
 def forget() -> None:
     """Drop all caches: another driver takes over, in tests."""
     _caches.clear()
+    finalization.forget()

@@ -13,15 +13,19 @@ import ctypes
 import importlib
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
+from opdsl.backends.cuda.lifetime import Lifetime
 from opdsl.errors import DeviceError, DriverError, MissingDependencyError, OutOfMemoryError
 
-__all__ = ["Driver", "Properties", "driver", "installed", "use"]
+__all__ = ["Driver", "Lifetime", "Properties", "driver", "installed", "use"]
 
 # What the driver's library is called: on Linux and in WSL, on Windows.
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 _NEWEST_STATIC_SHARED_MEMORY = 48 << 10
+_UNLIMITED = (1 << 64) - 1
 
 
 class Properties(NamedTuple):
@@ -61,6 +65,8 @@ class Driver:
             )
         self.device_count: int = self._call("cuDeviceGetCount")
         self._devices = [self._call("cuDeviceGet", index) for index in range(self.device_count)]
+        # Virtual and some embedded GPUs have none: memory is had and given back by waiting then.
+        self.has_pools = all(self._attribute("MEMORY_POOLS_SUPPORTED", each) for each in self._devices)
         self._contexts: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -77,20 +83,31 @@ class Driver:
                 context = self._contexts.get(index)
                 if context is None:
                     context = self._call("cuDevicePrimaryCtxRetain", self._devices[index])
+                    self._keep_pool(index)
                     self._contexts[index] = context
         self._call("cuCtxSetCurrent", context)
         self._thread.is_active = True
 
     def properties(self, index: int) -> Properties:
         """What a device is."""
-        device, names = self._devices[index], self._api.CUdevice_attribute
-        prefix = "CU_DEVICE_ATTRIBUTE_"
+        device = self._devices[index]
         major, minor, multiprocessors = (
-            self._call("cuDeviceGetAttribute", getattr(names, prefix + each), device)
+            self._attribute(each, device)
             for each in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT")
         )
         name = self._call("cuDeviceGetName", 256, device).split(b"\0")[0].decode()
         return Properties(name, (major, minor), self._call("cuDeviceTotalMem", device), multiprocessors)
+
+    def _attribute(self, name: str, device: Any) -> int:
+        attribute = getattr(self._api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self._call("cuDeviceGetAttribute", attribute, device))
+
+    def _keep_pool(self, index: int) -> None:
+        """Have the driver keep what is freed until ``trim``, and not give it back whenever somebody waits."""
+        if self.has_pools:
+            pool = self._call("cuDeviceGetDefaultMemPool", self._devices[index])
+            threshold = self._api.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+            self._call("cuMemPoolSetAttribute", pool, threshold, self._api.cuuint64_t(_UNLIMITED))
 
     def memory_info(self) -> tuple[int, int]:
         """Bytes that are free on the current device, and all that it has."""
@@ -105,11 +122,20 @@ class Driver:
         Raises:
             OutOfMemoryError: there is not so much.
         """
-        return int(self._call("cuMemAllocAsync", size, stream))
+        return int(self._call("cuMemAllocAsync", size, stream) if self.has_pools else self._call("cuMemAlloc", size))
 
     def free(self, address: int, stream: int) -> None:
         """Give memory back once a stream has done what is queued on it."""
-        self._call("cuMemFreeAsync", address, stream)
+        if self.has_pools:
+            self._call("cuMemFreeAsync", address, stream)
+        else:
+            self.synchronize_stream(stream)
+            self._call("cuMemFree", address)
+
+    def trim(self, index: int) -> None:
+        """Give what has been freed on a device, and been waited for, to whoever wants memory there."""
+        if self.has_pools:
+            self._call("cuMemPoolTrimTo", self._call("cuDeviceGetDefaultMemPool", self._devices[index]), 0)
 
     def allocate_host(self, size: int) -> int:
         """The address of new page-locked memory of the host, which every device can read and write."""
@@ -241,6 +267,34 @@ class Driver:
         self._call("cuGraphDestroy", graph)
         return int(made)
 
+    def capture_of(self, stream: int) -> tuple[int, int]:
+        """Which capture a stream is in, and the graph that is made: zeros where it is in none."""
+        status, capture, graph = self._call("cuStreamGetCaptureInfo", stream)[:3]
+        if status != self._api.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE:
+            return 0, 0
+        return int(capture), int(graph)
+
+    @contextmanager
+    def relaxed(self) -> Iterator[None]:
+        """Let this thread do what would break captures of others, because it concerns no stream that is captured."""
+        name = "cuThreadExchangeStreamCaptureMode"
+        before = self._call(name, self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        try:
+            yield
+        finally:
+            self._call(name, before)
+
+    def lifetime_of(self, graph: int) -> Lifetime:
+        """Tells when a graph, and all that was instantiated from it, is gone."""
+        lifetime = Lifetime()
+        if lifetime.destructor:
+            flags = self._api.CUuserObject_flags.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC
+            destructor = self._api.CUhostFn(lifetime.destructor)
+            made = self._call("cuUserObjectCreate", lifetime.address, destructor, 1, int(flags))
+            moved = self._api.CUuserObjectRetain_flags.CU_GRAPH_USER_OBJECT_MOVE
+            self._call("cuGraphRetainUserObject", graph, made, 1, int(moved))
+        return lifetime
+
     def launch_graph(self, graph: int, stream: int) -> None:
         """Queue everything in a graph."""
         self._call("cuGraphLaunch", graph, stream)
@@ -351,8 +405,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def installed() -> Driver | None:
-    """The driver if anything has used it yet."""
-    return _driver
+    """The driver if anything has used it yet, in this process."""
+    return None if _is_forked else _driver
 
 
 def use(other: Driver | None) -> None:

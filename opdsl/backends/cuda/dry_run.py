@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from opdsl.backends.cuda.driver import Properties
 
@@ -123,6 +124,14 @@ class DryRunDriver:
         """A number."""
         return next(self._handles)
 
+    def capture_of(self, stream: int) -> tuple[int, int]:
+        """Nothing is captured."""
+        return 0, 0
+
+    def relaxed(self) -> AbstractContextManager[None]:
+        """Nothing is captured."""
+        return nullcontext()
+
     def is_stream_done(self, stream: int) -> bool:
         """Nothing is ever queued."""
         return True
@@ -139,7 +148,7 @@ class DryRunDriver:
         """What has no effect where nothing is queued."""
 
     destroy_stream = synchronize_stream = synchronize = destroy_event = record_event = wait_event = _nothing
-    synchronize_event = launch = _nothing
+    synchronize_event = launch = trim = _nothing
 
 
 def _zeros(size: int, memory: dict[int, ctypes.Array[ctypes.c_char]]) -> int:

@@ -1,8 +1,8 @@
 """CUDA graphs: what a function queues is captured once, and started with a single call from then on.
 
-A captured function runs with a stream of its own. Memory that it takes comes from that stream's blocks and goes back to
-them, and nobody else has that stream: so the graph finds it as it was, each time that it is started. Memory from
-outside (weights, inputs) is held by the graph.
+A captured function runs with a stream of its own, and memory that it takes is the capture's (``CapturePool``): nobody
+else gets it, so the graph finds it as it was each time that it is started. Memory from outside (weights, inputs) is
+held by the graph.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opdsl.backends.cuda.allocator import Block, order
+from opdsl.backends.cuda.allocator import Block, cache_of, order
 from opdsl.backends.cuda.driver import driver, installed
+from opdsl.backends.cuda.finalization import drain, finalize
+from opdsl.backends.cuda.pools import CapturePool, Pool
 from opdsl.backends.cuda.streams import ENDED, Stream, stream_of
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError
 from opdsl.kernels.outputs import new_tensor
@@ -31,22 +33,30 @@ class Capture:
     result: what it has returned; each start of the graph writes into its tensors.
     """
 
-    __slots__ = ("_blocks", "_handle", "_index", "_last", "_outputs", "_stream", "inputs", "result")
+    __slots__ = ("_blocks", "_handle", "_index", "_last", "_outputs", "_pools", "_stream", "inputs", "result")
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         index = self._index = next(each.array.index for each in arguments if isinstance(each, Tensor) and each.is_cuda)
         self._handle = 0
-        self._stream = self._last = Stream(index)
+        self._stream = self._last = stream = Stream(index)
+        # What is left of the first run is not used by the capture, which may read it in each run.
+        self._pools = CapturePool(stream), CapturePool(stream)
         self.inputs = [_like(each) if isinstance(each, Tensor) else each for each in arguments]
         api = driver()
-        with self._stream:
+        stream.pool = self._pools[0]
+        with stream:
             for mine, theirs in zip(self.inputs, arguments, strict=True):
                 if isinstance(mine, Tensor):
                     copy_(mine, theirs)
             function(*self.inputs)  # compiles what it needs, and takes its memory for the first time
             api.activate(index)
             api.synchronize()
-            held = self._captured(function)
+            drain()
+            try:
+                held = self._captured(function)
+            finally:
+                stream.pool = Pool()
+                drain()
         self._outputs = list(_tensors(self.result))
         mine = [each.array.block for each in (*self._outputs, *_tensors(self.inputs))]
         self._blocks = list({id(each): each for each in (*held.values(), *mine)}.values())
@@ -54,9 +64,11 @@ class Capture:
     def _captured(self, function: Callable[..., Any]) -> dict[int, Block]:
         """Capture a run; returns the blocks from outside that it uses."""
         api, stream = driver(), self._stream
-        held: dict[int, Block] = {}
-        stream.held = held
+        warm, pool = self._pools
+        pool.take_over(warm)
+        cache_of(self._index).track(pool)
         api.begin_capture(stream.handle)
+        stream.pool = stream.capture = pool
         failure: DriverError | None = None
         try:
             self.result = function(*self.inputs)
@@ -64,13 +76,13 @@ class Capture:
             failure = error
         finally:
             self._handle = api.end_capture(stream.handle)
-            stream.held = None
+            stream.capture = None
         if failure is not None or not self._handle:
             raise DriverError(
                 f"{_name(function)} cannot be captured as a graph: something in it waited for the device (item(), "
                 "cpu(), print), or used another stream. What is captured may only queue work."
             ) from failure
-        return held
+        return pool.held
 
     def start(self, arguments: Sequence[Any]) -> Any:
         """Copy the arguments in, queue everything on the current stream, and return the result's tensors."""
@@ -93,8 +105,13 @@ class Capture:
     def __del__(self, ended: list[bool] = ENDED) -> None:
         api = None if ended else installed()
         if getattr(self, "_handle", 0) and api is not None:
-            self._stream.wait_stream(self._last)
-            api.destroy_graph(self._handle)
+            finalize((self._stream, self._last), self._destroyed)
+
+    def _destroyed(self) -> bool:
+        """Give the graph back once its last run is over, and then its memory."""
+        self._stream.wait_stream(self._last)
+        driver().destroy_graph(self._handle)
+        return True
 
 
 class Graph:

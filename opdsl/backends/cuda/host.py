@@ -16,11 +16,12 @@ import numpy
 
 from opdsl.backends.cuda.allocator import rounded
 from opdsl.backends.cuda.driver import driver, installed
+from opdsl.backends.cuda.finalization import drain, finalize
 from opdsl.backends.cuda.streams import ENDED, Event, Stream
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.views import required_storage
 
-__all__ = ["empty", "is_pinned", "note_use"]
+__all__ = ["empty", "empty_cache", "is_pinned", "note_use"]
 
 NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -61,9 +62,10 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> NDA
         DeviceError: there is no CUDA device.
     """
     size = required_storage(shape, strides) * dtype.itemsize
-    whole = rounded(size)
+    whole = rounded(max(size, 1))
     api = driver()
     api.activate(0)
+    drain()
     with _lock:
         waiting = _free.get(whole, [])
         done = next((each for each in waiting if all(event.query() for event in each.events)), None)
@@ -77,9 +79,25 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> NDA
 
 
 def _put_back(address: int, size: int, streams: set[Stream]) -> None:
+    def keep() -> bool:
+        _free.setdefault(size, []).append(_Waiting(address, [each.record_event() for each in streams]))
+        return True
+
     if installed() is not None:
-        with _lock:
-            _free.setdefault(size, []).append(_Waiting(address, [each.record_event() for each in streams]))
+        finalize(tuple(streams), keep)
+
+
+def empty_cache() -> None:
+    """Give memory that waits for the next array, and that no stream uses any more, back to the driver."""
+    drain()
+    with _lock:
+        for size, waiting in tuple(_free.items()):
+            done = [each for each in waiting if all(event.query() for event in each.events)]
+            for each in done:
+                waiting.remove(each)
+                driver().free_host(each.address)
+            if not waiting:
+                del _free[size]
 
 
 def _owner_of(array: NDArray) -> _Owner | None:

@@ -103,7 +103,7 @@ def _shared(
     if 0 in shape:
         return over(NOTHING, 0, index, shape, steps, dtype)
     size = required_storage(shape, steps) - 1 + dtype.itemsize
-    return over(Block(address, size, stream_of(index), None, keep), address, index, shape, steps, dtype)
+    return over(Block(address, size, stream_of(index), None, None, keep), address, index, shape, steps, dtype)
 
 
 # -------------------------------------------------------------------------------------------------------------- DLPack

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from opdsl.backends.cuda.allocator import cache_of, order, rounded
 from opdsl.backends.cuda.arrays import maker
+from opdsl.backends.cuda.devices import current_device
 from opdsl.backends.cuda.dialect import number_type
 from opdsl.backends.cuda.driver import Driver, driver
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
-from opdsl.backends.cuda.streams import current_device, current_streams, stream_of
+from opdsl.backends.cuda.streams import current_streams, stream_of
 from opdsl.generated import function_from_source
 from opdsl.kernels.calls import Output
 from opdsl.kernels.iteration.numbers import ACCEPTED

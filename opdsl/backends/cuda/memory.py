@@ -12,8 +12,9 @@ from opdsl.backends import arrays as shared
 from opdsl.backends.arrays import DeviceArray
 from opdsl.backends.cuda import arrays, copies, host
 from opdsl.backends.cuda.allocator import order
+from opdsl.backends.cuda.devices import current_device, device, index_of
 from opdsl.backends.cuda.interchange import array_interface, export_dlpack, take_array, take_dlpack
-from opdsl.backends.cuda.streams import Stream, current_device, device, index_of, stream_of, synchronize
+from opdsl.backends.cuda.streams import Stream, stream_of, synchronize
 from opdsl.runtime.dtype import DType
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
-"""Streams, events, and which device and stream are current.
+"""Streams and events, and which stream of each device is current.
 
-The current device is a part of the dispatcher's state, so that a plan made for ``device="cuda"`` holds for one device
-only; the current stream of each device is read whenever something is queued. Both belong to a thread or task.
+That is read whenever something is queued, and belongs to a thread or task.
 """
 
 from __future__ import annotations
@@ -13,111 +12,22 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from opdsl.backends.cuda.driver import driver, installed
-from opdsl.dispatch.state import Scope, State, change_for_good, current
-from opdsl.errors import DeviceError, InterchangeError, OptionError
+from opdsl.backends.cuda.devices import KIND, device, index_of
+from opdsl.backends.cuda.driver import Driver, Lifetime, driver, installed
+from opdsl.backends.cuda.finalization import drain, ordering
+from opdsl.backends.cuda.pools import CapturePool, Pool
+from opdsl.errors import InterchangeError, OptionError
 from opdsl.runtime import scopes
 from opdsl.runtime.device import Device
 
 __all__ = [
     "Event",
     "Stream",
-    "current_device",
     "current_stream",
     "default_stream",
-    "device",
-    "device_count",
-    "index_of",
-    "is_available",
-    "set_device",
     "stream_of",
     "synchronize",
 ]
-
-_KIND = "cuda"
-
-
-# ------------------------------------------------------------------------------------------------------------- devices
-
-
-def device_count() -> int:
-    """How many CUDA devices there are; 0 where there is no driver."""
-    try:
-        return driver().device_count
-    except (DeviceError, ImportError):
-        return 0
-
-
-def is_available() -> bool:
-    """Whether there is a CUDA device that can be used."""
-    return device_count() > 0
-
-
-def current_device() -> int:
-    """The index of the device that ``device="cuda"`` means."""
-    for each in current.get().devices:
-        if each.type == _KIND:
-            return each.index or 0
-    return 0
-
-
-def index_of(place: Device | str | int | None) -> int:
-    """The index of a device; that of the current one for None, and for a device without an index.
-
-    Raises:
-        DeviceError: it is no CUDA device, or is not there.
-    """
-    if place is None or isinstance(place, int):
-        index = current_device() if place is None else place
-    else:
-        found = Device(place)
-        if found.type != _KIND:
-            raise DeviceError(f"a CUDA device is needed (got {found}). Write 'cuda:0', or its index.")
-        index = current_device() if found.index is None else found.index
-    count = driver().device_count
-    if not 0 <= index < count:
-        have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
-        raise DeviceError(f"device 'cuda:{index}' is not there: this machine has {count} (have {have}).")
-    return index
-
-
-class device(Scope):
-    """Makes a device the current one while it is entered, or during each call of what it decorates.
-
-    Args:
-        place: its index, ``"cuda:1"`` or a ``Device``.
-
-    Raises:
-        DeviceError: it is no CUDA device, or is not there.
-    """
-
-    __slots__ = ("index",)
-
-    def __init__(self, place: Device | str | int | None) -> None:
-        self.index = index_of(place)
-
-    def state_within(self, before: State) -> State:
-        """See ``Scope``."""
-        return before.change(devices=_with_device(before, self.index))
-
-
-def set_device(place: Device | str | int) -> None:
-    """Make a device the current one of this thread.
-
-    Args:
-        place: the device, or its index.
-
-    Raises:
-        DeviceError: it is no CUDA device, or is not there.
-    """
-    index = index_of(place)
-    change_for_good(devices=_with_device(current.get(), index))
-
-
-def _with_device(state: State, index: int) -> tuple[Device, ...]:
-    others = tuple(each for each in state.devices if each.type != _KIND)
-    return (*others, Device(_KIND, index)) if index else others
-
 
 ENDED: list[bool] = []
 """Not empty when the interpreter ends: what is left then is left to the driver. Objects that are freed hold it, because
@@ -138,11 +48,24 @@ class Stream(scopes.Scope):
 
     index: of the device.
     handle: the driver's number of it, 0 for the default stream.
-    free: blocks of memory by size that this stream may use at once, see ``allocator``.
-    held: while it is captured, the blocks that the capture uses; None otherwise.
+    pool: free memory that may be used at once; empty where ``memory`` has to be asked.
+    capture: the memory of a capture of ours, while there is one.
+    is_watched: whether another library knows it, and so may capture it.
     """
 
-    __slots__ = ("__weakref__", "_is_own", "_keep", "_marker", "free", "handle", "held", "index")
+    __slots__ = (
+        "__weakref__",
+        "_captures",
+        "_idle",
+        "_is_own",
+        "_keep",
+        "_marker",
+        "capture",
+        "handle",
+        "index",
+        "is_watched",
+        "pool",
+    )
     __schema_type__: ClassVar[str] = "Stream"
 
     def __init__(self, device: Device | str | int | None = None, priority: int = 0) -> None:
@@ -153,11 +76,16 @@ class Stream(scopes.Scope):
     def _set(self, index: int, handle: int, *, is_own: bool, keep: object = None) -> None:
         self.index = index
         self.handle = handle
-        self.free: dict[int, list[int]] = {}
-        self.held: dict[int, Any] | None = None
+        self.pool = Pool()
+        self.capture: CapturePool | None = None
+        self.is_watched = False
+        self._idle = self.pool
+        self._captures: dict[int, tuple[CapturePool, Lifetime]] = {}
         self._is_own = is_own
         self._keep = keep
         self._marker = 0
+        if not is_own and handle:
+            self.watch()
 
     @classmethod
     def of(cls, source: object, device: Device | str | int | None = None) -> Stream:
@@ -181,21 +109,69 @@ class Stream(scopes.Scope):
         known = _foreign.get((index, handle))
         if known is None:
             known = _foreign[index, handle] = _made(index, handle, keep=source)
+            if not isinstance(source, int):
+                _keep((index, handle), known)
         return known
 
     @property
     def device(self) -> Device:
         """Where it is."""
-        return Device(_KIND, self.index)
+        return Device(KIND, self.index)
 
     @property
     def cuda_stream(self) -> int:
         """The driver's number of it, under PyTorch's name."""
+        self.watch()
         return self.handle
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol of cuda.core: its version, and the driver's number of the stream."""
+        self.watch()
         return 0, self.handle
+
+    def watch(self) -> None:
+        """Ask the driver from now on, whenever memory is taken, whether another library captures it."""
+        if not self.is_watched and self.handle:
+            self.is_watched = True
+            self._idle, self.pool = self.pool, Pool()
+
+    def captured(self) -> CapturePool | None:
+        """The memory of the capture that it is in, of ours or of another library; None where it is in none."""
+        if self.capture is not None or not self.is_watched:
+            return self.capture
+        api = driver()
+        capture, graph = api.capture_of(self.handle)
+        if not capture:
+            return None
+        for ended in [key for key, (_, lifetime) in self._captures.items() if lifetime.is_over()]:
+            del self._captures[ended]
+        if capture not in self._captures:
+            self._captures[capture] = CapturePool(self), api.lifetime_of(graph)
+        return self._captures[capture][0]
+
+    def is_captured(self) -> bool:
+        """Whether what is queued on it becomes a part of a graph."""
+        return self.capture is not None or (self.is_watched and driver().capture_of(self.handle)[0] != 0)
+
+    def memory(self) -> Pool:
+        """Where memory for what is queued next comes from."""
+        if not self.is_watched:
+            return self.pool
+        captured = self.captured()
+        return self._idle if captured is None else captured
+
+    def give_back(self) -> bool:
+        """Give free memory back to the driver; returns whether there was any.
+
+        What belongs to a capture stays, and everything does while it is captured.
+        """
+        if self.is_captured() or not self._idle_memory():
+            return False
+        self._idle_memory().give_to_driver(driver(), self.handle)
+        return True
+
+    def _idle_memory(self) -> Pool:
+        return self._idle if self.is_watched else self.pool
 
     def synchronize(self) -> None:
         """Wait until everything queued on it is done."""
@@ -239,12 +215,15 @@ class Stream(scopes.Scope):
         if other is self:
             return
         api = driver()
-        api.activate(other.index)
-        if not other._marker:
-            other._marker = api.create_event(timing=False)
-        api.record_event(other._marker, other.handle)
-        api.activate(self.index)
-        api.wait_event(self.handle, other._marker)
+        with ordering:
+            if other.is_watched and other.is_captured():
+                self.watch()  # waiting makes it a part of that capture
+            api.activate(other.index)
+            if not other._marker:
+                other._marker = api.create_event(timing=False)
+            api.record_event(other._marker, other.handle)
+            api.activate(self.index)
+            api.wait_event(self.handle, other._marker)
 
     def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
         """See ``runtime.scopes``."""
@@ -258,9 +237,7 @@ class Stream(scopes.Scope):
         if api is None or not hasattr(self, "_marker"):
             return
         api.activate(self.index)
-        for waiting in self.free.values():
-            for address in waiting:
-                api.free(address, self.handle)
+        self._idle_memory().give_to_driver(api, self.handle)
         if self._marker:
             api.destroy_event(self._marker)
         if self._is_own:
@@ -283,6 +260,16 @@ current_streams = _streams.get
 
 _defaults: dict[int, Stream] = {}
 _foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
+
+# The last ones are kept, with their free memory; each keeps the other library's object, and so its stream.
+_KEPT = 64
+_recent: dict[tuple[int, int], Stream] = {}
+
+
+def _keep(key: tuple[int, int], stream: Stream) -> None:
+    _recent[key] = stream
+    while len(_recent) > _KEPT:
+        del _recent[next(iter(_recent))]
 
 
 def stream_of(index: int) -> Stream:
@@ -319,8 +306,9 @@ def default_stream(device: Device | str | int | None = None) -> Stream:
 
 
 def forget() -> None:
-    """Drop the default streams: another driver takes over, in tests."""
+    """Drop the streams that are kept: another driver takes over, in tests."""
     _defaults.clear()
+    _recent.clear()
 
 
 def synchronize(device: Device | str | int | None = None) -> None:
@@ -337,6 +325,7 @@ def synchronize(device: Device | str | int | None = None) -> None:
     api = driver()
     api.activate(index)
     api.synchronize()
+    drain()
 
 
 # -------------------------------------------------------------------------------------------------------------- events
@@ -369,7 +358,7 @@ class Event:
         api = driver()
         api.activate(place.index)
         if self.handle and self._index != place.index:
-            self._destroy()
+            self._destroy(api)
         if not self.handle:
             self.handle, self._index = api.create_event(timing=self.enable_timing), place.index
         api.record_event(self.handle, place.handle)
@@ -398,7 +387,11 @@ class Event:
 
     def query(self) -> bool:
         """Whether its stream has come to it."""
-        return not self.handle or driver().is_event_done(self.handle)
+        if not self.handle:
+            return True
+        api = driver()
+        api.activate(self._index)
+        return api.is_event_done(self.handle)
 
     def elapsed_time(self, end: Event) -> float:
         """Milliseconds from this event to a later one; both have been reached.
@@ -413,13 +406,16 @@ class Event:
             raise OptionError(
                 "elapsed_time: both events have to be made with Event(enable_timing=True), and recorded before"
             )
-        return driver().elapsed(self.handle, end.handle)
+        api = driver()
+        api.activate(self._index)
+        return api.elapsed(self.handle, end.handle)
 
-    def _destroy(self) -> None:
-        driver().destroy_event(self.handle)
+    def _destroy(self, api: Driver) -> None:
+        api.activate(self._index)
+        api.destroy_event(self.handle)
         self.handle = 0
 
     def __del__(self, ended: list[bool] = ENDED) -> None:
-        handle: int = getattr(self, "handle", 0)
-        if not ended and handle and installed() is not None:
-            self._destroy()
+        api = None if ended or not getattr(self, "handle", 0) else installed()
+        if api is not None:
+            self._destroy(api)

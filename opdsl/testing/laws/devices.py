@@ -85,7 +85,7 @@ _FUSED_TERMS = 20.0
 
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
-    from opdsl.backends.cuda.streams import is_available
+    from opdsl.backends.cuda.devices import is_available
 
     if is_available():
         yield from disagreements(subject, Device("cuda:0"))

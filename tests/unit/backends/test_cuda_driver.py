@@ -21,11 +21,16 @@ RESULTS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetName": (b"A card\0\0",),
     "cuMemGetInfo": (1, 2),
     "cuEventElapsedTime": (1.5,),
+    "cuStreamGetCaptureInfo": (real.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE, 11, 12, [], [], 0),
+    "cuThreadExchangeStreamCaptureMode": (real.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL,),
     **dict.fromkeys(
         [
             "cuCtxGetCurrent",
             "cuDeviceGet",
             "cuDeviceGetAttribute",
+            "cuDeviceGetDefaultMemPool",
+            "cuMemAlloc",
+            "cuUserObjectCreate",
             "cuDevicePrimaryCtxRetain",
             "cuDeviceTotalMem",
             "cuEventCreate",
@@ -49,10 +54,11 @@ class Api:
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.status: dict[str, Any] = {}
+        self.results = dict(RESULTS)
 
     def __getattr__(self, name: str) -> Any:
         there = getattr(real, name)
-        if not name.startswith("cu"):
+        if not name.startswith("cu") or isinstance(there, type):
             return there
 
         def call(*given: Any) -> tuple[Any, ...]:
@@ -62,7 +68,7 @@ class Api:
             self.calls.append((name, given))
             if name.startswith("cuGetError"):
                 return 0, given[0].name.encode()
-            return self.status.get(name, real.CUresult.CUDA_SUCCESS), *RESULTS.get(name, ())
+            return self.status.get(name, real.CUresult.CUDA_SUCCESS), *self.results.get(name, ())
 
         return call
 
@@ -102,6 +108,10 @@ USES: dict[str, Callable[[Driver], object]] = {
     "launch": lambda it: it.launch(7, (1, 2, 3), (4, 5, 6), 0, 0, 4096),
     "begin_capture": lambda it: it.begin_capture(7),
     "end_capture": lambda it: it.end_capture(7),
+    "capture_of": lambda it: it.capture_of(7),
+    "relaxed": lambda it: it.relaxed().__enter__(),
+    "lifetime_of": lambda it: it.lifetime_of(7),
+    "trim": lambda it: it.trim(0),
     "launch_graph": lambda it: it.launch_graph(7, 0),
     "destroy_graph": lambda it: it.destroy_graph(7),
 }
@@ -126,6 +136,34 @@ def test_properties_are_read(api: Api) -> None:
 def test_much_shared_memory_is_asked_for(api: Api) -> None:
     Driver().function(7, "kernel", 100 << 10)
     assert [given[2] for name, given in api.calls if name == "cuFuncSetAttribute"] == [100 << 10]
+
+
+def test_devices_without_memory_pools(api: Api) -> None:
+    api.results["cuDeviceGetAttribute"] = (0,)
+    driver = Driver()
+    api.calls.clear()
+    driver.free(driver.allocate(512, 9), 9)
+    driver.trim(0)
+    assert [name for name, _ in api.calls] == ["cuMemAlloc", "cuStreamSynchronize", "cuMemFree"]
+
+
+def test_what_is_freed_stays_with_the_driver(api: Api) -> None:
+    Driver().activate(0)
+    (given,) = [given for name, given in api.calls if name == "cuMemPoolSetAttribute"]
+    assert (given[1].name, int(given[2])) == ("CU_MEMPOOL_ATTR_RELEASE_THRESHOLD", 2**64 - 1)
+
+
+def test_a_stream_that_is_not_captured(api: Api) -> None:
+    status = real.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
+    api.results["cuStreamGetCaptureInfo"] = (status, 0, 0, [], [], 0)
+    assert Driver().capture_of(7) == (0, 0)
+
+
+def test_captures_are_left_in_peace(api: Api) -> None:
+    with Driver().relaxed():
+        pass
+    modes = [given[0].name for name, given in api.calls if name == "cuThreadExchangeStreamCaptureMode"]
+    assert modes == ["CU_STREAM_CAPTURE_MODE_RELAXED", "CU_STREAM_CAPTURE_MODE_GLOBAL"]
 
 
 def test_a_stream_that_is_not_done(api: Api) -> None:

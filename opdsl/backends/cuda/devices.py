@@ -1,0 +1,95 @@
+"""The CUDA devices, and which one is current.
+
+The current device is a part of the dispatcher's state, so that a plan made for ``device="cuda"`` holds for one device
+only.
+"""
+
+from __future__ import annotations
+
+from opdsl.backends.cuda.driver import driver
+from opdsl.dispatch.state import Scope, State, change_for_good, current
+from opdsl.errors import DeviceError
+from opdsl.runtime.device import Device
+
+__all__ = ["KIND", "current_device", "device", "device_count", "index_of", "is_available", "set_device"]
+
+KIND = "cuda"
+
+
+def device_count() -> int:
+    """How many CUDA devices there are; 0 where there is no driver."""
+    try:
+        return driver().device_count
+    except (DeviceError, ImportError):
+        return 0
+
+
+def is_available() -> bool:
+    """Whether there is a CUDA device that can be used."""
+    return device_count() > 0
+
+
+def current_device() -> int:
+    """The index of the device that ``device="cuda"`` means."""
+    for each in current.get().devices:
+        if each.type == KIND:
+            return each.index or 0
+    return 0
+
+
+def index_of(place: Device | str | int | None) -> int:
+    """The index of a device; that of the current one for None, and for a device without an index.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    if place is None or isinstance(place, int):
+        index = current_device() if place is None else place
+    else:
+        found = Device(place)
+        if found.type != KIND:
+            raise DeviceError(f"a CUDA device is needed (got {found}). Write 'cuda:0', or its index.")
+        index = current_device() if found.index is None else found.index
+    count = driver().device_count
+    if not 0 <= index < count:
+        have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+        raise DeviceError(f"device 'cuda:{index}' is not there: this machine has {count} (have {have}).")
+    return index
+
+
+class device(Scope):
+    """Makes a device the current one while it is entered, or during each call of what it decorates.
+
+    Args:
+        place: its index, ``"cuda:1"`` or a ``Device``.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+
+    __slots__ = ("index",)
+
+    def __init__(self, place: Device | str | int | None) -> None:
+        self.index = index_of(place)
+
+    def state_within(self, before: State) -> State:
+        """See ``Scope``."""
+        return before.change(devices=_with_device(before, self.index))
+
+
+def set_device(place: Device | str | int) -> None:
+    """Make a device the current one of this thread.
+
+    Args:
+        place: the device, or its index.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    index = index_of(place)
+    change_for_good(devices=_with_device(current.get(), index))
+
+
+def _with_device(state: State, index: int) -> tuple[Device, ...]:
+    others = tuple(each for each in state.devices if each.type != KIND)
+    return (*others, Device(KIND, index)) if index else others

@@ -1,0 +1,56 @@
+"""When a graph of another library is gone, which its driver objects tell without a call of Python.
+
+The driver calls a destructor on a thread of its own, maybe when the interpreter has ended. So that is libc's
+``sem_post``, and Python looks at the semaphore.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+__all__ = ["Lifetime"]
+
+_SEMAPHORE_BYTES = 64  # of a sem_t, 32 on 64-bit Linux
+
+# Semaphores that have not been posted yet: the driver holds their addresses.
+_open: set[Lifetime] = set()
+
+
+class Lifetime:
+    """Whether something that the driver destroys still is there; always, where libc has no semaphores (Windows).
+
+    address: of what the driver hands to the destructor.
+    destructor: the address of the function, 0 where there is none.
+    """
+
+    def __init__(self) -> None:
+        self._semaphore = ctypes.create_string_buffer(_SEMAPHORE_BYTES)
+        self.address = ctypes.addressof(self._semaphore)
+        self.destructor = 0
+        self._is_over = False
+        library = _semaphores()
+        if library is not None:
+            library.sem_init(ctypes.c_void_p(self.address), 0, 0)
+            self.destructor = ctypes.cast(library.sem_post, ctypes.c_void_p).value or 0
+            _open.add(self)
+
+    def is_over(self) -> bool:
+        """Whether the destructor has been called."""
+        library = _semaphores()
+        if not self._is_over and library is not None:
+            self._is_over = library.sem_trywait(ctypes.c_void_p(self.address)) == 0
+            if self._is_over:
+                _open.discard(self)
+        return self._is_over
+
+
+@functools.cache
+def _semaphores() -> Any:
+    try:
+        library = ctypes.CDLL(None)
+        library.sem_init, library.sem_post, library.sem_trywait  # noqa: B018  all of them are there
+    except (AttributeError, OSError, TypeError):
+        return None
+    return library
