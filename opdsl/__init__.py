@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from opdsl.declare import Out as Out
     from opdsl.declare import Overload as Overload
     from opdsl.declare import Row as Row
+    from opdsl.declare import formula as formula
     from opdsl.declare import forward as forward
     from opdsl.declare import op as op
     from opdsl.dispatch import FALLTHROUGH as fallthrough_kernel

@@ -60,6 +60,10 @@ class ScalarFunctionError(DeclarationError):
     """A scalar function uses Python that the scalar graph cannot hold."""
 
 
+class FormulaError(DeclarationError):
+    """A formula holds what no kernel can be made of; the text is underlined."""
+
+
 class RoundedResultError(ScalarFunctionError):
     """A scalar function gives floating-point numbers of integers where integers are wanted."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Mapping
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 __all__ = ["function_from_source", "function_from_tree"]
@@ -42,14 +43,18 @@ def _code(source: str, title: str) -> CodeType:
     return compile(source, filename, "exec")
 
 
-def function_from_tree(tree: ast.FunctionDef, model: FunctionType) -> FunctionType:
+def function_from_tree(
+    tree: ast.FunctionDef, model: FunctionType, names: Mapping[str, object] | None = None
+) -> FunctionType:
     """The function of a syntax tree, with the globals, the variables, the defaults and the file of another one.
 
     Args:
         tree: of a function whose statements are those of the other one.
         model: the other one.
+        names: further variables that the statements read, by names that no text of a user holds.
     """
-    free = model.__code__.co_freevars
+    added = dict(names or {})
+    free = (*model.__code__.co_freevars, *added)
     outer = ast.FunctionDef(
         "outer",
         ast.arguments([], [ast.arg(each) for each in free], None, [], [], None, []),
@@ -66,7 +71,8 @@ def function_from_tree(tree: ast.FunctionDef, model: FunctionType) -> FunctionTy
     module = ast.fix_missing_locations(ast.Module([outer], []))
     exec(compile(module, model.__code__.co_filename, "exec"), namespace)
     code: CodeType = namespace["outer"](*free).__code__
-    cells = dict(zip(free, model.__closure__ or (), strict=True))
+    cells = dict(zip(model.__code__.co_freevars, model.__closure__ or (), strict=True))
+    cells |= {name: CellType(value) for name, value in added.items()}
     closure = tuple([cells[each] for each in code.co_freevars])
     made = FunctionType(code, model.__globals__, tree.name, model.__defaults__, closure)
     made.__kwdefaults__ = model.__kwdefaults__

@@ -6,10 +6,11 @@ native, scalar, runtime, dispatch, kernels, autograd.
 
 from __future__ import annotations
 
+from opdsl.declare.formulas import formula
 from opdsl.declare.forwarding import forward
 from opdsl.declare.library import Library, op
 from opdsl.declare.operator import Operator
 from opdsl.declare.options import EntryOptions, Inplace, Out, Overload, Row
 from opdsl.dispatch import traceable
 
-__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "Row", "forward", "op", "traceable"]
+__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "Row", "formula", "forward", "op", "traceable"]

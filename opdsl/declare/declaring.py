@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from opdsl.declare.declaration import Declaration
+from opdsl.declare.formulas import is_formula
 from opdsl.declare.forwarding import Forward, forward_of, renamed
 from opdsl.declare.kernels import attach_body, attach_forward
 from opdsl.declare.options import Inplace, Out, normalised
@@ -248,12 +249,30 @@ def declared_with_body(
             f"{where}: kernel={kernel!r} says what the body is the kernel of, but there is none. Write one, or attach "
             f"a function beneath: @{function.__name__}.kernel."
         )
+    if is_formula(function):
+        return _declared_formula(scope, function, schema, options)
     declaration = declaration_of(scope, function, schema, rest)
     if call is not None:
         attach_forward(declaration, call, keys)
     elif has_body:
         attach_body(declaration, keys)
     return declaration
+
+
+def _declared_formula(
+    scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
+) -> Declaration:
+    """The declaration of a formula; its kernels follow once its variants have functions.
+
+    Raises:
+        DeclarationError: there is no body, or the option ``kernel``.
+    """
+    where = f"{location(function)}: {function.__name__}"
+    if is_declaration(function):
+        raise DeclarationError(f"{where}: a formula needs a body. Write what is computed, or leave @formula out.")
+    if options.get("kernel"):
+        raise DeclarationError(f"{where}: kernel= is of a body, and a formula is compiled. Leave one of them out.")
+    return declaration_of(scope, function, schema, {key: value for key, value in options.items() if key != "kernel"})
 
 
 def _body_keys(where: str, kernel: object) -> tuple[str, ...] | None:

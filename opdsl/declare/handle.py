@@ -27,6 +27,7 @@ from opdsl.declare.declaring import (
 from opdsl.declare.defining import function_of, needed_of
 from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import attach_derivative, exclude_from_derivative
+from opdsl.declare.formulas import attach_formula, is_formula
 from opdsl.declare.forwarding import Forward, declaration_behind
 from opdsl.declare.kernels import COMPOSITE_KEY, attach_forward
 from opdsl.declare.lists import list_body, list_schema, written_lists
@@ -248,6 +249,8 @@ def declare(
     with scope.all_or_nothing():
         declaration = declared(scope, function, name, rest, names)
         made = with_attributes(declaration)
+        if is_formula(declaration.function):
+            attach_formula(declaration)
         if functional:
             declaration.functions["functional"] = _define_functional(declaration)
         if foreach:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from opdsl.aten.pointwise.comparison import where
 from opdsl.autograd.engine import fitted
 from opdsl.autograd.kernel import recorder_of
 from opdsl.autograd.recorder import Recorder
@@ -12,7 +14,13 @@ from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import TraceError
 from opdsl.runtime import Tensor
 
-__all__ = ["Followed", "Noted", "followed", "pulled_back"]
+__all__ = ["Conditions", "Followed", "Noted", "conditions", "followed", "pulled_back"]
+
+# Truth values of elements, each with the outcome for which a call counts.
+Conditions = tuple[tuple[Tensor, bool], ...]
+
+conditions: ContextVar[Conditions] = ContextVar("conditions", default=())
+"""The conditions under which calls count that are noted now: those of the branches of a formula."""
 
 
 class Noted(NamedTuple):
@@ -23,6 +31,7 @@ class Noted(NamedTuple):
     results: in order.
     is_list: whether they are one result of the schema.
     is_recorded: whether grad mode was on.
+    conditions: under which it counts.
     """
 
     operator: Operator
@@ -30,6 +39,7 @@ class Noted(NamedTuple):
     results: tuple[Any, ...]
     is_list: bool
     is_recorded: bool
+    conditions: Conditions = ()
 
 
 COMPOSITE = DispatchKey("CompositeImplicitAutograd")
@@ -56,8 +66,17 @@ def followed(calls: Sequence[Noted], required: set[int]) -> tuple[list[Followed]
     return found, reached
 
 
-def pulled_back(calls: Sequence[Followed], seeds: Sequence[tuple[Tensor, Tensor]]) -> dict[int, Tensor]:
+def pulled_back(
+    calls: Sequence[Followed],
+    seeds: Sequence[tuple[Tensor, Tensor]],
+    fit: Callable[[Tensor, Any], Tensor] = fitted,
+) -> dict[int, Tensor]:
     """The gradients of tensors, by their identities: reverse mode, by the formulas of the operators.
+
+    Args:
+        calls: in the order in which they were made.
+        seeds: where it begins: tensors, each with its gradient.
+        fit: makes of a gradient one of a tensor of a geometry: what broadcasting repeated is summed.
 
     Raises:
         TraceError: a composite is one step, which gradients come through that its own calls would record.
@@ -78,7 +97,15 @@ def pulled_back(calls: Sequence[Followed], seeds: Sequence[tuple[Tensor, Tensor]
             if gradient is None:
                 continue
             target = call.arguments[at] if index is None else call.arguments[at][index]
-            gradient = fitted(gradient, target.geometry)
+            gradient = _counted(fit(gradient, target.geometry), call.conditions)
             known = found.get(id(target))
             found[id(target)] = gradient if known is None else known + gradient
     return found
+
+
+def _counted(gradient: Tensor, conditions: Conditions) -> Tensor:
+    """A gradient where its call counts, and 0 elsewhere, whatever stands there."""
+    for condition, outcome in conditions:
+        zero = gradient.new_zeros(())
+        gradient = where(condition, gradient, zero) if outcome else where(condition, zero, gradient)
+    return gradient

@@ -24,7 +24,7 @@ from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.programs.leaves import RESERVED, Leaves, unflatten
 from opdsl.programs.passes import without_unused_sizes
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import Noted, followed, pulled_back
+from opdsl.programs.reverse import Noted, conditions, followed, pulled_back
 from opdsl.programs.steps import (
     FUNCTIONS,
     WORDS,
@@ -73,6 +73,14 @@ def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
                 tracer.restore()
 
 
+def formula_text(operator: Operator) -> Callable[..., Any] | None:
+    """The function of operators that a functional operator is declared by; None for one that is no formula."""
+    kernel = operator.entry(DispatchKey("CPU")).kernel
+    if not isinstance(kernel, StructuredKernel) or kernel.variant != "functional":
+        return None
+    return kernel.definition.text
+
+
 def _kind(value: Any) -> Kind:
     return Kind.TENSOR if isinstance(value, Tensor) else Kind.NUMBER
 
@@ -108,7 +116,7 @@ class Tracer(DispatchMode):
         ]
         given, _ = self.inputs.taken_in(call)
         pairs = zip(leaves.names, leaves.values, given, strict=True)
-        self.given = tuple([recorder.size(name, one, 2) if type(one) is int else made for name, one, made in pairs])
+        self.given = tuple([self._integer(name, one) if type(one) is int else made for name, one, made in pairs])
         self.specs = tuple(map(_input, leaves.names, leaves.values, self.given))
         self.required = {id(made) for made, _ in self.inputs.tensors if made.geometry.requires_grad}
         for made, _ in self.inputs.tensors:
@@ -126,6 +134,10 @@ class Tracer(DispatchMode):
         self.gradients: dict[str, tuple[Leaf, Tensor | None]] = {}
         self.cleared: set[str] = set()
         self.taken: dict[str, int] = dict.fromkeys((*RESERVED, *leaves.names), 0)
+
+    def _integer(self, name: str, value: int) -> Any:
+        """What stands for an integer among the leaves, which is a size."""
+        return self.recorder.size(name, value, 2)
 
     def run(self, function: Callable[..., Any], leaves: Leaves) -> Any:
         """What the function gives for the stand-ins.
@@ -270,7 +282,7 @@ class Tracer(DispatchMode):
             name, order = _ALIKE[operator.name]
             operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
         kernel = operator.entry(DispatchKey("CPU")).kernel
-        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel):
+        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel) or kernel.definition.text:
             return None
         if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
             return None
@@ -288,7 +300,14 @@ class Tracer(DispatchMode):
         results = tuple([self._result(each, operator) for each in listed])
         self.steps.append(Step(operator, operands, options, results, is_list, call=call))
         self.calls.append(
-            Noted(operator, unbox(operator, args, kwargs), tuple(listed), is_list, current.get().grad_mode)
+            Noted(
+                operator,
+                unbox(operator, args, kwargs),
+                tuple(listed),
+                is_list,
+                current.get().grad_mode,
+                conditions.get(),
+            )
         )
 
     def _result(self, value: Any, operator: Operator) -> Result | None:
@@ -455,6 +474,10 @@ class _Calls(DispatchMode):
                 "its program would not know. Enter it around the program."
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
+        text = formula_text(operator.operator)
+        if text is not None:  # its errors are those of what it calls
+            with _Calls(tracer):
+                return text(*unbox(operator.operator, args, kwargs))
         kept = tracer.mark()
         try:
             result = operator(*args, **kwargs)

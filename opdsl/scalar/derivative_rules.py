@@ -235,6 +235,7 @@ RULES: Final[dict[str, Rule]] = {
     "to_floating": lambda b, gradient, arguments, result: (gradient,),
     "to_double": lambda b, gradient, arguments, result: (gradient,),
     "rounded": lambda b, gradient, arguments, result: (gradient,),
+    "convert": lambda b, gradient, arguments, result: (gradient if "float" in str(b.nodes[result].value) else None,),
     "conjugate": lambda b, gradient, arguments, result: (b.conjugate(gradient),),
     "real": lambda b, gradient, arguments, result: (b.complex(b.add("real", gradient), b.number(0)),),
     "imag": lambda b, gradient, arguments, result: (b.complex(b.number(0), b.add("real", gradient)),),

@@ -74,6 +74,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("to_integer", 1, "to_integer", "int"),
     ("to_floating", 1, "to_floating", "float"),
     ("to_double", 1, "to_double", "double"),
+    ("convert", 1, "convert", "convert"),
     # rounding: keeps the type, as PyTorch does
     ("floor", 1, "rounding", "floor"),
     ("ceil", 1, "rounding", "ceil"),

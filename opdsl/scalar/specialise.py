@@ -31,6 +31,9 @@ LARGEST: Final = {
 }
 
 
+_NARROW: Final = frozenset({"float16", "bfloat16"})
+
+
 class Literal(NamedTuple):
     """A Python number that has not met a type yet."""
 
@@ -160,7 +163,20 @@ class Typer:
         if node.op == "parameter":
             kind = types[str(node.value)]
             return Value(self.builder.parameter(str(node.value), kind), kind)
+        if isinstance(node.value, str):
+            return self.stored(node.op, node.value, operands)
         return _RULES[OPERATIONS[node.op].rule](self, node.op, operands)
+
+    def stored(self, op: str, dtype: str, operands: list[Operand]) -> Operand:
+        """A conversion to a dtype, or an operation on operands that are stored in one of 16 bits."""
+        before, self.storage = self.storage, dtype if dtype in _NARROW else None
+        try:
+            if op != "convert":
+                return _RULES[OPERATIONS[op].rule](self, op, operands)
+            value = self.cast(operands[0], ScalarType.FLOAT32 if self.storage else ScalarType(dtype))
+            return _rounded(self, "rounded", [value]) if self.storage else value
+        finally:
+            self.storage = before
 
     def loop(self, untyped: UntypedLoop, operands: Sequence[Operand]) -> Value:
         """A loop, once it is known which types what it carries takes on from turn to turn."""
@@ -526,6 +542,7 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "to_floating": _to_floating,
     "to_double": _to_double,
     "rounding": _rounding,
+    "convert": _lowered,
     "row": _row,
     "row_mean": _row_mean,
     "row_count": _row_count,

@@ -31,6 +31,7 @@ LAYERS = (
     "cuda",
     "aten",
     "programs",
+    "formulas",
     "_attributes",
     "array_api",
     "nn",

@@ -88,6 +88,8 @@ class Definition:
 
     # Whether a backend has to compile for it.
     is_compiled = True
+    # Of a formula, the function of operators that it is declared by: traces look into it.
+    text: Callable[..., Any] | None = None
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         self.schema = schema

@@ -1,0 +1,66 @@
+"""``formula``: marks a function whose body says what is computed, for ``op`` to compile instead of running it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, TypeVar
+
+from opdsl.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from opdsl.declare.declaration import Declaration
+
+__all__ = ["attach_formula", "formula", "is_formula"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_MARK = "__opdsl_formula__"
+
+
+def formula(function: F) -> F:
+    """Declare that a function's body is a formula: what is computed, compiled into kernels and never run as Python.
+
+    Its text is operator code: shapes, broadcasting, type promotion and errors are those of the operators that it calls.
+    ``if``, ``and``, ``or``, ``not``, conditional expressions and ``while`` may be of elements. ``op`` stands above it.
+
+    Args:
+        function: takes tensors, numbers, texts and None, as its annotations say, and returns tensors.
+
+    Returns:
+        The function as it is. Formulas may call it: it becomes a part of their kernels.
+
+    Raises:
+        DeclarationError: it is no Python function.
+
+    >>> import opdsl
+    >>> with opdsl.Library("example") as lib:
+    ...     @lib.op
+    ...     @opdsl.formula
+    ...     def leaky(self: opdsl.Tensor, slope: float = 0.5) -> opdsl.Tensor:
+    ...         return self if self > 0 else slope * self
+    ...     leaky(opdsl.tensor([-2.0, 3.0]))
+    tensor([-1.,  3.])
+    """
+    if not isinstance(function, FunctionType):
+        raise DeclarationError(
+            f"@formula decorates a function, not {type(function).__name__}. Write @op, and @formula beneath it."
+        )
+    function.__dict__[_MARK] = True
+    return function
+
+
+def is_formula(function: FunctionType) -> bool:
+    """Return whether a function's body is a formula."""
+    return bool(function.__dict__.get(_MARK))
+
+
+def attach_formula(declaration: Declaration) -> None:
+    """Make the kernels of a declaration whose body is a formula.
+
+    Raises:
+        FormulaError: the text holds what no kernel can be made of.
+    """
+    # It stands above declarations, since it traces, and is loaded when the first formula is declared.
+    importlib.import_module("opdsl.formulas.attaching").attach_formula(declaration)

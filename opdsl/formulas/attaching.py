@@ -1,0 +1,67 @@
+"""From a declaration whose body is a formula to its kernels."""
+
+from __future__ import annotations
+
+from opdsl.declare.attachment import ALL_BACKENDS
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.defining import function_of
+from opdsl.declare.kernels import COMPOSITE_KEY, register_plain
+from opdsl.errors import FormulaError
+from opdsl.formulas.definition import FormulaDefinition
+from opdsl.formulas.derivative import FormulaDerivative
+from opdsl.formulas.elements import NotElementwiseError
+from opdsl.formulas.programs import FormulaProgram
+from opdsl.formulas.reading import FormulaText
+from opdsl.schema.kinds import KINDS
+
+__all__ = ["attach_formula"]
+
+
+def attach_formula(declaration: Declaration) -> None:
+    """Make the kernels of a declaration whose body is a formula, for every variant and backend.
+
+    Raises:
+        FormulaError: the text holds what no kernel can be made of.
+    """
+    function, schema = declaration.function, declaration.main.schema
+    if schema.is_mutable or schema.is_view:
+        raise FormulaError(
+            f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: formula {function.__name__}: its "
+            f"signature, {schema}, writes or shows an argument. Return what is computed, and derive the variant that "
+            "writes it: inplace=True."
+        )
+    text = FormulaText(function)
+    definition = FormulaDefinition(schema, declaration.name, text)
+    definition.derivative = FormulaDerivative(definition)
+    try:
+        definition.try_forms()
+    except NotElementwiseError:
+        _attach_program(declaration, text)
+    else:
+        _attach_elements(declaration, definition)
+
+
+def _attach_elements(declaration: Declaration, definition: FormulaDefinition) -> None:
+    kind = KINDS["pointwise"]
+    declaration.claim(kind.name, declaration.function)
+    declaration.definition, declaration.kind = definition, kind
+    declaration.infer_entries(kind)
+    for key in ALL_BACKENDS:
+        declaration.register_structured(key)
+    declaration.register_common()
+
+
+def _attach_program(declaration: Declaration, text: FormulaText) -> None:
+    declaration.claim("body", declaration.function)
+    schema, code = declaration.main.schema, declaration.function.__code__
+    names = tuple(each.python_name for each in schema.arguments)
+    program = FormulaProgram(text, names, declaration.name)
+
+    def run(*positional: object, **named: object) -> object:
+        given = dict(zip(names, positional, strict=False)) | named
+        return program(*[given[name] for name in names])
+
+    run.__dict__["program"] = program
+    place = code.co_filename, code.co_firstlineno
+    body = function_of(schema, run, module=declaration.function.__module__, place=place)
+    register_plain(declaration, body, COMPOSITE_KEY)

@@ -1,0 +1,379 @@
+"""Hooks of rewritten formulas: what Python decides by truth, of hosts and of elements.
+
+A host (a number of Python's, None, a text, a shape) is decided as Python does. Of an element both sides are computed
+and chosen from; what is called for one side is noted with its condition, so that it guards gradients. Outside of a
+trace they work on tensors just as well: that is the formula run call by call.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import linecache
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from opdsl.errors import FormulaError
+from opdsl.formulas.rewriting import is_rewritten, rewritten
+from opdsl.programs.reverse import conditions
+from opdsl.runtime import Tensor
+
+__all__ = [
+    "both",
+    "callee",
+    "chain",
+    "choose",
+    "choose_value",
+    "counted",
+    "either",
+    "error_here",
+    "host",
+    "is_element",
+    "loop",
+    "opposite",
+    "returned",
+    "surely",
+    "value",
+]
+
+
+class Unbound:
+    """What a name holds that only some paths have given a value.
+
+    name: it.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, which not every path gives a value>"
+
+
+def is_element(value: object) -> bool:
+    """Return whether a value is a tensor, whose elements are what formulas compute."""
+    return isinstance(value, Tensor)
+
+
+def error_here(problem: str, remedy: str) -> FormulaError:
+    """Return an error that underlines the text of the formula that is being run."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_rewritten(frame.f_code):
+        frame = frame.f_back
+    if frame is None:
+        return FormulaError(f"{problem}. {remedy}")
+    code = frame.f_code
+    first, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
+    line = first or code.co_firstlineno
+    text = linecache.getline(code.co_filename, line).rstrip("\n")
+    begin, finish = _columns(text, start or 0, end if last == first else None)
+    lead = len(text) - len(text.lstrip())
+    mark = " " * max(begin - lead, 0) + "~" * max(finish - begin - 1, 0) + "^"
+    name = _outermost(code)
+    where = f"{code.co_filename}:{line}: formula {name}: {problem}"
+    return FormulaError(f"{where}\n    {text.strip()}\n    {mark}\n{remedy}")
+
+
+def _columns(text: str, start: int, end: int | None) -> tuple[int, int]:
+    """Columns in characters: Python counts bytes."""
+    data = text.encode()
+    finish = len(data) if end is None else end
+    return len(data[:start].decode(errors="ignore")), len(data[:finish].decode(errors="ignore"))
+
+
+def _outermost(code: CodeType) -> str:
+    return code.co_qualname.partition(".<locals>.\N{SECTION SIGN}")[0].rpartition(".")[2]
+
+
+# ----------------------------------------------------------------------------------------------------- truth and choice
+
+
+def truth(value: Any) -> Any:
+    """Return an element as a bool: NaN is true."""
+    return value if str(value.dtype) == "opdsl.bool" else value != 0
+
+
+def value(get: Callable[[], Any], name: str) -> Any:
+    """Return the value of a name, or what says that it has none yet."""
+    try:
+        return get()
+    except NameError:
+        return Unbound(name)
+
+
+@contextmanager
+def _guarded(condition: Any, outcome: bool) -> Iterator[None]:
+    """What is called within counts only where a condition has an outcome."""
+    token = conditions.set((*conditions.get(), (condition, outcome)))
+    try:
+        yield
+    finally:
+        conditions.reset(token)
+
+
+def choose_value(test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """``then() if test else other()``"""
+    if not is_element(test):
+        return then() if test else other()
+    condition = truth(test)
+    with _guarded(condition, True):
+        chosen = then()
+    with _guarded(condition, False):
+        rejected = other()
+    return _merged(condition, chosen, rejected, "")
+
+
+def choose(
+    test: Any,
+    then: Callable[..., tuple[Any, ...]],
+    other: Callable[..., tuple[Any, ...]],
+    values: tuple[Any, ...],
+    names: tuple[str, ...],
+) -> tuple[Any, ...]:
+    """Run an ``if`` statement: its branches take the names that they bind, and return them."""
+    if not is_element(test):
+        return then(*values) if test else other(*values)
+    condition = truth(test)
+    with _guarded(condition, True):
+        chosen = then(*values)
+    with _guarded(condition, False):
+        rejected = other(*values)
+    return tuple([_merged(condition, *each) for each in zip(chosen, rejected, names, strict=True)])
+
+
+def returned(
+    test: Any, then: Callable[..., Any], other: Callable[..., Any], values: tuple[Any, ...], names: tuple[str, ...]
+) -> Any:
+    """Run an ``if`` statement after which the function returns."""
+    if not is_element(test):
+        return then(*values) if test else other(*values)
+    condition = truth(test)
+    with _guarded(condition, True):
+        chosen = then(*values)
+    with _guarded(condition, False):
+        rejected = other(*values)
+    return _merged(condition, chosen, rejected, "what is returned")
+
+
+def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
+    """Return what two paths give: the one where the condition holds, the other one elsewhere."""
+    from opdsl.aten.pointwise.comparison import where
+
+    if chosen is rejected:
+        return chosen
+    if isinstance(chosen, Unbound) or isinstance(rejected, Unbound):
+        return Unbound(name)
+    if is_element(chosen) or is_element(rejected):
+        if all(isinstance(each, (Tensor, bool, int, float, complex)) for each in (chosen, rejected)):
+            return where(condition, chosen, rejected)
+    elif isinstance(chosen, (tuple, list)) and type(chosen) is type(rejected) and len(chosen) == len(rejected):
+        parts = [_merged(condition, *each, name) for each in zip(chosen, rejected, strict=True)]
+        return type(chosen)(*parts) if hasattr(chosen, "_fields") else type(chosen)(parts)
+    elif isinstance(chosen, (bool, int, float, complex)) and isinstance(rejected, (bool, int, float, complex)):
+        same = type(chosen) is type(rejected) and repr(chosen) == repr(rejected)
+        return chosen if same else where(condition, chosen, rejected)
+    elif type(chosen) is type(rejected) and not callable(chosen) and chosen == rejected:
+        return chosen
+    raise error_here(
+        f"{name or 'the value'} is {_shown(chosen)} on one path and {_shown(rejected)} on the other, and elements "
+        "decide which",
+        "Give it a number or a tensor on both.",
+    )
+
+
+def _shown(value: Any) -> str:
+    return "a tensor" if is_element(value) else "nothing" if value is None else repr(value)
+
+
+def both(first: Any, *others: Callable[[], Any]) -> Any:
+    """``a and b``: as in Python one of the operands, of bools a bool."""
+    for other in others:
+        if not is_element(first):
+            if not first:
+                return first
+            first = other()
+            continue
+        condition = truth(first)
+        with _guarded(condition, True):
+            second = other()
+        first = condition & second if condition is first and _is_bool(second) else _merged(condition, second, first, "")
+    return first
+
+
+def either(first: Any, *others: Callable[[], Any]) -> Any:
+    """``a or b``"""
+    for other in others:
+        if not is_element(first):
+            if first:
+                return first
+            first = other()
+            continue
+        condition = truth(first)
+        with _guarded(condition, False):
+            second = other()
+        first = condition | second if condition is first and _is_bool(second) else _merged(condition, first, second, "")
+    return first
+
+
+def _is_bool(value: Any) -> bool:
+    return str(value.dtype) == "opdsl.bool" if is_element(value) else isinstance(value, bool)
+
+
+def opposite(value: Any) -> Any:
+    """``not a``"""
+    return truth(value).logical_not() if is_element(value) else not value
+
+
+def chain(first: Any, *pairs: tuple[Callable[[Any, Any], Any], Callable[[], Any]]) -> Any:
+    """``a < b < c``: each operand is computed once, those behind a comparison that fails not at all."""
+    result: Any = True
+    left = first
+    for compare, get in pairs:
+        if not is_element(result):
+            if not result:
+                return result
+            right = get()
+            result = compare(left, right)
+        else:
+            with _guarded(result, True):
+                right = get()
+                result = result & compare(left, right)
+        left = right
+    return result
+
+
+def host(test: Any) -> Any:
+    """Return a test that has to be Python's own.
+
+    Raises:
+        FormulaError: elements decide it.
+    """
+    if is_element(test):
+        raise error_here(
+            "elements decide this, in a statement that is not computed for each element",
+            "Return behind the loop, not within it; leave `with`, `try`, `assert` and `else:` of loops out.",
+        )
+    return test
+
+
+def surely(value: Any) -> bool:
+    """Return whether a loop has ended for all elements, as far as can be known."""
+    return value is True
+
+
+# ---------------------------------------------------------------------------------------------------------------- loops
+
+
+def counted(items: Any) -> Any:
+    """Return what a ``for`` loop goes through.
+
+    Raises:
+        FormulaError: it is a tensor.
+    """
+    if is_element(items):
+        raise error_here("a loop goes through a tensor", "Loop over range(n), or fold: self.sum(dim).")
+    return items
+
+
+def loop(
+    test: Callable[..., Any],
+    turn: Callable[..., tuple[Any, ...]],
+    carried: tuple[Any, ...],
+    kept: tuple[Any, ...],
+    names: Sequence[str],
+) -> tuple[Any, ...]:
+    """Run a ``while`` loop: turns that Python can count one by one, others in the kernel.
+
+    Args:
+        test, turn: take ``carried``, then ``kept``; a turn returns what it carries on.
+        carried, kept: values of the names that turns bind, and of those that they read alone.
+        names: theirs.
+    """
+    while True:
+        going = test(*carried, *kept)
+        if is_element(going):
+            from opdsl.formulas.loops import element_loop
+
+            return element_loop(test, turn, carried, kept, names)
+        if not going:
+            return carried
+        carried = turn(*carried, *kept)
+
+
+# ---------------------------------------------------------------------------------------------------------------- calls
+
+
+def maximum(first: Any, *others: Any, **named: Any) -> Any:
+    """``max`` of elements, two at a time."""
+    if named or not others or not any(map(is_element, (first, *others))):
+        return max(first, *others, **named)
+    return _folded("maximum", "clamp_min", (first, *others))
+
+
+def minimum(first: Any, *others: Any, **named: Any) -> Any:
+    """``min`` of elements, two at a time."""
+    if named or not others or not any(map(is_element, (first, *others))):
+        return min(first, *others, **named)
+    return _folded("minimum", "clamp_max", (first, *others))
+
+
+def _folded(name: str, clamp: str, values: Sequence[Any]) -> Any:
+    tensors = [each for each in values if is_element(each)]
+    result = tensors[0]
+    for each in tensors[1:]:
+        result = getattr(result, name)(each)
+    for each in values:
+        if not is_element(each):
+            result = getattr(result, clamp)(each)
+    return result
+
+
+def rounded(value: Any, *digits: Any) -> Any:
+    """``round`` of elements, to even."""
+    return value.round() if is_element(value) and not digits else round(value, *digits)
+
+
+_BUILTINS: dict[Any, Callable[..., Any]] = {builtins.max: maximum, builtins.min: minimum, builtins.round: rounded}
+_ON_NUMBERS = {getattr(module, name): name for module in (math, cmath) for name in dir(module)
+               if callable(getattr(module, name)) and not name.startswith("_")}  # fmt: skip
+_CONVERSIONS = {float: "x.to(opdsl.float32)", int: "x.to(opdsl.int64)", bool: "x != 0", complex: "opdsl.complex(x, y)"}
+
+
+def callee(function: Any) -> Any:
+    """Return what is called in the place of a function: helpers are rewritten, as formulas are."""
+    if isinstance(function, FunctionType):
+        is_ours = function.__module__ is not None and function.__module__.partition(".")[0] in ("opdsl", "numpy")
+        if is_ours or hasattr(function, "operator") or is_rewritten(function.__code__):
+            return function
+        try:
+            return rewritten(function)
+        except FormulaError:  # it has no text, or holds what no formula does: it is run as it is
+            return function
+    try:
+        if function in _BUILTINS:
+            return _BUILTINS[function]
+        if function in _ON_NUMBERS:
+            return _of_numbers(function, f"opdsl.{_ON_NUMBERS[function]}(x)")
+        if function in _CONVERSIONS:
+            return _of_numbers(function, _CONVERSIONS[function])
+    except TypeError:  # it is not hashable
+        pass
+    return function
+
+
+def _of_numbers(function: Callable[..., Any], instead: str) -> Callable[..., Any]:
+    """Return a function of host numbers, which refuses elements."""
+
+    def call(*given: Any, **named: Any) -> Any:
+        if any(map(is_element, given)):
+            name = getattr(function, "__name__", str(function))
+            raise error_here(f"`{name}` is of host numbers, and this is an element", f"Write {instead}.")
+        return function(*given, **named)
+
+    return call

@@ -1,0 +1,245 @@
+"""Operators that are formulas of elements: one kernel for all that the text calls."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.state import current
+from opdsl.errors import FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
+from opdsl.formulas.elements import ElementFunction
+from opdsl.formulas.reading import Form, FormulaText, Reading, form_of, likely_argument, read_elements
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.divisors import check_divisor
+from opdsl.kernels.definitions.pointwise import Formula, PointwiseDefinition
+from opdsl.kernels.definitions.structured import Arguments, CompiledCall, PreparedCall
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.dtypes import PROMOTIONS, OutputCast, precision_of
+from opdsl.kernels.iteration.numbers import convert, is_left_to_kernel, wrap
+from opdsl.kernels.iteration.strides import output_strides
+from opdsl.kernels.iteration.tensor_iterator import Configuration, Iteration, common_device, pointwise_call
+from opdsl.kernels.outputs import OutputSpec, array_of, tensor_over
+from opdsl.runtime.dtype import ALL_DTYPES, DType, bool_, float32, int64
+from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.lowering import made_once
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import PointwiseCall
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+__all__ = ["FormulaDefinition"]
+
+# More ways in which numbers decide what is computed than this are no branches that anybody wrote.
+_MOST_READINGS = 64
+
+_LIKELY_DTYPES = (float32, int64, bool_)
+_LIKELY_RANKS = (2, 1, 3, 4, 0)
+
+
+class FormulaCall(NamedTuple):
+    """What a call of a formula becomes.
+
+    formula: its function, and the places of the tensors that it reads.
+    iteration: how it runs.
+    default: the default dtype.
+    elements: what is computed.
+    numbers: of the kernel.
+    dtypes: of the results.
+    """
+
+    formula: Formula
+    iteration: Iteration
+    default: DType
+    elements: ElementFunction
+    numbers: tuple[Any, ...]
+    dtypes: tuple[DType, ...]
+
+
+class FormulaDefinition(PointwiseDefinition):
+    """An operator that is a formula of elements.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+        text: the formula, a function of the arguments in the order of the schema.
+        is_whole: whether all results have the shape to which all tensors broadcast, whatever they are computed of.
+    """
+
+    __slots__ = ("_lock", "_readings", "is_whole", "text")
+
+    def __init__(self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False) -> None:
+        super().__init__(schema, name)
+        self.text: FormulaText = text
+        self.is_whole = is_whole
+        self._lock = held_across_fork(threading.Lock())
+        self._readings: dict[Form, tuple[Reading, ...]] = {}
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return (self.text.function,)
+
+    def latest(self) -> Sequence[ScalarFunction]:
+        """See ``Definition.latest``: what has no derivative says so when one is asked for."""
+        return ()
+
+    def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
+        """Return what the formula comes to for some arguments, and the numbers of its kernel.
+
+        Raises:
+            FormulaError: it holds what no kernel can be made of, or decides by too many numbers.
+            NotElementwiseError: for these arguments it does more than compute elements.
+        """
+        names = tuple(each.name for each in self.parameters)
+        form = form_of(names, arguments, current.get().default_dtype)
+        for reading in self._readings.get(form, ()):
+            numbers = reading.numbers(arguments)
+            if numbers is not UNSERVED:
+                return reading, numbers
+        reading = read_elements(self.text, form, arguments, is_whole=self.is_whole)  # without the lock: it runs the user's function
+        numbers = reading.numbers(arguments)
+        assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
+        with self._lock:
+            known = self._readings.get(form, ())
+            if len(known) >= _MOST_READINGS:
+                raise FormulaError(
+                    f"{self.name}: numbers have decided in {_MOST_READINGS} ways what is computed. Compare elements "
+                    "(`if self > n`) or use opdsl.where, so that one kernel serves all numbers."
+                )
+            self._readings[form] = (*known, reading)
+            self.formulas = [*self.formulas, _formula(self, reading.elements)]
+        return reading, numbers
+
+    def try_forms(self) -> Reading | None:
+        """Read the formula for likely arguments; None where the operators that it calls refuse them all.
+
+        Raises:
+            FormulaError: it holds what no kernel can be made of.
+            NotElementwiseError: it does more than compute elements.
+        """
+        for dtype, rank in itertools.product(_LIKELY_DTYPES, _LIKELY_RANKS):
+            try:
+                return self.read([likely_argument(each, dtype, rank) for each in self.schema.arguments])[0]
+            except FormulaError:
+                raise
+            except OpdslError:  # the formula is for other arguments: the first call says for which
+                continue
+        return None
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        self.ask_check(arguments, given)
+        reading, numbers = self.read(arguments)
+        elements = reading.elements
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        operands = {name: named[name].geometry for name in elements.tensors}
+        if self.is_whole:
+            known = tuple(each.geometry for each in arguments if isinstance(each, Tensor))
+            shape = broadcast_all(each.shape for each in known)
+        else:
+            known = tuple(operands.values())
+            shape = _common_shape(operands, elements.reads)
+        iteration = Iteration(
+            shape,
+            elements.dtypes[0],
+            elements.dtypes[0],
+            output_strides(shape, known),
+            common_device(known),
+            tuple(precision_of(each.dtype) for each in operands.values()),
+            (None,) * len(operands),
+            OutputCast.SAFE,
+        )
+        formula = _formula(self, elements)
+        state = FormulaCall(formula, iteration, current.get().default_dtype, elements, numbers, elements.dtypes)
+        specs = (OutputSpec(each, iteration.device, shape, iteration.strides) for each in elements.dtypes)
+        return PreparedCall(tuple(specs), state)
+
+    def compile_call(
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
+        state: FormulaCall = prepared.state
+        elements, iteration = state.elements, state.iteration
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        inputs: list[TensorMeta | DType] = []
+        values: list[Any] = []
+        for name, dtype in zip(elements.tensors, iteration.parameters, strict=True):
+            tensor = named[name]
+            is_here = tensor.device is iteration.device
+            inputs.append(tensor.geometry if is_here else dtype)
+            values.append(array_of(tensor) if is_here else tensor.item())
+        for parameter, number in zip(elements.numbers, state.numbers, strict=True):
+            inputs.append(parameter.dtype)
+            is_kept = is_left_to_kernel(number, parameter.dtype, may_overflow=parameter.wraps)
+            values.append(number if is_kept else (wrap if parameter.wraps else convert)(number, parameter.dtype))
+        for divisor in elements.divisors if 0 not in iteration.shape else ():
+            check_divisor(_computed(divisor, state, inputs, values))
+        call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
+        return CompiledCall(_compiled(iteration.device.type, self.graph(state), call), tuple(values))
+
+    def graph(self, state: Any) -> TypedGraph:
+        """See ``PointwiseDefinition.graph``."""
+        return _typed(state.elements.function, state, [precision_of(each).name for each in state.dtypes])
+
+
+def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[str]]) -> tuple[int, ...]:
+    """Return the shape of all results.
+
+    Args:
+        operands: the tensors that are read.
+        reads: for each result, those that it is computed of.
+
+    Raises:
+        ShapeError: operands do not broadcast, or results have shapes of their own.
+    """
+    shape = broadcast_all(each.shape for each in operands.values())
+    for of in reads:
+        own = broadcast_all(each.shape for name, each in operands.items() if name in of)
+        if own != shape:
+            raise ShapeError(
+                f"a result of shape {list(own)} beside one of shape {list(shape)}: results of a formula of elements "
+                "have one shape. Return them from formulas of their own."
+            )
+    return shape
+
+
+def _formula(definition: FormulaDefinition, elements: ElementFunction) -> Formula:
+    places = {each.name: index for index, each in enumerate(definition.parameters)}
+    count = len(elements.tensors)
+    configuration = Configuration(PROMOTIONS["default"], frozenset(range(count)), frozenset(), len(elements.dtypes))
+    own = tuple(places[name] for name in elements.tensors)
+    return Formula(elements.function, configuration, {}, own, frozenset(), frozenset(), None, ())
+
+
+def _typed(function: ScalarFunction, state: FormulaCall, results: Sequence[str] | None) -> TypedGraph:
+    kinds = (*state.iteration.parameters, *[each.dtype for each in state.elements.numbers])
+    types = {name: dtype.name for name, dtype in zip(function.parameters, kinds, strict=True)}
+    try:
+        return function.specialise(types, results=results, default_float=precision_of(state.default).name)
+    except ScalarFunctionError as error:
+        raise UnsupportedDTypeError(str(error)) from error
+
+
+def _computed(
+    function: ScalarFunction, state: FormulaCall, inputs: Sequence[TensorMeta | DType], values: Sequence[Any]
+) -> Tensor:
+    """Return what a function gives for the operands of a call: a divisor that has to be looked at first."""
+    graph = _typed(function, state, None)
+    dtype = next(each for each in ALL_DTYPES if each.name == graph.result_types[0].value)
+    iteration = state.iteration
+    made = geometry(dtype, iteration.device, iteration.shape)
+    call = pointwise_call(iteration.shape, inputs, [made], allocate=True)
+    return tensor_over(_compiled(iteration.device.type, graph, call)(*values), made)
+
+
+@made_once(1024)
+def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
+    """Return the compiled kernel; the complete call and the plan that follows it share one."""
+    return compiler_for(device_type).pointwise(graph, call)

@@ -1,0 +1,159 @@
+"""Derivatives of formulas: the text is run, and what it called is followed back. What comes out is a formula again.
+
+The operators that a formula calls bring their own derivatives, registered or derived. What is called under a condition
+counts only where that holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opdsl.autograd.derivative import Formula
+from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
+from opdsl.dispatch import DispatchKey, current
+from opdsl.formulas.definition import FormulaDefinition
+from opdsl.formulas.reading import FormulaText
+from opdsl.programs.reverse import followed, pulled_back
+from opdsl.programs.tracer import Tracer
+from opdsl.runtime import Tensor
+from opdsl.runtime.forking import held_across_fork
+from opdsl.schema import FunctionSchema, parse_schema
+
+__all__ = ["FormulaDerivative"]
+
+_lock = held_across_fork(threading.RLock())
+
+
+class FormulaDerivative:
+    """The derivative of a formula of elements.
+
+    Args:
+        definition: the operator's.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, definition: FormulaDefinition) -> None:
+        self.definition = definition
+        self._formulas: dict[tuple[str, ...], tuple[Formula, ...]] = {}
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all of them."""
+        return (True,) * len(schema.returns)
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:
+        """See ``Derivative``."""
+        wanted = tuple(required)
+        known = self._formulas.get(wanted)
+        if known is None:
+            made = (self._formula(wanted),)
+            with _lock:
+                known = self._formulas.setdefault(wanted, made)
+        return known
+
+    def source(self, required: Sequence[str] | None = None) -> str:
+        """Return the derivative's scalar functions, to read."""
+        wanted = tuple(required or [each.name for each in self.definition.parameters if each.role.name == "TENSOR"])
+        definition = self._definition(self._operator(wanted)[0])
+        definition.try_forms()
+        return "\n\n".join(map(shown, (each.function for each in definition.formulas[:1])))
+
+    @staticmethod
+    def _definition(operator: Any) -> FormulaDefinition:
+        """Return the definition of an operator of gradients."""
+        kernel = operator.operator.entry(DispatchKey("CPU")).kernel
+        definition: FormulaDefinition = kernel.definition
+        return definition
+
+    def _formula(self, wanted: tuple[str, ...]) -> Formula:
+        operator, names = self._operator(wanted)
+        several = self.definition.results > 1
+
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            found = operator(*gradients, *[values[name] for name in names])
+            return found if len(wanted) > 1 else (found,)
+
+        direct = None if several else (operator, names, wanted)
+        return Formula(wanted, run, names, frozenset(), several, True, direct)
+
+    def _operator(self, wanted: tuple[str, ...]) -> tuple[Callable[..., Any], tuple[str, ...]]:
+        """Return the operator of the gradients, and the arguments that it takes after those of the results."""
+        names = tuple(each.name for each in self.definition.parameters)
+        schema = parse_schema(self._schema_text(wanted, names))
+        known = known_operator(schema)
+        if known is not None:
+            return known, names
+        text = self.definition.text
+        run = _GradientText(text, names, wanted, self.definition.results)
+        text = FormulaText(text.function, run, text.source)
+        definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True)
+        definition.derivative = FormulaDerivative(definition)
+        return defined(schema, definition, self.definition.name, accepts_numbers=True), names
+
+    def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...]) -> str:
+        own = self.definition.schema
+        types = {each.python_name: str(each.type) for each in own.arguments}
+        count = self.definition.results
+        gradients = [free_name(f"grad{at}" if count > 1 else "grad", names) for at in range(count)]
+        arguments = [f"Tensor {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
+        returns = ", ".join(["Tensor"] * len(wanted))
+        rest = f"({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
+        stem = f"{own.name.base.strip('_')}_{own.name.overload}".strip("_")
+        digest = hashlib.blake2b(repr((self.definition.name, wanted, rest, _digest(self.definition.text))).encode())
+        return f"derived::{stem}_gradient_{digest.hexdigest()[:12]}{rest}"
+
+
+def _digest(text: FormulaText) -> str:
+    """Return what tells formulas of one name apart: their code, and where it is of."""
+    code = text.function.__code__
+    order = text.run.order if isinstance(text.run, _GradientText) else 0
+    closure = tuple(repr(each.cell_contents) for each in text.function.__closure__ or ())
+    return repr((code.co_code, code.co_consts, code.co_names, closure, order))
+
+
+class _GradientText:
+    """The gradients of a formula as a function of operators, that only traces run.
+
+    Args:
+        text: of the formula.
+        names: of its arguments.
+        wanted: of these, those whose gradients it gives.
+        results: how many the formula has.
+    """
+
+    def __init__(self, text: FormulaText, names: tuple[str, ...], wanted: tuple[str, ...], results: int) -> None:
+        self.text = text
+        self.names = names
+        self.wanted = wanted
+        self.results = results
+        self.order: int = 1 + (text.run.order if isinstance(text.run, _GradientText) else 0)
+
+    def __call__(self, *given: Any) -> Any:
+        """Return a gradient for each wanted argument, of the gradients of the results and the arguments."""
+        gradients, arguments = given[: self.results], given[self.results :]
+        tracer = next(each for each in reversed(current.get().modes) if isinstance(each, Tracer))
+        begin = len(tracer.calls)
+        outputs = self.text(*arguments)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        named = dict(zip(self.names, arguments, strict=True))
+        required = {id(named[name]) for name in self.wanted}
+        calls, _ = followed(tracer.calls[begin:], required)
+        seeds: dict[int, tuple[Tensor, Tensor]] = {}
+        for output, gradient in zip(outputs, gradients, strict=True):
+            known = seeds.get(id(output))
+            seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
+        found = pulled_back(calls, list(seeds.values()), _cast)
+        made = tuple([_gradient_of(found.get(id(named[name])), named[name]) for name in self.wanted])
+        return made if len(made) > 1 else made[0]
+
+
+def _gradient_of(gradient: Tensor | None, argument: Tensor) -> Tensor:
+    return argument.new_zeros(()) if gradient is None else gradient
+
+
+def _cast(gradient: Tensor, form: Any) -> Tensor:
+    """Return a gradient in the dtype of what it is of; what broadcasting repeated the engine sums."""
+    return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)

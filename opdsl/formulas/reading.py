@@ -1,0 +1,348 @@
+"""Reads formulas: their text is run once on tensors that record what is called, for each form of the arguments."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType, FunctionType
+from typing import Any, NamedTuple
+
+import attrs
+import numpy
+
+from opdsl.dispatch import current
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.lowered import recording
+from opdsl.dispatch.state import DEFAULT_STATE
+from opdsl.errors import ArgumentError, FormulaError, TraceError
+from opdsl.formulas.control import error_here
+from opdsl.formulas.elements import ElementFunction, element_function, names_of
+from opdsl.formulas.rewriting import is_rewritten, rewritten
+from opdsl.programs.leaves import LEAF, RESERVED, Leaves
+from opdsl.programs.program import Program
+from opdsl.programs.steps import Expression
+from opdsl.programs.tracer import Tracer
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.device import cpu
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.init_hooks import prepare
+from opdsl.runtime.lowering import Lowering
+from opdsl.runtime.scopes import Setting
+from opdsl.runtime.symbol import NotLoweredError, is_symbol
+from opdsl.scalar.source import FunctionSource, function_source
+from opdsl.scalar.untyped import Place
+from opdsl.schema import Argument, BaseType, ListType, OptionalType
+
+__all__ = [
+    "Form",
+    "FormulaText",
+    "Reading",
+    "form_of",
+    "is_leaf",
+    "likely_argument",
+    "read_elements",
+    "shapes_of",
+    "traced_formula",
+]
+
+# What numbers of a call are parameters of a kernel; others choose what is computed.
+_NUMBERS = (int, float, complex)
+
+_reading: ContextVar[tuple[object, ...]] = ContextVar("formulas_being_read", default=())
+
+
+class FormulaText:
+    """A function of operators, and where it is written.
+
+    Args:
+        function: as the user wrote it.
+        run: what is traced; the rewritten function by default.
+        source: the text that errors underline; that of the function by default.
+    """
+
+    def __init__(
+        self,
+        function: FunctionType,
+        run: Callable[..., Any] | None = None,
+        source: FunctionSource | None = None,
+    ) -> None:
+        self.function = function
+        self.run = rewritten(function) if run is None else run
+        self.source = function_source(function) if source is None else source
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it call by call, on tensors of any kind.
+
+        Raises:
+            FormulaError: it calls itself.
+        """
+        if self in _reading.get():
+            raise error_here(f"{self.source.name} calls itself", "Write a loop: a formula has no recursion.")
+        token = _reading.set((*_reading.get(), self))
+        try:
+            return self.run(*arguments)
+        finally:
+            _reading.reset(token)
+
+
+class Form(NamedTuple):
+    """What arguments have in common that one reading serves.
+
+    names: of the operator's arguments.
+    kinds: of each: dtype and number of dimensions of a tensor, the type of a number, or the value itself.
+    default: the default dtype.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[Any, ...]
+    default: DType
+
+
+class Reading(NamedTuple):
+    """What a formula comes to for a form.
+
+    elements: what it computes.
+    ask: from the arguments that are tensors and numbers to the numbers of the kernel; ``UNSERVED`` where the formula
+        decides otherwise than it did when it was read. None where it needs no numbers and asks nothing.
+    """
+
+    elements: ElementFunction
+    ask: Callable[..., Any] | None
+
+    def numbers(self, arguments: Sequence[Any]) -> Any:
+        """Return the numbers of the kernel for some arguments, or ``UNSERVED``."""
+        return () if self.ask is None else self.ask(*[each for each in arguments if is_leaf(each)])
+
+
+def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType) -> Form:
+    """Return the form of some arguments.
+
+    Args:
+        names: of the operator's arguments.
+        arguments: one for each name.
+        default: the default dtype.
+    """
+    return Form(names, tuple(map(_kind_of, arguments)), default)
+
+
+def _kind_of(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.dtype, value.ndim
+    if is_symbol(value):
+        return value.kind if value.kind in _NUMBERS else value.pin()
+    if type(value) in _NUMBERS:
+        return type(value)
+    if isinstance(value, (tuple, list)):
+        return tuple([_kind_of(each) if isinstance(each, Tensor) else _pinned(each) for each in value])
+    return type(value), value
+
+
+def _pinned(value: Any) -> Any:
+    return value.pin() if is_symbol(value) else value
+
+
+def is_leaf(value: Any) -> bool:
+    """Return whether an argument is a tensor or a number, of which a reading knows no more than its kind."""
+    return isinstance(value, Tensor) or is_symbol(value) or type(value) in _NUMBERS
+
+
+def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False) -> Reading:
+    """Read a formula that computes element by element, for a form.
+
+    Args:
+        text: the formula.
+        form: of the arguments.
+        arguments: of a call; their numbers decide what the formula asks of them.
+        is_whole: whether results may be computed of no tensor.
+
+    Raises:
+        NotElementwiseError: it does more than compute elements of elements at the same place.
+        FormulaError: it holds what no kernel can be made of.
+        OpdslError: an operator that it calls refuses its arguments.
+    """
+    for shapes in (_sample_shapes(arguments), shapes_of(arguments)):
+        program, places = traced_formula(text, form, arguments, shapes)
+        elements = element_function(program, text.source, places, is_whole=is_whole)
+        numbers = {each.name for each in program.inputs if each.kind is not None}
+        computed = {name for name, _ in program.sizes}
+        asked = names_of(program, elements.numbers)
+        of_sizes = asked - numbers - computed or any(
+            names_of(program.replace(guards=(size,)), ()) - numbers - computed for _, size in program.sizes
+        )
+        if not of_sizes:
+            break
+    return Reading(elements, _asking(program, elements, of_sizes=bool(of_sizes)))
+
+
+def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> Callable[..., Any] | None:
+    """Return what asks a call for numbers, and whether the formula decides as it did."""
+    if not program.guards and not elements.numbers:
+        return None
+    inputs = program.inputs
+    if not of_sizes:
+        inputs = tuple(attrs.evolve(each, shape=(), strides=None) for each in inputs)
+    outputs = tuple(Expression(each.text) for each in elements.numbers)
+    return Program(f"{program.name}_numbers", inputs, (), outputs, program.guards, program.sizes).function
+
+
+def _sample_shapes(arguments: Sequence[Any]) -> list[tuple[int, ...] | None]:
+    """Return shapes for a reading that asks nothing of sizes: none of them is 1, and they broadcast."""
+    rank = max((each.ndim for each in arguments if isinstance(each, Tensor)), default=0)
+    sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
+    return [sizes[rank - each.ndim :] if isinstance(each, Tensor) else None for each in arguments]
+
+
+def shapes_of(arguments: Sequence[Any]) -> list[tuple[int, ...] | None]:
+    """Return the shapes of the tensors among arguments, None for others."""
+    return [
+        tuple([size.example if is_symbol(size) else size for size in each.shape]) if isinstance(each, Tensor) else None
+        for each in arguments
+    ]
+
+
+class _FormulaTracer(Tracer):
+    """A tracer that notes where each step is written.
+
+    places: of the steps: line, last line, first and last column.
+    """
+
+    def __init__(self, recorder: Lowering, leaves: Leaves) -> None:
+        super().__init__(recorder, leaves)
+        self.places: list[tuple[int, int, int, int] | None] = []
+
+    def _integer(self, name: str, value: int) -> Any:
+        return self.recorder.size(name, value, None)
+
+    def _note(self, operator: Any, args: Any, kwargs: Any, result: Any, call: Any) -> None:
+        super()._note(operator, args, kwargs, result, call)
+        del self.places[len(self.steps) - 1 :]
+        self.places.append(_place_of_caller())
+
+
+def _place_of_caller() -> tuple[int, int, int, int] | None:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not is_rewritten(frame.f_code):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    first, last, start, end = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    return first or 1, last or 1, start or 0, end or 0
+
+
+def traced_formula(
+    text: FormulaText, form: Form, arguments: Sequence[Any], shapes: Sequence[tuple[int, ...] | None]
+) -> tuple[Program, Callable[[int], Place]]:
+    """Run a formula on tensors that record what is called.
+
+    Args:
+        text, form, arguments: see ``read_elements``.
+        shapes: of the tensors among the arguments.
+
+    Returns:
+        What it did, and where each step is written.
+    """
+    names: list[str] = []
+    values: list[Any] = []
+    structure: list[Any] = []
+    for name, value, shape in zip(form.names, arguments, shapes, strict=True):
+        if is_leaf(value):
+            names.append(f"{name}_" if name in RESERVED else name)
+            values.append(_sample(value, shape))
+        structure.append(LEAF if is_leaf(value) else _plain(value))
+    leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
+    with Setting(current, DEFAULT_STATE.change(default_dtype=form.default)), _tracing(text, leaves) as tracer:
+        outputs = tracer.run(text, leaves)
+        program = tracer.program(text.source.name, tracer.specs, outputs)
+    places = [_place(text.source, each) for each in tracer.places]
+    return program, places.__getitem__
+
+
+@contextmanager
+def _tracing(text: FormulaText, leaves: Leaves) -> Iterator[_FormulaTracer]:
+    recorder = Lowering(leaves.names)
+    recorder.compiles = False
+    with recording(recorder):
+        try:
+            yield _FormulaTracer(recorder, leaves)
+        except NotLoweredError as error:
+            raise error_here(f"{text.source.name}: {error}", _REMEDY) from error
+        except TraceError as error:
+            raise FormulaError(str(error)) from error
+
+
+_REMEDY = "A formula calls operators on its arguments; what looks at elements or writes can be a body of @op."
+
+
+def likely_argument(argument: Argument, dtype: DType, rank: int) -> Any:
+    """Return an argument for which a formula is read when it is declared: its default, or a likely one.
+
+    Args:
+        argument: of the schema.
+        dtype, rank: of tensors.
+
+    Raises:
+        ArgumentError: nothing is likely of its type.
+    """
+    kind = argument.type
+    if argument.default is not None:
+        default = argument.default.value
+        if default is None or isinstance(default, (bool, int, float, str, tuple)):
+            return default
+    elif isinstance(kind, OptionalType):
+        kind = kind.element
+    if kind is BaseType.Tensor:
+        return sample_tensor(dtype, (3,) * rank)
+    if kind in _LIKELY:
+        return _LIKELY[kind]
+    raise ArgumentError(f"nothing is likely for {argument}")
+
+
+_LIKELY: Mapping[Any, Any] = {
+    BaseType.float: 1.5,
+    BaseType.Scalar: 1.5,
+    BaseType.int: 2,
+    BaseType.SymInt: 2,
+    BaseType.bool: False,
+    ListType(BaseType.int): (0,),
+    ListType(BaseType.int, 1): (0,),
+}
+
+
+def sample_tensor(dtype: DType, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor of a dtype and shape that takes no memory, to read formulas with."""
+    prepare()
+    made = Tensor()
+    made.geometry = geometry(dtype, cpu, shape)
+    made.array = numpy.broadcast_to(numpy.zeros((), dtype.numpy), shape)
+    made._writes, made._base = 0, None
+    return made
+
+
+def _sample(value: Any, shape: tuple[int, ...] | None) -> Any:
+    if is_symbol(value):
+        return value.example
+    if not isinstance(value, Tensor):
+        return value
+    return sample_tensor(value.dtype, shape or ())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_pinned, value))
+    return _pinned(value)
+
+
+def _place(source: FunctionSource, where: tuple[int, int, int, int] | None) -> Place:
+    """Return a place in the text of a formula, from lines and columns of its file."""
+    if where is None:
+        return Place(source, source.tree)
+    first, last, start, end = where
+    node = ast.Name("_", ast.Load())
+    node.lineno, node.end_lineno = first - source.first_line + 1, last - source.first_line + 1
+    node.col_offset, node.end_col_offset = start - source.indent, end - source.indent
+    return Place(source, node)
+
+

@@ -1,0 +1,409 @@
+"""Rewrites the control flow of a formula into calls of hooks, so that Python can run its text on tensors.
+
+Neither an interpreter of syntax trees nor a tracer alone reads a formula: what Python decides by truth (``if``, ``and``,
+``while``) becomes a call of ``opdsl.formulas.control``, which asks whether a value is a tensor's element; everything
+else is run by Python itself. AutoGraph (Moldovan et al., 2018) does the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from opdsl.errors import FormulaError, ScalarFunctionError
+from opdsl.generated import function_from_tree
+from opdsl.scalar.source import FunctionSource, function_source
+
+__all__ = ["CONTROL", "is_rewritten", "rewritten"]
+
+CONTROL = "\N{SECTION SIGN}control"
+"""The name of the hooks in rewritten functions: no text of a user can hold it."""
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_LOOPS = (ast.For, ast.While)
+
+# Statements that would mean something else inside of the functions that branches become.
+_REFUSED: dict[type[ast.AST], str] = {
+    ast.Global: "`global`: a formula keeps nothing",
+    ast.Nonlocal: "`nonlocal`: a formula keeps nothing",
+    ast.Delete: "`del`: a formula has no memory to free",
+    ast.AsyncFunctionDef: "`async`",
+    ast.Await: "`await`",
+    ast.Yield: "`yield`",
+    ast.YieldFrom: "`yield from`",
+    ast.NamedExpr: "an assignment expression: assign on a line of its own",
+}
+
+# Both are only added to, and what two threads make at once is the same.
+_functions: WeakKeyDictionary[FunctionType, FunctionType] = WeakKeyDictionary()
+_codes: WeakSet[CodeType] = WeakSet()
+
+
+def is_rewritten(code: CodeType) -> bool:
+    """Return whether a code object is that of a rewritten function, or of a function in it."""
+    return code in _codes
+
+
+def rewritten(function: FunctionType) -> FunctionType:
+    """Return the function with its control flow rewritten, the same one for the same function.
+
+    Args:
+        function: a Python function whose source text is at hand.
+
+    Raises:
+        FormulaError: the text holds what a formula cannot, or cannot be read.
+    """
+    if is_rewritten(function.__code__):
+        return function
+    known = _functions.get(function)
+    return _functions.setdefault(function, _made(function)) if known is None else known
+
+
+def _made(function: FunctionType) -> FunctionType:
+    from opdsl.formulas import control
+
+    try:
+        source = function_source(function)
+    except ScalarFunctionError as error:
+        raise FormulaError(str(error).replace("scalar function", "formula")) from None
+    tree = _Rewriter(source).function()
+    name, tree.name = tree.name, f"\N{SECTION SIGN}{tree.name}"  # its own name means what it means outside
+    made = function_from_tree(tree, function, {CONTROL: control})
+    made.__code__ = made.__code__.replace(co_name=name, co_qualname=function.__code__.co_qualname)
+    _codes.update(_codes_in(made.__code__))
+    return made
+
+
+def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes_in(constant)
+
+
+def _located(tree: ast.AST, source: FunctionSource) -> ast.AST:
+    """Copy a tree, with the lines and columns of its file."""
+    made = copy.deepcopy(tree)
+    for node in ast.walk(made):
+        for name in ("lineno", "end_lineno"):
+            if getattr(node, name, None) is not None:
+                setattr(node, name, getattr(node, name) + source.first_line - 1)
+        for name in ("col_offset", "end_col_offset"):
+            if getattr(node, name, None) is not None:
+                setattr(node, name, getattr(node, name) + source.indent)
+    return made
+
+
+def _within(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...], stop: tuple[type[ast.AST], ...]) -> bool:
+    """Return whether a node of some kinds stands among nodes, not counting what stands within ``stop``."""
+    for node in nodes:
+        if isinstance(node, kinds):
+            return True
+        if not isinstance(node, stop) and _within(list(ast.iter_child_nodes(node)), kinds, stop):
+            return True
+    return False
+
+
+def _assigned(nodes: Sequence[ast.AST]) -> list[str]:
+    """Return the names that statements bind, in order, those of functions within them apart."""
+    names: dict[str, None] = {}
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names[node.name] = None
+            return
+        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names[node.id] = None
+        if isinstance(node, ast.alias):
+            names[node.asname or node.name.partition(".")[0]] = None
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for node in nodes:
+        visit(node)
+    return list(names)
+
+
+def _read(nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the names that nodes read, those that functions within them read too."""
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _ends(statements: Sequence[ast.stmt], kinds: tuple[type[ast.AST], ...]) -> bool:
+    """Return whether control never goes on behind statements, which end in one of some kinds."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, (*kinds, ast.Raise)):
+        return True
+    return isinstance(last, ast.If) and _ends(last.body, kinds) and _ends(last.orelse, kinds)
+
+
+class _Rewriter:
+    """Rewrites one function.
+
+    Args:
+        source: the function and its syntax tree.
+    """
+
+    def __init__(self, source: FunctionSource) -> None:
+        self.source = source
+        self.count = 0
+        self.expressions = _Expressions()
+
+    def function(self) -> ast.FunctionDef:
+        """Return the syntax tree of the rewritten function."""
+        for node in ast.walk(self.source.tree):
+            if type(node) in _REFUSED:
+                raise self._refusal(node, _REFUSED[type(node)])
+        tree = _located(self.source.tree, self.source)
+        if isinstance(tree, ast.Lambda):
+            statements: list[ast.stmt] = [ast.copy_location(ast.Return(tree.body), tree.body)]
+            made = ast.FunctionDef(self.source.name, tree.args, statements, [], None)
+            made = ast.copy_location(made, tree)
+        else:
+            assert isinstance(tree, ast.FunctionDef), "the tree of a function"
+            made, statements = tree, tree.body
+        made.decorator_list, made.returns = [], None
+        made.type_params = []  # type: ignore[attr-defined,unused-ignore]  # Python 3.12 asks for it
+        self.parameters = {each.arg for each in ast.walk(made.args) if isinstance(each, ast.arg)}
+        self.locals = {*self.parameters, *_assigned(statements)}
+        made.body = self.block(statements)
+        return made
+
+    def _refusal(self, node: ast.AST, what: str) -> FormulaError:
+        error = self.source.error(node, f"it holds {what}", _REMEDY)
+        return FormulaError(str(error).replace("scalar function", "formula", 1))
+
+    # ------------------------------------------------------------------------------------------------ statements
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Rewrite the statements of a function; what stands behind an ``if`` that returns moves into its branches."""
+        made: list[ast.stmt] = []
+        for index, statement in enumerate(statements):
+            if isinstance(statement, ast.If) and _within([statement], (ast.Return,), (*_SCOPES, *_LOOPS)):
+                return [*made, *self._returning(statement, list(statements[index + 1 :]))]
+            made += self.statement(statement)
+            if isinstance(statement, (ast.Return, ast.Raise)):
+                break
+        return made
+
+    def statement(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Rewrite one statement."""
+        if isinstance(statement, ast.If):
+            return self._choice(statement)
+        if isinstance(statement, _LOOPS):
+            returns = _within([statement], (ast.Return,), _SCOPES)
+            if returns or statement.orelse:
+                return [self._plain(statement)]
+            return self._while(statement) if isinstance(statement, ast.While) else self._for(statement)
+        if isinstance(statement, (ast.With, ast.Try)):
+            return [self._plain(statement)]
+        if isinstance(statement, ast.FunctionDef):
+            made = self.expressions.visit(statement.args)
+            inner = _Rewriter(self.source)
+            inner.locals = {each.arg for each in ast.walk(made) if isinstance(each, ast.arg)}
+            inner.locals |= {*self.locals, *_assigned(statement.body)}
+            statement.body = inner.block(statement.body)
+            return [statement]
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            value = ast.BinOp(ast.Name(statement.target.id, ast.Load()), statement.op, statement.value)
+            plain = ast.Assign([statement.target], _placed(value, statement))
+            return [self.expressions.visit(_placed(plain, statement))]
+        return [self.expressions.visit(statement)]
+
+    def _plain(self, statement: ast.stmt) -> ast.stmt:
+        """Rewrite a statement that stays Python's: tests in it may not be of elements."""
+        return _Plain(self.expressions).visit(statement)  # type: ignore[no-any-return]
+
+    def _returning(self, statement: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
+        exits = (ast.Return,)
+        then = [*statement.body, *([] if _ends(statement.body, exits) else copy.deepcopy(rest))]
+        other = [*statement.orelse, *([] if _ends(statement.orelse, exits) else rest)]
+        names = [each for each in _assigned([*then, *other]) if each in self.locals]
+        functions = [self._function(kind, names, self.block(body)) for kind, body in (("then", then), ("other", other))]
+        test = self.expressions.visit(statement.test)
+        call = _call("returned", test, *(_name(each.name) for each in functions), _gets(names), _texts(names))
+        return [_placed(each, statement) for each in (*functions, ast.Return(call))]
+
+    def _choice(self, statement: ast.If) -> list[ast.stmt]:
+        names = [each for each in _assigned([*statement.body, *statement.orelse]) if each in self.locals]
+        functions = []
+        for kind, body in (("then", statement.body), ("other", statement.orelse)):
+            statements = [made for each in body for made in self.statement(each)]
+            functions.append(self._function(kind, names, [*statements, ast.Return(_loads(names))]))
+        test = self.expressions.visit(statement.test)
+        call = _call("choose", test, *(_name(each.name) for each in functions), _gets(names), _texts(names))
+        return [_placed(each, statement) for each in (*functions, self._store(names, call))]
+
+    def _while(self, loop: ast.While) -> list[ast.stmt]:
+        """Rewrite a loop; what elements end is a loop in the kernel."""
+        body, flag = self._turn(loop.body)
+        test: ast.expr = loop.test
+        if flag:
+            going = ast.UnaryOp(ast.Not(), _name(flag))
+            test = _placed(ast.BoolOp(ast.And(), [going, test]), loop)
+        names = [each for each in _assigned(body) if each in self.locals or each == flag]
+        read = sorted((_read([*loop.body, loop.test]) & self.locals) - set(names))
+        statements = [made for each in body for made in self.statement(each)]
+        parameters = [*names, *read]
+        tests = self._function("test", parameters, [ast.Return(self.expressions.visit(test))])
+        turn = self._function("turn", parameters, [*statements, ast.Return(_loads(names))])
+        call = _call("loop", _name(tests.name), _name(turn.name), _gets(names), _gets(read), _texts(parameters))
+        made = [*self._flagged(flag), tests, turn, self._store(names, call)]
+        return [_placed(each, loop) for each in made]
+
+    def _for(self, loop: ast.For) -> list[ast.stmt]:
+        """Rewrite a loop over what Python can count; what elements end skips its later turns."""
+        body, flag = self._turn(loop.body)
+        if flag:
+            skipping = ast.If(ast.UnaryOp(ast.Not(), _name(flag)), body, [])
+            ended = ast.If(_call("surely", _name(flag)), [ast.Break()], [])
+            statements = [ended, *self.statement(_placed(skipping, loop))]
+        else:
+            statements = [made for each in body for made in self.statement(each)]
+        counted = _call("counted", self.expressions.visit(loop.iter))
+        made = ast.For(loop.target, counted, statements, [])
+        return [_placed(each, loop) for each in (*self._flagged(flag), made)]
+
+    def _flagged(self, flag: str) -> list[ast.stmt]:
+        return [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))] if flag else []
+
+    def _turn(self, body: list[ast.stmt]) -> tuple[list[ast.stmt], str]:
+        """Return the statements of a turn without ``break`` and ``continue``, and the name of what tells its end."""
+        flag = ""
+        if _within(body, (ast.Break,), (*_SCOPES, *_LOOPS)):
+            self.count += 1
+            flag = f"\N{SECTION SIGN}ended{self.count}"
+            self.locals.add(flag)
+        return self._straight(body, flag), flag
+
+    def _straight(self, statements: list[ast.stmt], flag: str) -> list[ast.stmt]:
+        exits = (ast.Break, ast.Continue)
+        made: list[ast.stmt] = []
+        for index, statement in enumerate(statements):
+            if isinstance(statement, ast.Continue):
+                break
+            if isinstance(statement, ast.Break):
+                made.append(_placed(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement))
+                break
+            if isinstance(statement, ast.If) and _within([statement], exits, (*_SCOPES, *_LOOPS)):
+                rest = statements[index + 1 :]
+                then = [*statement.body, *([] if _ends(statement.body, exits) else copy.deepcopy(rest))]
+                other = [*statement.orelse, *([] if _ends(statement.orelse, exits) else rest)]
+                branches = self._straight(then, flag) or [ast.Pass()], self._straight(other, flag)
+                made.append(_placed(ast.If(statement.test, *branches), statement))
+                break
+            made.append(statement)
+        return made
+
+    # ------------------------------------------------------------------------------------------------ parts
+
+    def _function(self, kind: str, names: Sequence[str], body: list[ast.stmt]) -> ast.FunctionDef:
+        self.count += 1
+        arguments = ast.arguments([], [ast.arg(each) for each in names], None, [], [], None, [])
+        made = ast.FunctionDef(f"\N{SECTION SIGN}{kind}{self.count}", arguments, body or [ast.Pass()], [], None)
+        made.type_params = []  # type: ignore[attr-defined,unused-ignore]
+        return made
+
+    @staticmethod
+    def _store(names: Sequence[str], call: ast.expr) -> ast.stmt:
+        if not names:
+            return ast.Expr(call)
+        return ast.Assign([ast.Tuple([ast.Name(each, ast.Store()) for each in names], ast.Store())], call)
+
+
+_REMEDY = "Write the formula with assignments, `if`, `for`, `while` and calls; what it cannot hold can be a body of @op."
+
+
+class _Expressions(ast.NodeTransformer):
+    """Rewrites expressions whose value Python would decide by truth, and calls."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802 (ast's name)
+        """``a if test else b``"""
+        self.generic_visit(node)
+        return _placed(_call("choose_value", node.test, _thunk(node.body), _thunk(node.orelse)), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802
+        """``a and b``, ``a or b``"""
+        self.generic_visit(node)
+        name = "both" if isinstance(node.op, ast.And) else "either"
+        return _placed(_call(name, node.values[0], *map(_thunk, node.values[1:])), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802
+        """``not a``"""
+        self.generic_visit(node)
+        return _placed(_call("opposite", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802
+        """``a < b < c``"""
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        parameters = ast.arguments([], [ast.arg("\N{SECTION SIGN}x"), ast.arg("\N{SECTION SIGN}y")], None, [], [], None, [])
+        pairs: list[ast.expr] = []
+        for operator, value in zip(node.ops, node.comparators, strict=True):
+            compared = ast.Compare(_name("\N{SECTION SIGN}x"), [operator], [_name("\N{SECTION SIGN}y")])
+            pairs.append(ast.Tuple([ast.Lambda(copy.deepcopy(parameters), compared), _thunk(value)], ast.Load()))
+        return _placed(_call("chain", node.left, *pairs), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        """``f(x)``: helpers are rewritten when they are called."""
+        self.generic_visit(node)
+        node.func = _placed(_call("callee", node.func), node.func)
+        return node
+
+
+class _Plain(ast.NodeTransformer):
+    """Rewrites expressions of statements that stay as they are, whose tests have to be Python's own."""
+
+    def __init__(self, expressions: _Expressions) -> None:
+        self.expressions = expressions
+
+    def visit(self, node: ast.AST) -> Any:
+        """Rewrite a statement, or an expression."""
+        if isinstance(node, ast.expr):
+            return self.expressions.visit(node)
+        if isinstance(node, (ast.If, ast.While, ast.Assert)):
+            node.test = _placed(_call("host", node.test), node.test)
+        return self.generic_visit(node)
+
+
+def _placed(node: Any, like: ast.AST) -> Any:
+    """Return a new node at the place of another, with all its parts that have none."""
+    ast.copy_location(node, like)
+    for each in ast.walk(node):
+        if isinstance(each, (ast.expr, ast.stmt, ast.arg)) and not hasattr(each, "lineno"):
+            ast.copy_location(each, like)
+    return node
+
+
+def _name(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _thunk(value: ast.expr) -> ast.expr:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+
+
+def _call(hook: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Attribute(_name(CONTROL), hook, ast.Load()), list(arguments), [])
+
+
+def _loads(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([_name(each) for each in names], ast.Load())
+
+
+def _gets(names: Sequence[str]) -> ast.expr:
+    """The values of names, some of which may have none yet."""
+    return ast.Tuple([_call("value", _thunk(_name(each)), ast.Constant(each)) for each in names], ast.Load())
+
+
+def _texts(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(each) for each in names], ast.Load())
