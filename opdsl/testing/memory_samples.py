@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from opdsl.aten.create.construction import tensor
 from opdsl.runtime import Device, Tensor, bool_, int32, int64
+from opdsl.runtime.permanent import kept_forever
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -62,7 +62,7 @@ def _slices(make: Maker) -> Iterator[Sample]:
     yield Sample(whole.as_strided((2, 4), (4, 1), 4), whole, 0, 1, 3)
 
 
-@functools.cache
+@kept_forever
 def _folder() -> tempfile.TemporaryDirectory[str]:
     """One of this process's own: a file that another one writes anew must not be mapped."""
     return tempfile.TemporaryDirectory(prefix="opdsl-")

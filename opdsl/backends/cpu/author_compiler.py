@@ -9,7 +9,6 @@ and calls the kernel; the frame holds what ``machine/author.py`` stores: address
 from __future__ import annotations
 
 import ctypes
-import functools
 import linecache
 import re
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from opdsl.backends.cpu.machine.language import fields
 from opdsl.backends.cpu.machine.objects import Array
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec
+from opdsl.runtime.permanent import kept_forever
 
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
@@ -115,7 +115,7 @@ def exception_at(address: int, environments: Sequence[int]) -> tuple[BaseExcepti
     return error, "" if place is None else _line(place[1], place[2])
 
 
-@functools.cache
+@kept_forever
 def _environment() -> Environment:
     return Environment({})
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,6 +18,7 @@ import attrs
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
+from opdsl.runtime.permanent import kept_forever
 
 # The letter of a type in the names of routines.
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -62,7 +62,7 @@ class Blas:
         return {name: self.threads.address(name) for name in ("blas_enter", "blas_leave")}
 
 
-@functools.cache
+@kept_forever
 def blas() -> Blas:
     """The BLAS and the LAPACK of SciPy.
 

@@ -18,6 +18,7 @@ from opdsl.backends.cpu import native
 from opdsl.backends.cpu.machine import call
 from opdsl.backends.cpu.machine.language import words
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering, sizes_are_symbols
+from opdsl.runtime.permanent import kept_forever
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
 Kernel: TypeAlias = Callable[..., Any]
@@ -250,19 +251,14 @@ def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False)
     return function
 
 
-_definitions: dict[tuple[str, int, int], _MethodDefinition] = {}
-
-
+@kept_forever
 def _definition(name: str, entry: int, flags: int) -> _MethodDefinition:
     """What describes functions of a name and an entry; kept for ever, like those of compiled modules.
 
     Python reads it once more while it frees a function. Were it one of the things that the plan owns, the collector of
-    cycles, which clears the plan first where both are garbage, would have freed it before. Threads that make one at
-    once get the same: ``functools.cache`` would keep the later one, and let go of what the other's function reads.
+    cycles, which clears the plan first where both are garbage, would have freed it before.
     """
-    key = name, entry, flags
-    found = _definitions.get(key)
-    return found or _definitions.setdefault(key, _MethodDefinition(name.encode(), entry, flags, None))
+    return _MethodDefinition(name.encode(), entry, flags, None)
 
 
 def header_of(elements: int) -> list[int | Table]:

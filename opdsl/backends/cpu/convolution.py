@@ -17,6 +17,7 @@ from opdsl.backends.cpu.machine.planes import Axis, ConvolutionPlan, Dimension
 from opdsl.backends.cpu.machine.tiles import Shape
 from opdsl.backends.cpu.storage import MEMORY
 from opdsl.kernels.calls import WindowSpec
+from opdsl.runtime.permanent import kept_forever
 from opdsl.runtime.symbol import largest, smallest
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def text(module: ModuleType, target: Target) -> str:
     return module_text([module], names, ATTRIBUTES)
 
 
-@functools.cache
+@kept_forever
 def _code(module: ModuleType, target: Target) -> engine.Code:
     make = functools.partial(text, module, target)
     return engine.compile_ir(f"{module.__name__} {target}", make, exports([module]), has_long_loops=False)

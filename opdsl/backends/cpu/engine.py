@@ -21,6 +21,7 @@ import llvmlite.binding as llvm
 from opdsl.backends import cache
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.permanent import kept_forever
 
 _NO_IMPORTS: Mapping[str, int] = {}
 
@@ -99,8 +100,10 @@ def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
     Raises:
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
+    is_quick = _is_quick()
+    machine, passes = _machine(is_quick), _passes(has_long_loops, is_quick)
     with _lock:
-        emitted: bytes = _machine(_is_quick()).emit_object(_optimised(text, has_long_loops, _is_quick()))
+        emitted: bytes = machine.emit_object(_optimised(text, passes))
         return emitted
 
 
@@ -110,18 +113,24 @@ def assembly(text: str) -> str:
     Raises:
         RuntimeError: the text is no valid module.
     """
+    machine, passes = _machine(False), _passes(True, False)
     with _lock:
-        emitted: str = _machine(is_quick=False).emit_assembly(_optimised(text, has_long_loops=True))
+        emitted: str = machine.emit_assembly(_optimised(text, passes))
         return emitted
 
 
-def _optimised(text: str, has_long_loops: bool, is_quick: bool = False) -> Any:
-    machine = _machine(is_quick=False)
+def _optimised(text: str, passes: tuple[Any, Any]) -> Any:
+    machine, tuning = passes
     module = llvm.parse_assembly(text)
     module.verify()
-    passes = llvm.create_pass_builder(machine, _tuning(has_long_loops, is_quick))
-    passes.getModulePassManager().run(module, passes)
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
     return module
+
+
+def _passes(has_long_loops: bool, is_quick: bool) -> tuple[Any, Any]:
+    """The machine that passes optimise for, and how far they go."""
+    return _machine(False), _tuning(has_long_loops, is_quick)
 
 
 def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NO_IMPORTS) -> Code:
@@ -130,17 +139,18 @@ def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, in
     Raises:
         RuntimeError: it uses a name that neither ``imports`` nor the process defines.
     """
+    used = {name: _halves().address(ours) for name, ours in _OF_HALVES.items() if name.encode() in content}
+    jit = _jit()
     with _lock:
         library = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
-        used = {name: _halves().address(ours) for name, ours in _OF_HALVES.items() if name.encode() in content}
         for name, address in {**used, **imports}.items():
             library.import_symbol(name, address)
         for name in symbols:
             library.export_symbol(name)
-        return Code(library.link(_jit(), f"opdsl{next(_numbers)}"), symbols)
+        return Code(library.link(jit, f"opdsl{next(_numbers)}"), symbols)
 
 
-@functools.cache
+@kept_forever
 def _halves() -> Code:
     from opdsl.backends.cpu.machine import halves
     from opdsl.backends.cpu.machine.text import module_text
@@ -188,7 +198,7 @@ def _features() -> str:
     return features
 
 
-@functools.cache
+@kept_forever
 def _initialise() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -205,17 +215,17 @@ def _new_machine(opt: int = 3) -> Any:
     return target.create_target_machine(opt=opt, jit=True, cpu=llvm.get_host_cpu_name(), features=_features())
 
 
-@functools.cache
+@kept_forever
 def _machine(is_quick: bool) -> Any:
     return _new_machine(0 if is_quick else 3)
 
 
-@functools.cache
+@kept_forever
 def _jit() -> Any:
     return llvm.create_lljit_compiler(_new_machine())
 
 
-@functools.cache
+@kept_forever
 def _tuning(has_long_loops: bool, is_quick: bool) -> Any:
     options = llvm.create_pipeline_tuning_options(speed_level=1 if is_quick else 3)
     options.loop_vectorization = has_long_loops

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 import numpy
@@ -35,7 +36,7 @@ _TOGETHER = 4
 
 
 @functools.cache
-def _compiled() -> Any:
+def _compiled() -> ModuleType | None:
     """SciPy's module of transforms into given arrays, or None."""
     try:
         found = load("scipy.fft._pocketfft.pypocketfft")
@@ -78,7 +79,9 @@ def _complex(array: Array, dims: Sequence[int], forward: bool, normalization: in
             _complex(array, (dim,), forward, normalization, out)
             array = out
         return
-    transform = _compiled().c2c
+    compiled = _compiled()
+    assert compiled is not None, "the caller has asked"
+    transform = compiled.c2c
     _divided(lambda one, to, threads: transform(one, dims, forward, normalization, to, threads), dims, array, out)
 
 

@@ -21,6 +21,7 @@ from opdsl.backends.cpu import builtin, engine, pool
 from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas
 from opdsl.backends.cpu.builtin import Kernel
 from opdsl.errors import KernelError
+from opdsl.runtime.permanent import kept_forever
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -153,7 +154,7 @@ def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]
     return tuple(max(answer if size is None else size, 1) for size, answer in zip(known, answers, strict=True))
 
 
-@functools.cache
+@kept_forever
 def _loop(name: str, dtype: Any, kinds: str) -> engine.Code:
     """The loop over a routine."""
     letter = LETTERS[numpy.dtype(dtype).name]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Work
 from opdsl.backends.cpu.machine import narrow
 from opdsl.backends.cpu.machine.language import words
+from opdsl.runtime.permanent import kept_forever
 from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def narrow_product(call: ProductCall) -> Kernel:
     return builtin.builtin("narrow_product_cpu", work, inputs, [builtin.Given()], [_code()])
 
 
-@functools.cache
+@kept_forever
 def _code() -> engine.Code:
     return engine.compile_ir("narrow product", text, ["narrow_product"])
 

@@ -6,7 +6,6 @@ It is loaded once in a process and never freed, since a helper of the pool may b
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from opdsl.backends.cpu.machine import author, call, pool, tensor, walk
 from opdsl.backends.cpu.machine.language import exports, library_names
 from opdsl.backends.cpu.machine.objects import Python
 from opdsl.errors import ArgumentError
+from opdsl.runtime.permanent import kept_forever
 
 # What the shared code is written in; see `opdsl.backends.cpu.machine`.
 _MODULES = (pool, call, walk, tensor, author)
@@ -29,12 +29,11 @@ _NUMPY_NEW_FROM_DESCR = 94
 _NUMPY_SET_BASE_OBJECT = 282
 
 
-@functools.cache
+@kept_forever
 def code() -> engine.Code:
     """The shared code, loaded on the first call."""
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
     loaded = engine.compile_ir(fingerprint, text, exports(_MODULES), imports(), has_long_loops=False)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_threads_at_first())
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
@@ -89,7 +88,7 @@ def text() -> str:
     return module_text(_MODULES)
 
 
-@functools.cache
+@kept_forever
 def imports() -> dict[str, int]:
     """Where the functions of Python and NumPy lie that the code calls by name."""
     addresses = {

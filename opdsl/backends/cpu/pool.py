@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any
 from opdsl.backends.cpu import native
 from opdsl.backends.cpu.machine.pool import LARGEST_POOL
 from opdsl.errors import ArgumentError, OptionError
+from opdsl.runtime.permanent import kept_forever
 
 
 def set_num_threads(count: int) -> None:
@@ -141,6 +141,6 @@ def side_by_side() -> Iterator[None]:
         _sharing.change(-1)
 
 
-@functools.cache
+@kept_forever
 def _function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
     return native.function(symbol, result, *arguments)

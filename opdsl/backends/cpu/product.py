@@ -17,6 +17,7 @@ from opdsl.backends.cpu.machine import product as kernels
 from opdsl.backends.cpu.machine.language import exports, words
 from opdsl.backends.cpu.narrow_product import multiplies, narrow_product, turned
 from opdsl.kernels.steps import step
+from opdsl.runtime.permanent import kept_forever
 from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _lines(matrix: MatrixLayout, rows: int, columns: int) -> _Lines | None:
     return None
 
 
-@functools.cache
+@kept_forever
 def _code(dtype: str) -> engine.Code:
     found = blas()
     routines = {name: found.address(f"{LETTERS[dtype]}{name}") for name in ("gemm", "gemv")}

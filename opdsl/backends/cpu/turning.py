@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu.machine import turn
+from opdsl.runtime.permanent import kept_forever
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import OperandSpec
@@ -32,7 +32,7 @@ def is_turned(graph: TypedGraph, operands: Sequence[OperandSpec]) -> bool:
     return source.strides[-2] == size and target.strides[-1] == size
 
 
-@functools.cache
+@kept_forever
 def turning_code(size: int) -> engine.Code:
     """The kernel for elements of a size."""
     from opdsl.backends.cpu.machine.text import module_text

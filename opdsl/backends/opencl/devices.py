@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 import os
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import attrs
 
 from opdsl.errors import DeviceError, MissingDependencyError
 from opdsl.runtime.device import Device
+from opdsl.runtime.permanent import kept_forever
 
 __all__ = ["Opened", "available", "device_names", "index_of", "library", "opened", "problem"]
 
@@ -41,7 +43,7 @@ class Opened:
 
 
 @cache
-def library() -> Any:
+def library() -> ModuleType:
     """pyopencl, imported when a device is first asked for.
 
     Raises:
@@ -58,7 +60,7 @@ def library() -> Any:
     return pyopencl
 
 
-@cache
+@kept_forever
 def _devices() -> tuple[Any, ...]:
     """Everything that a driver offers, GPUs first."""
     cl = library()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy
@@ -21,6 +20,7 @@ from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.kernels.loops.making import Given, Loops, number_of
 from opdsl.kernels.loops.model import Array, Fold, Program, Scalar
 from opdsl.kernels.loops.schedules import has_common_memory, in_parts, serial, shared
+from opdsl.runtime.permanent import kept_forever
 from opdsl.scalar.types import BOOL, COMPLEX, INTEGER, ScalarType
 
 __all__ = ["run_program", "runner"]
@@ -171,7 +171,7 @@ class _Kernel(NamedTuple):
             self.kernel(device.queue, (count,), (group,), *arguments)
 
 
-@cache
+@kept_forever
 def _kernel(program: Program, index: int) -> _Kernel:
     device = opened(index)
     if not device.doubles:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from functools import cache
 from typing import Any
 
+from opdsl.runtime.permanent import kept_forever
 from opdsl.schema import FunctionSchema
 
 
@@ -17,7 +17,7 @@ def result_type(schema: FunctionSchema) -> type[tuple[Any, ...]] | None:
     return _named_tuple(schema.name.functional_base, tuple(str(each) for each in names))
 
 
-@cache
+@kept_forever
 def _named_tuple(name: str, fields: tuple[str, ...]) -> type[tuple[Any, ...]]:
     def reduce(self: tuple[Any, ...]) -> tuple[object, ...]:
         return _rebuild, (name, fields, tuple(self))

@@ -26,6 +26,7 @@ from opdsl.aten.catalog import PACKETS
 from opdsl.interop.torch.pieces import NotRunHereError, Piece
 from opdsl.interop.torch.reading import operator_of
 from opdsl.interop.torch.tensors import DTYPES
+from opdsl.runtime.permanent import kept_forever
 
 __all__ = ["CompiledGraph", "compiled_graphs", "make_backend"]
 
@@ -62,7 +63,7 @@ def compiled_graphs() -> tuple[CompiledGraph, ...]:
     return tuple(each for _, each in sorted(_graphs.items()))
 
 
-@cache
+@kept_forever
 def make_backend() -> Callable[..., Any]:
     """What ``torch.compile`` calls with a graph of dynamo's."""
     return aot_autograd(

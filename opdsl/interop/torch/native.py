@@ -7,7 +7,6 @@ none. Where something is not found, Python functions take every call.
 from __future__ import annotations
 
 import ctypes
-import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +25,7 @@ from opdsl.interop.torch import machine
 from opdsl.interop.torch.calls import MEMORY
 from opdsl.interop.torch.places import key_set, places
 from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.runtime.permanent import kept_forever
 
 __all__ = ["array_function", "code", "entry", "form_function"]
 
@@ -40,7 +40,7 @@ _MANGLED = {
 }
 
 
-@functools.cache
+@kept_forever
 def code() -> engine.Code | None:
     """The machine code; None where this torch lacks what it needs."""
     lying = places()
@@ -89,7 +89,7 @@ def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: It
     return function_of(name, loaded.address("torch_call"), plan, takes_names=True)
 
 
-@functools.cache
+@kept_forever
 def form_function() -> Callable[[object], int | None]:
     """A function of an argument: a number that tells its form, where it is a contiguous tensor that is no more than
     memory, with sizes of two or more; None for anything else.
@@ -97,7 +97,7 @@ def form_function() -> Callable[[object], int | None]:
     return _reader("torch_form")
 
 
-@functools.cache
+@kept_forever
 def array_function() -> Callable[[object], numpy.ndarray[Any, Any] | None]:
     """A function of an argument: an array over its memory; None where it is no tensor, or more than memory."""
     by_number = {each.code: each for each in ALL_DTYPES}
@@ -119,7 +119,7 @@ def _reader(
     return function_of(symbol, loaded.address(symbol), plan)
 
 
-@functools.cache
+@kept_forever
 def _known() -> dict[str, int]:
     """What every call compares with: classes, key sets, and what tells of modes."""
     with torch.inference_mode():

@@ -22,7 +22,6 @@ import importlib.metadata
 import logging
 import sys
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from opdsl.dispatch import DispatchKey
@@ -35,6 +34,7 @@ from opdsl.errors import (
     UnknownOperatorError,
 )
 from opdsl.interop.torch.requirement import TESTED, require_torch
+from opdsl.runtime.permanent import kept_forever
 
 if TYPE_CHECKING:
     from torch._vendor.packaging.version import Version
@@ -48,7 +48,7 @@ NAME = "opdsl"
 _log = logging.getLogger(__name__)
 
 
-@cache
+@kept_forever
 def _registry() -> OverrideRegistry:
     """Where overrides are kept; torch knows opdsl as a DSL from then on."""
     from opdsl.interop.torch.override_registry import make_registry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from typing import Any
 import numpy
 import pytest
 
-from opdsl.backends.cpu import builtin
 from opdsl.collecting import without_collecting
 from opdsl.runtime.dtype import bool_, float32, float64, int8, int32, int64, uint8
 
@@ -164,26 +162,3 @@ print(len(taken))
 def test_plan_that_is_collected_before_its_function() -> None:
     ran = subprocess.run([sys.executable, "-c", COLLECTED], capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, "199980\n"), ran.stderr
-
-
-def test_functions_that_threads_make_at_once_are_described_by_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    both = threading.Barrier(2, timeout=60)
-    define = builtin._MethodDefinition
-
-    def define_together(*fields: Any) -> Any:
-        both.wait()
-        return define(*fields)
-
-    monkeypatch.setattr(builtin, "_MethodDefinition", define_together)
-    made: list[Any] = []
-    threads = [
-        threading.Thread(target=lambda: made.append(builtin.builtin_over("made_twice", "array_address", [0], [])))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    # The first field of a built-in function, behind what all objects have, leads to its description.
-    described = {ctypes.c_void_p.from_address(id(each) + object.__basicsize__).value for each in made}
-    assert len(made) == 2 and len(described) == 1
