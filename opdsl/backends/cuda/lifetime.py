@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
 
 __all__ = ["Lifetime"]
 
@@ -47,7 +46,7 @@ class Lifetime:
 
 
 @functools.cache
-def _semaphores() -> Any:
+def _semaphores() -> ctypes.CDLL | None:
     try:
         library = ctypes.CDLL(None)
         library.sem_init, library.sem_post, library.sem_trywait  # noqa: B018  all of them are there

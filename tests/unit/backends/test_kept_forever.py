@@ -153,7 +153,7 @@ def test_the_first_call_of_a_library_in_several_threads(expression: str) -> None
 # Values that no machine code knows, and that are as good as any equal one.
 _PLAIN = (
     "int float str bool bytes None type tuple dict list ModuleType CodeType FunctionDef Array TypedGraph Program "
-    "_Accesses Target Field Variants _Owner Device TensorMeta _Layout Places Source Argument"
+    "_Accesses CDLL Target Field Variants _Owner Device TensorMeta _Layout Places Source Argument"
 )
 # What calls own that use it: a table that forgets hands them out.
 _OWNED = "Code Kernel Callable NDArray Any"
@@ -200,7 +200,7 @@ def faults_of(place: str, function: ast.FunctionDef, word: str) -> list[str]:
         faults += [f"{place} calls {name}" for name in sorted(called & MAKERS)]
     if place.startswith(("opdsl.backends.", "opdsl.interop.torch.native", "opdsl.interop.torch.places")):
         allowed = PLAIN | OWNED if word == "lru_cache" else PLAIN
-        modules = {"engine", "ast", "model"}
+        modules = {"engine", "ast", "model", "ctypes"}
         if place == "opdsl.backends.cpu.machine.language.hints":
             allowed = allowed | {"Any"}  # annotations, of which there is no common class
         faults += [f"{place} returns {name}" for name in sorted(names_in(function.returns) - allowed - modules)]
