@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import FormulaError
-from opdsl.formulas.reading import Form, FormulaText, form_of, is_leaf, shapes_of, traced_formula
+from opdsl.formulas.reading import Form, FormulaText, form_of, forms_of, is_leaf, traced_formula
 from opdsl.programs.compiled import PASSES, optimised
 from opdsl.programs.program import Program
 from opdsl.runtime.forking import held_across_fork
@@ -40,7 +40,7 @@ class FormulaProgram:
         """Run the program of the arguments' form; where a mode looks on, or in a trace, what the text calls."""
         if current.get().modes:
             return self.text(*arguments)
-        form = form_of(self.names, arguments, current.get().default_dtype)
+        form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
         leaves = [each for each in arguments if is_leaf(each)]
         for program in self._programs.get(form, ()):
             result = program.function(*leaves, *program.constants.values())
@@ -55,7 +55,7 @@ class FormulaProgram:
         Raises:
             FormulaError: the formula holds what no kernel can be made of, or decides by too many sizes.
         """
-        traced, _ = traced_formula(self.text, form, arguments, shapes_of(arguments))
+        traced, _ = traced_formula(self.text, form, arguments, forms_of(arguments))
         program = optimised(traced, PASSES)  # without the lock: the text is a user's
         with self._lock:
             known = self._programs.get(form, ())

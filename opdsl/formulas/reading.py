@@ -27,7 +27,7 @@ from opdsl.programs.steps import Expression
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
-from opdsl.runtime.geometry import geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.lowering import Lowering
 from opdsl.runtime.scopes import Setting
@@ -44,7 +44,7 @@ __all__ = [
     "is_leaf",
     "likely_argument",
     "read_elements",
-    "shapes_of",
+    "forms_of",
     "traced_formula",
 ]
 
@@ -117,15 +117,18 @@ class Reading(NamedTuple):
         return () if self.ask is None else self.ask(*[each for each in arguments if is_leaf(each)])
 
 
-def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType) -> Form:
+def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *, with_layout: bool = False) -> Form:
     """Return the form of some arguments.
 
     Args:
         names: of the operator's arguments.
         arguments: one for each name.
         default: the default dtype.
+        with_layout: whether the order of dimensions in memory is a part of it.
     """
-    return Form(names, tuple(map(_kind_of, arguments)), default)
+    kinds = tuple(map(_kind_of, arguments))
+    layout = tuple([each.geometry.form.order for each in arguments if isinstance(each, Tensor)]) if with_layout else ()
+    return Form(names, (*kinds, *layout), default)
 
 
 def _kind_of(value: Any) -> Any:
@@ -163,8 +166,8 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
         FormulaError: it holds what no kernel can be made of.
         OpdslError: an operator that it calls refuses its arguments.
     """
-    for shapes in (_sample_shapes(arguments), shapes_of(arguments)):
-        program, places = traced_formula(text, form, arguments, shapes)
+    for forms in (_sample_forms(arguments), forms_of(arguments)):
+        program, places = traced_formula(text, form, arguments, forms)
         elements = element_function(program, text.source, places, is_whole=is_whole)
         numbers = {each.name for each in program.inputs if each.kind is not None}
         computed = {name for name, _ in program.sizes}
@@ -188,17 +191,25 @@ def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> C
     return Program(f"{program.name}_numbers", inputs, (), outputs, program.guards, program.sizes).function
 
 
-def _sample_shapes(arguments: Sequence[Any]) -> list[tuple[int, ...] | None]:
-    """Return shapes for a reading that asks nothing of sizes: none of them is 1, and they broadcast."""
+def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta | None]:
+    """Return geometries for a reading that asks nothing of sizes: none of them is 1, and they broadcast."""
     rank = max((each.ndim for each in arguments if isinstance(each, Tensor)), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
-    return [sizes[rank - each.ndim :] if isinstance(each, Tensor) else None for each in arguments]
-
-
-def shapes_of(arguments: Sequence[Any]) -> list[tuple[int, ...] | None]:
-    """Return the shapes of the tensors among arguments, None for others."""
     return [
-        tuple([size.example if is_symbol(size) else size for size in each.shape]) if isinstance(each, Tensor) else None
+        geometry(each.dtype, cpu, sizes[rank - each.ndim :]) if isinstance(each, Tensor) else None for each in arguments
+    ]
+
+
+def forms_of(arguments: Sequence[Any]) -> list[TensorMeta | None]:
+    """Return the geometries of the tensors among arguments, as they are in this call; None for others."""
+
+    def known(sizes: Sequence[Any]) -> tuple[int, ...]:
+        return tuple([size.example if is_symbol(size) else size for size in sizes])
+
+    return [
+        geometry(each.dtype, cpu, known(each.geometry.shape), known(each.geometry.strides))
+        if isinstance(each, Tensor)
+        else None
         for each in arguments
     ]
 
@@ -233,13 +244,13 @@ def _place_of_caller() -> tuple[int, int, int, int] | None:
 
 
 def traced_formula(
-    text: FormulaText, form: Form, arguments: Sequence[Any], shapes: Sequence[tuple[int, ...] | None]
+    text: FormulaText, form: Form, arguments: Sequence[Any], forms: Sequence[TensorMeta | None]
 ) -> tuple[Program, Callable[[int], Place]]:
     """Run a formula on tensors that record what is called.
 
     Args:
         text, form, arguments: see ``read_elements``.
-        shapes: of the tensors among the arguments.
+        forms: geometries of the tensors among the arguments.
 
     Returns:
         What it did, and where each step is written.
@@ -247,10 +258,10 @@ def traced_formula(
     names: list[str] = []
     values: list[Any] = []
     structure: list[Any] = []
-    for name, value, shape in zip(form.names, arguments, shapes, strict=True):
+    for name, value, own in zip(form.names, arguments, forms, strict=True):
         if is_leaf(value):
             names.append(f"{name}_" if name in RESERVED else name)
-            values.append(_sample(value, shape))
+            values.append(_number(value) if own is None else sample_tensor(own))
         structure.append(LEAF if is_leaf(value) else _plain(value))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
     with Setting(current, DEFAULT_STATE.change(default_dtype=form.default)), _tracing(text, leaves) as tracer:
@@ -294,7 +305,7 @@ def likely_argument(argument: Argument, dtype: DType, rank: int) -> Any:
     elif isinstance(kind, OptionalType):
         kind = kind.element
     if kind is BaseType.Tensor:
-        return sample_tensor(dtype, (3,) * rank)
+        return sample_tensor(geometry(dtype, cpu, (3,) * rank))
     if kind in _LIKELY:
         return _LIKELY[kind]
     raise ArgumentError(f"nothing is likely for {argument}")
@@ -311,22 +322,18 @@ _LIKELY: Mapping[Any, Any] = {
 }
 
 
-def sample_tensor(dtype: DType, shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor of a dtype and shape that takes no memory, to read formulas with."""
+def sample_tensor(form: TensorMeta) -> Tensor:
+    """Return a tensor of a geometry that takes no memory, to read formulas with."""
     prepare()
     made = Tensor()
-    made.geometry = geometry(dtype, cpu, shape)
-    made.array = numpy.broadcast_to(numpy.zeros((), dtype.numpy), shape)
+    made.geometry = form
+    made.array = numpy.broadcast_to(numpy.zeros((), form.dtype.numpy), form.shape)
     made._writes, made._base = 0, None
     return made
 
 
-def _sample(value: Any, shape: tuple[int, ...] | None) -> Any:
-    if is_symbol(value):
-        return value.example
-    if not isinstance(value, Tensor):
-        return value
-    return sample_tensor(value.dtype, shape or ())
+def _number(value: Any) -> Any:
+    return value.example if is_symbol(value) else value
 
 
 def _plain(value: Any) -> Any:

@@ -143,6 +143,7 @@ class Signature:
                 f"takes {self.maximum} positional argument{plural} but {len(given)} {was} given", general=True
             )
         values: dict[str, object] = {}
+        late: list[tuple[int, Parameter, Tensor]] = []
         used = 0
         for position, parameter in enumerate(self.parameters):
             if position < len(given) and not parameter.keyword_only:
@@ -159,10 +160,19 @@ class Signature:
             else:
                 values[parameter.name] = parameter.default
                 continue
+            if isinstance(value, Tensor) and parameter.type.base is not BaseType.Tensor:
+                # Its element is read where all else fits: another signature may take the tensor as it is.
+                late.append((position, parameter, value))
+                values[parameter.name] = value
+                continue
             converted = self._convert(parameter, value)
             if converted is NO_MATCH:
                 return Mismatch(_wrong_argument(parameter, position, value), argument=parameter.name)
             values[parameter.name] = converted
+        for position, parameter, tensor in late:
+            values[parameter.name] = converted = self._convert(parameter, tensor)
+            if converted is NO_MATCH:
+                return Mismatch(_wrong_argument(parameter, position, tensor), argument=parameter.name)
         return self._finish(values, named, used)
 
     def _spread(self, given: tuple[object, ...]) -> object:
