@@ -43,7 +43,7 @@ def _graph(definition: PointwiseDefinition, formula: Formula, dtype: DType) -> o
         for index, at in enumerate(formula.places)
     ]
     iteration = iterate(operands, formula.configuration, float32)
-    return definition.graph(Elementwise(formula, iteration, float32))
+    return definition.graph(Elementwise(formula, iteration, float32, (iteration.result,) * definition.results))
 
 
 def _operand(parameter: Parameter, dtype: DType, *, exempt: bool) -> Operand:

@@ -50,17 +50,17 @@ class FormulaCall(NamedTuple):
     formula: its function, and the places of the tensors that it reads.
     iteration: how it runs.
     default: the default dtype.
-    elements: what is computed.
-    numbers: of the kernel.
     dtypes: of the results.
+    numbers: of the kernel.
+    elements: what is computed.
     """
 
     formula: Formula
     iteration: Iteration
     default: DType
-    elements: ElementFunction
-    numbers: tuple[Any, ...]
     dtypes: tuple[DType, ...]
+    numbers: tuple[Any, ...]
+    elements: ElementFunction
 
 
 class FormulaDefinition(PointwiseDefinition):
@@ -152,12 +152,12 @@ class FormulaDefinition(PointwiseDefinition):
             elements.dtypes[0],
             output_strides(shape, known),
             common_device(known),
-            tuple(precision_of(each.dtype) for each in operands.values()),
-            (None,) * len(operands),
+            (*[precision_of(each.dtype) for each in operands.values()], *[each.dtype for each in elements.numbers]),
+            (None,) * len(elements.function.parameters),
             OutputCast.SAFE,
         )
         formula = _formula(self, elements)
-        state = FormulaCall(formula, iteration, current.get().default_dtype, elements, numbers, elements.dtypes)
+        state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
         specs = (OutputSpec(each, iteration.device, shape, iteration.strides) for each in elements.dtypes)
         return PreparedCall(tuple(specs), state)
 
@@ -170,7 +170,7 @@ class FormulaDefinition(PointwiseDefinition):
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
         inputs: list[TensorMeta | DType] = []
         values: list[Any] = []
-        for name, dtype in zip(elements.tensors, iteration.parameters, strict=True):
+        for name, dtype in zip(elements.tensors, iteration.parameters, strict=False):
             tensor = named[name]
             is_here = tensor.device is iteration.device
             inputs.append(tensor.geometry if is_here else dtype)
@@ -183,6 +183,10 @@ class FormulaDefinition(PointwiseDefinition):
             check_divisor(_computed(divisor, state, inputs, values))
         call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
         return CompiledCall(_compiled(iteration.device.type, self.graph(state), call), tuple(values))
+
+    def refuses_numbers(self, state: Any) -> bool:
+        """See ``PointwiseDefinition.refuses_numbers``."""
+        return bool(state.elements.divisors)
 
     def graph(self, state: Any) -> TypedGraph:
         """See ``PointwiseDefinition.graph``."""
@@ -219,8 +223,7 @@ def _formula(definition: FormulaDefinition, elements: ElementFunction) -> Formul
 
 
 def _typed(function: ScalarFunction, state: FormulaCall, results: Sequence[str] | None) -> TypedGraph:
-    kinds = (*state.iteration.parameters, *[each.dtype for each in state.elements.numbers])
-    types = {name: dtype.name for name, dtype in zip(function.parameters, kinds, strict=True)}
+    types = {name: dtype.name for name, dtype in zip(function.parameters, state.iteration.parameters, strict=True)}
     try:
         return function.specialise(types, results=results, default_float=precision_of(state.default).name)
     except ScalarFunctionError as error:

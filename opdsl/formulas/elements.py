@@ -171,8 +171,7 @@ class _Composer:
                 continue
             value = storage if node.op in _OF_STORAGE else node.value
             moved.append(self.add(node.op, *[moved[at] for at in node.arguments], value=value))
-        dtypes = getattr(state, "dtypes", None) or (iteration.result,) * len(function.results)
-        return [self.converted(moved[at], dtype) for at, dtype in zip(function.results, dtypes, strict=True)]
+        return [self.converted(moved[at], dtype) for at, dtype in zip(function.results, state.dtypes, strict=True)]
 
     def operand(self, operand: Any, value: Any, dtype: DType, wraps: bool) -> int:
         """Add an operand in the dtype that a step computes in."""

@@ -32,6 +32,7 @@ from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.lowering import Lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
+from opdsl.runtime.symbols import is_symbolic, symbolic_kind
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.untyped import Place
 from opdsl.schema import Argument, BaseType, ListType, OptionalType
@@ -134,8 +135,10 @@ def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *,
 def _kind_of(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.dtype, value.ndim
-    if is_symbol(value):
-        return value.kind if value.kind in _NUMBERS else value.pin()
+    if is_symbol(value) and value.kind not in _NUMBERS:
+        return value.pin()
+    if is_symbolic(value):
+        return symbolic_kind(value)
     if type(value) in _NUMBERS:
         return type(value)
     if isinstance(value, (tuple, list)):
@@ -149,7 +152,7 @@ def _pinned(value: Any) -> Any:
 
 def is_leaf(value: Any) -> bool:
     """Return whether an argument is a tensor or a number, of which a reading knows no more than its kind."""
-    return isinstance(value, Tensor) or is_symbol(value) or type(value) in _NUMBERS
+    return isinstance(value, Tensor) or (symbolic_kind(value) or type(value)) in _NUMBERS
 
 
 def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is_whole: bool = False) -> Reading:
@@ -204,7 +207,7 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta | None]:
     """Return the geometries of the tensors among arguments, as they are in this call; None for others."""
 
     def known(sizes: Sequence[Any]) -> tuple[int, ...]:
-        return tuple([size.example if is_symbol(size) else size for size in sizes])
+        return tuple(map(_example, sizes))
 
     return [
         geometry(each.dtype, cpu, known(each.geometry.shape), known(each.geometry.strides))
@@ -261,7 +264,7 @@ def traced_formula(
     for name, value, own in zip(form.names, arguments, forms, strict=True):
         if is_leaf(value):
             names.append(f"{name}_" if name in RESERVED else name)
-            values.append(_number(value) if own is None else sample_tensor(own))
+            values.append(_example(value) if own is None else sample_tensor(own))
         structure.append(LEAF if is_leaf(value) else _plain(value))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
     with Setting(current, DEFAULT_STATE.change(default_dtype=form.default)), _tracing(text, leaves) as tracer:
@@ -332,8 +335,14 @@ def sample_tensor(form: TensorMeta) -> Tensor:
     return made
 
 
-def _number(value: Any) -> Any:
-    return value.example if is_symbol(value) else value
+def _example(value: Any) -> Any:
+    """Return a number of the call that is traced, of ours or of PyTorch's symbolic numbers."""
+    if is_symbol(value):
+        return value.example
+    if not is_symbolic(value):
+        return value
+    known = getattr(getattr(value, "node", None), "hint", None)
+    return symbolic_kind(value)(value) if known is None else known  # type: ignore[misc]  # int or float
 
 
 def _plain(value: Any) -> Any:

@@ -201,10 +201,10 @@ def _decomposed(bridge: Bridge, *given: Any, **named: Any) -> Any:
 def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], values: Sequence[Any]) -> Any:
     prepared = definition.prepare(arguments, ())
     state = prepared.state
-    if state.formula.divisors:
+    if definition.refuses_numbers(state):
         raise _OtherMeaningError  # an integer 0 raises
     function, iteration = state.formula.function, state.iteration
-    operands = [values[place] for place in state.formula.places]
+    operands = [*[values[place] for place in state.formula.places], *state.numbers]
     tensors = [each for each in operands if isinstance(each, torch.Tensor)]
     device = tensors[0].device
     full, *others = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
@@ -218,11 +218,12 @@ def _pointwise(definition: PointwiseDefinition, arguments: tuple[Any, ...], valu
             raise _OtherMeaningError  # rounded to 16 bits first
         is_tensor = isinstance(value, torch.Tensor)
         read[name] = next(whole).to(dtype) if is_tensor else torch.full((), value, dtype=dtype, device=device)
-    made = [each.to(TORCH_DTYPES[iteration.result]) for each in _evaluated(definition.graph(state), read, device)]
+    results = zip(_evaluated(definition.graph(state), read, device), state.dtypes, strict=True)
+    made = [each.to(TORCH_DTYPES[dtype]) for each, dtype in results]
     rank = max(each.dim() for each in tensors)
     # What reads no tensor is a constant.
-    results = [each if each.dim() == rank else each.expand(full.shape).clone() for each in made]
-    return results[0] if len(results) == 1 else tuple(results)
+    given = [each if each.dim() == rank else each.expand(full.shape).clone() for each in made]
+    return given[0] if len(given) == 1 else tuple(given)
 
 
 def _reduction(definition: ReductionDefinition, arguments: tuple[Any, ...], values: Sequence[Any]) -> Any:

@@ -88,11 +88,20 @@ class Formula(NamedTuple):
 
 
 class Elementwise(NamedTuple):
-    """What a call becomes: the formula that is meant, and how it runs."""
+    """What a call becomes.
+
+    formula: the one that is meant.
+    iteration: how it runs.
+    default: the default dtype.
+    dtypes: of the results.
+    numbers: what the function takes behind the arguments at the places of the formula.
+    """
 
     formula: Formula
     iteration: Iteration
     default: DType
+    dtypes: tuple[DType, ...]
+    numbers: tuple[Any, ...] = ()
 
 
 class PointwiseDefinition(Definition):
@@ -294,7 +303,8 @@ class PointwiseDefinition(Definition):
         default = current.get().default_dtype
         formula, iteration = self._chosen(arguments, default)
         spec = OutputSpec(iteration.result, iteration.device, iteration.shape, iteration.strides)
-        return PreparedCall((spec,) * self.results, Elementwise(formula, iteration, default))
+        state = Elementwise(formula, iteration, default, (iteration.result,) * self.results)
+        return PreparedCall((spec,) * self.results, state)
 
     def ask_check(self, arguments: Arguments, given: Sequence[Tensor | None]) -> None:
         """Have the shape function of the declaration look at arguments, if there is one."""
@@ -390,6 +400,10 @@ class PointwiseDefinition(Definition):
         """Whether a number stands for a tensor, so that nothing checks whether its dtype holds it."""
         at = state.formula.places[place]
         return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
+
+    def refuses_numbers(self, state: Elementwise) -> bool:
+        """Whether a call raises for some elements: an integer 0 that divides."""
+        return bool(state.formula.divisors)
 
     def graph(self, state: Elementwise) -> TypedGraph:
         """The typed graph of a call."""
