@@ -30,6 +30,7 @@ __all__ = [
     "choose_value",
     "counted",
     "either",
+    "error_at",
     "error_here",
     "host",
     "is_element",
@@ -66,17 +67,31 @@ def error_here(problem: str, remedy: str) -> FormulaError:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_rewritten(frame.f_code):
         frame = frame.f_back
-    if frame is None:
+    return _error(None if frame is None else (frame.f_code, frame.f_lasti), problem, remedy)
+
+
+def error_at(error: BaseException, problem: str, remedy: str) -> FormulaError:
+    """Return an error that underlines the text of the formula that has raised another one."""
+    place: tuple[CodeType, int] | None = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if is_rewritten(traceback.tb_frame.f_code):
+            place = traceback.tb_frame.f_code, traceback.tb_lasti
+        traceback = traceback.tb_next
+    return _error(place, problem, remedy)
+
+
+def _error(place: tuple[CodeType, int] | None, problem: str, remedy: str) -> FormulaError:
+    if place is None:
         return FormulaError(f"{problem}. {remedy}")
-    code = frame.f_code
-    first, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
+    code, instruction = place
+    first, last, start, end = list(code.co_positions())[instruction // 2]
     line = first or code.co_firstlineno
     text = linecache.getline(code.co_filename, line).rstrip("\n")
     begin, finish = _columns(text, start or 0, end if last == first else None)
     lead = len(text) - len(text.lstrip())
     mark = " " * max(begin - lead, 0) + "~" * max(finish - begin - 1, 0) + "^"
-    name = _outermost(code)
-    where = f"{code.co_filename}:{line}: formula {name}: {problem}"
+    where = f"{code.co_filename}:{line}: formula {_outermost(code)}: {problem}"
     return FormulaError(f"{where}\n    {text.strip()}\n    {mark}\n{remedy}")
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
 
-__all__ = ["FormulaDefinition"]
+__all__ = ["FormulaDefinition", "formula_of_elements"]
 
 # More ways in which numbers decide what is computed than this are no branches that anybody wrote.
 _MOST_READINGS = 64
@@ -114,7 +114,7 @@ class FormulaDefinition(PointwiseDefinition):
                     "(`if self > n`) or use opdsl.where, so that one kernel serves all numbers."
                 )
             self._readings[form] = (*known, reading)
-            self.formulas = [*self.formulas, _formula(self, reading.elements)]
+            self.formulas = [*self.formulas, formula_of_elements(self, reading.elements)]
         return reading, numbers
 
     def try_forms(self) -> Reading | None:
@@ -156,7 +156,7 @@ class FormulaDefinition(PointwiseDefinition):
             (None,) * len(elements.function.parameters),
             OutputCast.SAFE,
         )
-        formula = _formula(self, elements)
+        formula = formula_of_elements(self, elements)
         state = FormulaCall(formula, iteration, current.get().default_dtype, elements.dtypes, numbers, elements)
         specs = (OutputSpec(each, iteration.device, shape, iteration.strides) for each in elements.dtypes)
         return PreparedCall(tuple(specs), state)
@@ -214,7 +214,8 @@ def _common_shape(operands: Mapping[str, TensorMeta], reads: Sequence[frozenset[
     return shape
 
 
-def _formula(definition: FormulaDefinition, elements: ElementFunction) -> Formula:
+def formula_of_elements(definition: FormulaDefinition, elements: ElementFunction) -> Formula:
+    """Return what a formula comes to for a form, as a pointwise operator has it."""
     places = {each.name: index for index, each in enumerate(definition.parameters)}
     count = len(elements.tensors)
     configuration = Configuration(PROMOTIONS["default"], frozenset(range(count)), frozenset(), len(elements.dtypes))

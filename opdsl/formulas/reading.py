@@ -18,12 +18,13 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, FormulaError, TraceError
-from opdsl.formulas.control import error_here
+from opdsl.formulas.control import error_at, error_here
 from opdsl.formulas.elements import ElementFunction, element_function, names_of
 from opdsl.formulas.rewriting import is_rewritten, rewritten
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
 from opdsl.programs.steps import Expression
+from opdsl.programs.reverse import conditions
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
@@ -87,6 +88,13 @@ class FormulaText:
             return self.run(*arguments)
         finally:
             _reading.reset(token)
+
+
+def current_text() -> FormulaText:
+    """Return the formula that is being run."""
+    text = _reading.get()[-1]
+    assert isinstance(text, FormulaText), "hooks run within formulas"
+    return text
 
 
 class Form(NamedTuple):
@@ -267,7 +275,8 @@ def traced_formula(
             values.append(_example(value) if own is None else sample_tensor(own))
         structure.append(LEAF if is_leaf(value) else _plain(value))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
-    with Setting(current, DEFAULT_STATE.change(default_dtype=form.default)), _tracing(text, leaves) as tracer:
+    state = DEFAULT_STATE.change(default_dtype=form.default)
+    with Setting(current, state), Setting(conditions, ()), _tracing(text, leaves) as tracer:
         outputs = tracer.run(text, leaves)
         program = tracer.program(text.source.name, tracer.specs, outputs)
     places = [_place(text.source, each) for each in tracer.places]
@@ -281,10 +290,10 @@ def _tracing(text: FormulaText, leaves: Leaves) -> Iterator[_FormulaTracer]:
     with recording(recorder):
         try:
             yield _FormulaTracer(recorder, leaves)
-        except NotLoweredError as error:
-            raise error_here(f"{text.source.name}: {error}", _REMEDY) from error
-        except TraceError as error:
-            raise FormulaError(str(error)) from error
+        except (NotLoweredError, TraceError) as error:
+            raise error_at(error, str(error).rstrip("."), _REMEDY) from error
+        except NameError as error:
+            raise error_at(error, str(error), "A formula names what is there when it is declared.") from error
 
 
 _REMEDY = "A formula calls operators on its arguments; what looks at elements or writes can be a body of @op."

@@ -78,7 +78,7 @@ def formula_text(operator: Operator) -> Callable[..., Any] | None:
     kernel = operator.entry(DispatchKey("CPU")).kernel
     if not isinstance(kernel, StructuredKernel) or kernel.variant != "functional":
         return None
-    return kernel.definition.text
+    return kernel.definition.text if kernel.definition.looks_within else None
 
 
 def _kind(value: Any) -> Kind:
@@ -282,7 +282,7 @@ class Tracer(DispatchMode):
             name, order = _ALIKE[operator.name]
             operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
         kernel = operator.entry(DispatchKey("CPU")).kernel
-        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel) or kernel.definition.text:
+        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel) or kernel.definition.looks_within:
             return None
         if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
             return None

@@ -1,0 +1,270 @@
+"""Loops that elements end: an operator of their own, whose kernel runs each element's turns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.autograd.derived_operators import defined
+from opdsl.dispatch.state import current
+from opdsl.errors import FormulaError
+from opdsl.formulas.control import Unbound, error_here, is_element, truth
+from opdsl.formulas.definition import FormulaDefinition, formula_of_elements
+from opdsl.formulas.elements import ElementFunction, NotElementwiseError
+from opdsl.formulas.reading import FormulaText, Reading, current_text, form_of, read_elements, sample_tensor
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.device import cpu
+from opdsl.runtime.dtype import Category, bool_, complex128, float64, int64
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.promotion import promote_types
+from opdsl.runtime.symbol import is_symbol
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.source import FunctionSource
+from opdsl.scalar.untyped import Place, UntypedLoop, UntypedNode
+from opdsl.schema import FunctionSchema, parse_schema
+
+__all__ = ["element_loop"]
+
+# What is carried reaches its dtype after so many turns, or never: there are fewer dtypes that widen.
+_MOST_WIDENINGS = 8
+
+
+class _Loop(NamedTuple):
+    """A loop of elements.
+
+    test, turn: take what is carried, then the tensors and the hosts that stay the same.
+    carried, kept: how many tensors of each there are.
+    hosts: the values that stay the same and are no tensors, by their places behind ``carried``.
+    numbers: places of what is carried and begins as a number.
+    """
+
+    test: Callable[..., Any]
+    turn: Callable[..., tuple[Any, ...]]
+    carried: int
+    kept: int
+    hosts: tuple[tuple[int, Any], ...]
+    numbers: frozenset[int]
+
+    def arguments(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return the arguments of ``test`` and ``turn`` for some tensors."""
+        hosts, rest = dict(self.hosts), iter(tensors[self.carried :])
+        count = self.kept + len(hosts)
+        return [*tensors[: self.carried], *[hosts[at] if at in hosts else next(rest) for at in range(count)]]
+
+
+def element_loop(
+    test: Callable[..., Any],
+    turn: Callable[..., tuple[Any, ...]],
+    carried: Sequence[Any],
+    kept: Sequence[Any],
+    names: Sequence[str],
+) -> tuple[Any, ...]:
+    """Run a loop whose turns each element counts for itself.
+
+    Args:
+        test, turn: take ``carried``, then ``kept``; a turn returns what it carries on.
+        carried, kept: values of the names that turns bind, and of those that they read alone.
+        names: theirs.
+
+    Returns:
+        What each element carried at last.
+
+    Raises:
+        FormulaError: something is carried that is no number, or turns do more than compute elements.
+    """
+    tensors = [_carried(value, name) for value, name in zip(carried, names, strict=False)]
+    stays = [_tensor(each) if is_symbol(each) else each for each in kept]
+    hosts = tuple((at, each) for at, each in enumerate(stays) if not is_element(each))
+    stays = [each for each in stays if is_element(each)]
+    numbers = frozenset(at for at, each in enumerate(carried) if not is_element(each))
+    loop = _Loop(test, turn, len(tensors), len(stays), hosts, numbers)
+    operator = _operator(loop, current_text())
+    found = operator(*tensors, *stays)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _carried(value: Any, name: str) -> Tensor:
+    if is_element(value):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Unbound) or not isinstance(value, (bool, int, float, complex)):
+        raise error_here(
+            f"a loop that elements end carries {name}, which is {value!r} before it",
+            f"Give {name} a number or a tensor before the loop.",
+        )
+    return _tensor(value)
+
+
+def _tensor(value: Any) -> Tensor:
+    """Return a number as a tensor of no dimensions, in a dtype that loses none of its digits."""
+    from opdsl.aten.create.factories import full
+
+    dtype = next(dtype for kind, dtype in _DTYPES if isinstance(value, kind))
+    return full((), value, dtype=dtype)  # type: ignore[no-any-return]
+
+
+_DTYPES = ((bool, bool_), (int, int64), (float, float64), (complex, complex128))
+
+
+def _operator(loop: _Loop, text: FormulaText) -> Callable[..., Any]:
+    """Return the operator of a loop."""
+    count = loop.carried
+    arguments = ", ".join(f"Tensor x{at}" for at in range(count + loop.kept))
+    returns = ", ".join(["Tensor"] * count)
+    schema = parse_schema(
+        f"formula::loop_{next(_numbers)}({arguments}) -> {returns if count == 1 else f'({returns})'}"
+    )
+    definition = _LoopDefinition(schema, f"a loop of {text.source.name}", text, loop)
+    return defined(schema, definition, definition.name, accepts_numbers=False)
+
+
+_numbers = itertools.count()
+
+
+class _LoopDefinition(FormulaDefinition):
+    """The operator of a loop: its scalar function holds the loop itself."""
+
+    __slots__ = ("loop",)
+
+    def __init__(self, schema: FunctionSchema, name: str, text: FormulaText, loop: _Loop) -> None:
+        super().__init__(schema, name, text, is_whole=True)
+        self.loop = loop
+
+    @property
+    def looks_within(self) -> bool:
+        """See ``Definition.looks_within``: it is one call for traces."""
+        return False
+
+    def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
+        """See ``FormulaDefinition.read``."""
+        names = tuple(each.name for each in self.parameters)
+        form = form_of(names, arguments, current.get().default_dtype)
+        known = self._readings.get(form)
+        if known is None:
+            made = Reading(self._elements(arguments), None)
+            with self._lock:
+                known = self._readings.setdefault(form, (made,))
+                self.formulas = [*self.formulas, formula_of_elements(self, made.elements)]
+        return known[0], ()
+
+    def _elements(self, arguments: Sequence[Tensor]) -> ElementFunction:
+        """Return the function of a loop, once it is known which dtypes what it carries takes on."""
+        count, default = self.loop.carried, current.get().default_dtype
+        names = [each.name for each in self.parameters]
+        dtypes, ranks = [each.dtype for each in arguments], [each.ndim for each in arguments]
+        for _ in range(_MOST_WIDENINGS):
+            forms = [geometry(dtype, cpu, _shape(rank)) for dtype, rank in zip(dtypes, ranks, strict=True)]
+            samples = list(map(sample_tensor, forms))
+            turn = self._part(self.loop.turn, samples, is_test=False)
+            deeper = [
+                max([rank, *(ranks[names.index(name)] for name in of)])
+                for rank, of in zip(ranks, turn.reads, strict=False)
+            ]
+            wider = [
+                _wider(dtype, after, default, is_weak=at in self.loop.numbers and rank == 0)
+                for at, (dtype, after, rank) in enumerate(zip(dtypes, turn.dtypes, ranks, strict=False))
+            ]
+            if (wider, deeper) == (dtypes[:count], ranks[:count]):
+                test = self._part(self.loop.test, samples, is_test=True)
+                return self._looped(turn, test, wider)
+            dtypes[:count], ranks[:count] = wider, deeper
+        raise FormulaError(f"{self.name}: what it carries has no dtype that lasts. Convert it: x.to(opdsl.float32).")
+
+    def _part(self, function: Callable[..., Any], samples: Sequence[Tensor], *, is_test: bool) -> ElementFunction:
+        """Return what the test, or a turn, computes of tensors that are named as the operator's arguments."""
+        loop = self.loop
+
+        def run(*tensors: Any) -> Any:
+            made = function(*loop.arguments(tensors))
+            values = (truth(made),) if is_test else made
+            return tuple([value if is_element(value) else _tensor(value) for value in values])
+
+        names = tuple(each.name for each in self.parameters)
+        form = form_of(names, samples, current.get().default_dtype)
+        text = FormulaText(self.text.function, run, self.text.source)
+        try:
+            reading = read_elements(text, form, samples, is_whole=True)
+        except NotElementwiseError as error:
+            raise FormulaError(
+                f"{self.name}: a turn does more than compute elements ({error}). Fold before the loop, or behind it."
+            ) from error
+        if reading.ask is not None or reading.elements.divisors:
+            raise FormulaError(f"{self.name}: a turn divides integers by elements. Convert them: x.to(opdsl.float64).")
+        return reading.elements
+
+    def _looped(self, turn: ElementFunction, test: ElementFunction, dtypes: Sequence[DType]) -> ElementFunction:
+        source, count = self.text.source, self.loop.carried
+        names = [each.name for each in self.parameters]
+        body = _Nodes(source)
+        carried = {name: body.add("parameter", value=name) for name in names}
+        after = body.inline(turn, carried)
+        after = [body.converted(at, dtype) for at, dtype in zip(after, dtypes, strict=True)]
+        (more,) = body.inline(test, {**carried, **dict(zip(names, after, strict=False))})
+        turned = UntypedLoop(tuple(body.nodes), tuple(body.places), (more, *after), tuple(names), None)
+        nodes = _Nodes(source)
+        given = {name: nodes.add("parameter", value=name) for name in names}
+        begin = [nodes.converted(given[name], dtype) for name, dtype in zip(names, dtypes, strict=False)]
+        (first,) = nodes.inline(test, {**given, **dict(zip(names, begin, strict=False))})
+        stays = [given[name] for name in names[count:]]
+        loop = nodes.add("loop", first, *begin, *stays, value=turned)
+        results = tuple(nodes.add("item", loop, value=at) for at in range(count))
+        function = ScalarFunction(
+            source.name, tuple(names), {}, tuple(nodes.nodes), tuple(nodes.places), results, source
+        )
+        of = frozenset(names)
+        return ElementFunction(function, tuple(names), (), tuple(dtypes), (of,) * count, ())
+
+
+def _wider(before: DType, after: DType, default: DType, *, is_weak: bool) -> DType:
+    """Return the dtype in which a loop carries something that a turn gives another dtype.
+
+    Args:
+        before: in which it is carried so far.
+        after: what a turn gives.
+        default: the default dtype.
+        is_weak: whether it began as a number of Python's, which takes part in promotion by its kind alone.
+    """
+    if not is_weak or before is after:
+        return promote_types(before, after)
+    if after.category >= before.category:
+        return after
+    return {Category.FLOAT: default, Category.COMPLEX: default.to_complex()}.get(before.category, before)
+
+
+def _shape(rank: int) -> tuple[int, ...]:
+    return tuple(range(3, 3 + 2 * rank, 2))[::-1]
+
+
+class _Nodes:
+    """Untyped nodes while they are put together.
+
+    Args:
+        source: where they are written.
+    """
+
+    def __init__(self, source: FunctionSource) -> None:
+        self.nodes: list[UntypedNode] = []
+        self.places: list[Place] = []
+        self.place = Place(source, source.tree)
+
+    def add(self, op: str, *arguments: int, value: Any = None, place: Place | None = None) -> int:
+        """Add a node; its position."""
+        self.nodes.append(UntypedNode(op, arguments, value))
+        self.places.append(place or self.place)
+        return len(self.nodes) - 1
+
+    def converted(self, position: int, dtype: DType) -> int:
+        """Add a conversion to what a dtype is computed in."""
+        return self.add("convert", position, value=precision_of(dtype).name)
+
+    def inline(self, elements: ElementFunction, given: Mapping[str, int]) -> list[int]:
+        """Add the nodes of a function of named tensors; the positions of its results."""
+        moved: list[int] = []
+        for node, place in zip(elements.function.nodes, elements.function.places, strict=True):
+            if node.op == "parameter":
+                moved.append(given[str(node.value)])
+            else:
+                arguments = [moved[at] for at in node.arguments]
+                moved.append(self.add(node.op, *arguments, value=node.value, place=place))
+        return [moved[at] for at in elements.function.results]
