@@ -80,7 +80,7 @@ bench: $(VENV)/.has-dev
 #   make gpu-test GPU_PYTHON=python3 JOBS=12; make gpu-sanitize gpu-bench GPU_PYTHON=python3
 # The first compiles some 8,000 kernels, which JOBS share out; without make it is python3 -m pytest -n 12 tests/gpu.
 GPU_PYTHON ?=
-ON_GPU = PYTHONPATH=.$(if $(PYTHONPATH),:$(PYTHONPATH)) $(1) $(or $(GPU_PYTHON),$(BIN)/python)
+ON_GPU = OPDSL_REQUIRE_GPU=1 PYTHONPATH=.$(if $(PYTHONPATH),:$(PYTHONPATH)) $(1) $(or $(GPU_PYTHON),$(BIN)/python)
 SANITIZER := $(firstword $(shell command -v compute-sanitizer) $(wildcard /usr/local/cuda/bin/compute-sanitizer))
 
 gpu: gpu-test gpu-sanitize gpu-bench

@@ -30,7 +30,6 @@ _OPENCL = {
     "pyopencl": ("opencl", "OpenCL devices"),
 }
 _CUDA = {
-    "cuda-core": ("cuda", "compiling and launching on a GPU"),
     "cuda-bindings": ("cuda", "the CUDA driver's functions"),
     "nvidia-cuda-nvrtc": ("cuda", "the CUDA C++ compiler"),
 }
@@ -199,8 +198,7 @@ def size_text(count: int) -> str:
 def cuda_driver() -> Finding:
     """Whether the CUDA driver's library is there.
 
-    Only ``cuda.pathfinder`` is asked, and the driver for its version. Without a driver some members of cuda.core take a
-    lock and never give it back, so that module is not imported here.
+    Only ``cuda.pathfinder`` is asked, and the driver for its version.
     """
     if not _is_importable("cuda.pathfinder"):
         return Finding(

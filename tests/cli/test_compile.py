@@ -102,7 +102,7 @@ def test_an_unknown_dtype_is_refused(compile_: Run) -> None:
 
 
 def test_cuda_kernels_are_compiled_without_a_gpu(compile_: Run, selection: Path, tmp_path: Path) -> None:
-    pytest.importorskip("cuda.core", reason="needs the extra cuda")
+    pytest.importorskip("cuda.bindings", reason="needs the extra cuda")
     options = ("--select", str(selection), "--dtype", "float32", "--device", "cuda", "--arch", "sm_90")
     first = run_apart(tmp_path / "cache", *options)
     assert "for 1 operators x dtypes" in first.stdout, first.stderr
@@ -121,7 +121,7 @@ def test_cuda_kernels_are_compiled_without_a_gpu(compile_: Run, selection: Path,
     ],
 )
 def test_what_to_compile_for_is_checked(compile_: Run, options: tuple[str, ...], said: str) -> None:
-    pytest.importorskip("cuda.core", reason="needs the extra cuda")
+    pytest.importorskip("cuda.bindings", reason="needs the extra cuda")
     found = compile_(*options)
     assert said in found.stderr
     assert found.exit_code == 1

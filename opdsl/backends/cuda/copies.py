@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -13,6 +14,9 @@ from opdsl.backends.cuda.driver import driver
 from opdsl.runtime.strides import contiguous_strides
 
 __all__ = ["contiguous", "copy", "to_host", "transfer"]
+
+# Bytes between elements that are sooner copied with them than left out, which takes a kernel.
+_SMALL_GAPS = 1 << 16
 
 NDArray = numpy.ndarray[Any, Any]
 
@@ -34,9 +38,12 @@ def contiguous(array: DeviceArray, *, fill: bool = True) -> DeviceArray:
 
 
 def to_host(array: DeviceArray) -> NDArray:
-    """The elements in the host's memory, with the same strides; it is there when this returns."""
-    steps = array.strides
+    """The elements in the host's memory when this returns, with the same strides unless there are large gaps."""
     size = extent(array)
+    if size > math.prod(array.shape) * array.dtype.itemsize + _SMALL_GAPS:
+        array = contiguous(array)
+        size = extent(array)
+    steps = array.strides
     made: NDArray = numpy.ndarray(array.shape, array.dtype.numpy, numpy.empty(size, numpy.uint8), 0, steps)
     transfer(array, made, non_blocking=False)
     return made

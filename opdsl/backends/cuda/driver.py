@@ -354,7 +354,7 @@ def _bindings() -> Any:
 
 
 def _has_library() -> bool:
-    """Whether the driver's library can be loaded. Asked first: parts of cuda.core never return where it cannot."""
+    """Whether the driver's library can be loaded; asked first, so that what is missing is named."""
     for name in _LIBRARIES:
         try:
             ctypes.CDLL(name)

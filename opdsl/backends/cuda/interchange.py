@@ -130,7 +130,7 @@ def export_dlpack(
             )
         there = copies.to_host(array)
         address = there.__array_interface__["data"][0]
-        return capsule_of(Contents(address, (_CPU, 0), dtype, array.shape, array.strides), there, max_version)
+        return capsule_of(Contents(address, (_CPU, 0), dtype, there.shape, there.strides), there, max_version)
     if stream == 0 or (stream is not None and stream < _NO_ORDER):
         raise InterchangeError(
             f"__dlpack__(stream={stream}) names no CUDA stream: 1 is the legacy default stream, 2 that of a thread, -1 "

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import importlib.metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opdsl.backends import cache
 from opdsl.errors import KernelCompileError, MissingDependencyError
@@ -59,34 +60,54 @@ def architectures() -> tuple[str, ...]:
     Raises:
         MissingDependencyError: NVRTC is not there.
     """
+    _, numbers = _call(_library(), "nvrtcGetSupportedArchs")
+    return tuple(f"sm_{number}" for number in numbers)
+
+
+def _library() -> Any:
+    """The functions of NVRTC as cuda-python has them.
+
+    Raises:
+        MissingDependencyError: cuda-python or NVRTC itself is not there.
+    """
     try:
-        from cuda.bindings import nvrtc
+        nvrtc = importlib.import_module("cuda.bindings.nvrtc")
+        nvrtc.nvrtcVersion()  # loads the library, whose absence has errors of several kinds
+    except Exception as error:
+        raise MissingDependencyError(
+            f'CUDA kernels are compiled by NVRTC, which is not there ({error}). pip install "opdsl[cuda]" brings it.'
+        ) from error
+    return nvrtc
 
-        _, found = nvrtc.nvrtcGetSupportedArchs()
-    except Exception as error:  # what loads the library has errors of its own
-        raise _missing(error) from error
-    return tuple(f"sm_{each}" for each in found)
 
-
-def _missing(error: Exception) -> MissingDependencyError:
-    return MissingDependencyError(
-        f'CUDA kernels are compiled by NVRTC, which is not there ({error}). pip install "opdsl[cuda]" brings it.'
-    )
+def _call(nvrtc: Any, name: str, *arguments: Any) -> Any:
+    """A function of NVRTC: all of its results, the status first, which is success."""
+    results = getattr(nvrtc, name)(*arguments)
+    if results[0]:
+        raise KernelCompileError(f"{name} of NVRTC failed: {results[0].name}")
+    return results
 
 
 def _compiled(source: Source, architecture: str) -> bytes:
+    nvrtc = _library()
+    options = [f"--gpu-architecture={architecture}", f"--std={_STANDARD}", f"--fmad={str(source.contracts).lower()}"]
+    _, program = _call(nvrtc, "nvrtcCreateProgram", source.text.encode(), b"kernels.cu", 0, [], [])
     try:
-        from cuda.core import Program, ProgramOptions
-    except ImportError as error:
-        raise _missing(error) from error
-    options = ProgramOptions(arch=architecture, std=_STANDARD, fma=source.contracts)
-    try:
-        # An ObjectCode must not be shown: without a driver its repr takes a lock and never gives it back.
-        return bytes(Program(source.text, "c++", options).compile("cubin").code)
-    except Exception as error:
-        raise KernelCompileError(
-            f"NVRTC cannot compile a kernel for {architecture}: {str(error).rstrip(chr(0)).rstrip()}"
-        ) from error
+        status = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
+        if status:
+            log = _content(nvrtc, "nvrtcGetProgramLog", program).decode(errors="replace").rstrip("\0").rstrip()
+            raise KernelCompileError(f"NVRTC cannot compile a kernel for {architecture}: {status.name}\n{log}")
+        return _content(nvrtc, "nvrtcGetCUBIN", program)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _content(nvrtc: Any, name: str, program: Any) -> bytes:
+    """What NVRTC writes into memory of so many bytes as it says before."""
+    _, size = _call(nvrtc, f"{name}Size", program)
+    content = bytearray(b" " * size)
+    _call(nvrtc, name, program, content)
+    return bytes(content)
 
 
 @functools.cache
@@ -106,10 +127,8 @@ def version() -> str:
 
 def _library_version() -> str:
     try:
-        from cuda.bindings import nvrtc
-
-        _, major, minor = nvrtc.nvrtcVersion()
-    except Exception:  # neither the package nor the library is there: what the cache holds is of no use
+        _, major, minor = _call(_library(), "nvrtcVersion")
+    except MissingDependencyError:  # what the cache holds is of no use
         return "none"
     return f"{major}.{minor}"
 

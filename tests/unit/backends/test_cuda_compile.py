@@ -31,7 +31,7 @@ from opdsl.testing import ahead
 from tests.unit.backends.cubin import resources
 from tests.unit.backends.recording import Recorder, forget_kernels
 
-pytest.importorskip("cuda.core", reason="needs the extra cuda")
+pytest.importorskip("cuda.bindings", reason="needs the extra cuda")
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",

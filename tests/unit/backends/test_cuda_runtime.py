@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -301,6 +302,15 @@ def test_what_has_gaps_is_made_dense_before_it_moves(cuda: EmulatedDriver) -> No
     cuda.calls.clear()
     assert values(x) == [0, 1024, 2048, 3072]
     assert cuda.named("copy")[0][2] == 16
+
+
+@pytest.mark.parametrize("read", [lambda x: x.tolist(), lambda x: x.cpu().tolist()])
+def test_what_lies_between_elements_stays_on_the_device(cuda: EmulatedDriver, read: Callable[[Tensor], object]) -> None:
+    x = opdsl.arange(64.0 * 4096).reshape(64, 4096)
+    column = x.cuda()[:, 7]
+    cuda.calls.clear()
+    assert read(column) == x[:, 7].tolist()
+    assert [size for *_, size, _ in cuda.named("copy")] == [64 * 4]
 
 
 def test_a_copy_that_does_not_wait_is_done_later(cuda: EmulatedDriver) -> None:

@@ -1,0 +1,51 @@
+"""Python under the stand-in for ``libcuda.so.1`` (``libcuda.c``), in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+__all__ = ["needs_standin", "run", "standin"]
+
+_HERE = Path(__file__).parent
+_ROOT = _HERE.parent.parent
+_COMPILER = shutil.which("cc") or shutil.which("g++")
+
+needs_standin = pytest.mark.skipif(
+    _COMPILER is None or not sys.platform.startswith("linux"), reason="needs a C compiler, on Linux"
+)
+
+
+def standin(folder: Path) -> Path:
+    """Compile the library into a folder."""
+    made = folder / "libcuda.so.1"
+    language = () if shutil.which("cc") else ("-x", "c")
+    command = [str(_COMPILER), *language, "-shared", "-fPIC", "-O1", "-w", str(_HERE / "libcuda.c"), "-o", str(made)]
+    subprocess.run([*command, "-lpthread"], check=True, capture_output=True, timeout=120)
+    return made
+
+
+def run(library: Path, script: str, **settings: int) -> str:
+    """What a script prints, with what the stand-in says of it; settings are those at the head of ``libcuda.c``."""
+    places = [str(library.parent), os.environ.get("LD_LIBRARY_PATH", "")]
+    environment = os.environ | {
+        "LD_LIBRARY_PATH": ":".join(filter(None, places)),
+        "PYTHONPATH": str(_ROOT),
+        **{f"STANDIN_{name.upper()}": str(value) for name, value in settings.items()},
+    }
+    ended = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        cwd=_ROOT,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    return ended.stdout + ended.stderr
