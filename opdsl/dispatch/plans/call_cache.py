@@ -333,9 +333,10 @@ class CallCache:
         # The last one serves every call, whatever would be asked of its numbers.
         if len(missed.variants) >= MOST_VARIANTS - 1 or (form is not None and form.runs_as_it_is):
             return [], None
-        made = self._lower_call(missed, self._run)
+        place = len(missed.variants)
+        made = self._lower_call(missed, place, self._run)
         if made is not None:
-            return self.union.handed, self._keep(missed, *made)
+            return self.union.handed, self._keep(missed, place, *made)
         if form is None:
             return [], None
         # Sizes that elements decide, say, are in the way, which forms allow.
@@ -347,36 +348,41 @@ class CallCache:
 
     def _keep_as_it_is(self, missed: Missed, kernel: Kernel) -> None:
         """Keep a plan that runs the kernel of a call, unless the call has changed what it was given."""
-        is_left = len(missed.variants) < MOST_VARIANTS
+        place = len(missed.variants)
         made = None
-        if is_left and self.path(*self.union.clean(*missed.everything)) == missed.path:
-            made = self._lower_call(missed, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
+        if place < MOST_VARIANTS and self.path(*self.union.clean(*missed.everything)) == missed.path:
+            made = self._lower_call(missed, place, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
         if made is not None:
-            self._keep(missed, *made)
+            self._keep(missed, place, *made)
         else:  # a tensor was taken for a number, or got another shape: each call takes the slow path
             self.seen.give_up((missed.state, missed.path))
 
-    def _lower_call(self, missed: Missed, run: Callable[..., object]) -> tuple[Plan, Dependencies] | None:
+    def _lower_call(self, missed: Missed, place: int, run: Callable[..., object]) -> tuple[Plan, Dependencies] | None:
         """The plan of a call, and what it is made of; None where something stands in the way."""
-        variants = missed.variants
+        variants, handed = missed.variants, self.union.handed
         try:
             call = given_call(self.union, *missed.everything)
-            return lower_call(self.name, run, partial(self._missed, variants), self.union.handed, call, variants)
+            return lower_call(self.name, run, partial(self._missed, variants), handed, call, variants, place=place)
         except Exception as error:
             reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
             dump(f"not lowered {self.name}", ".py", lambda: reason)
             return None
 
-    def _keep(self, missed: Missed, plan: Plan, made_of: Dependencies) -> Plan | None:
-        """Keep a plan; None where it is none any more."""
+    def _keep(self, missed: Missed, place: int, plan: Plan, made_of: Dependencies) -> Plan | None:
+        """Keep a plan, and return it; None if something that it is made of has changed.
+
+        Where another thread has kept one at its place meanwhile, it serves this call alone.
+        """
         with registering:
             is_old = missed.generation != self.generation
             if is_old or any(each.generation != generation for each, generation in made_of.items()):
                 return None
+            if len(missed.variants) != place:
+                return plan
             for each in made_of:
                 each.dependents.add(self)
             missed.variants.append(plan)
-            if len(missed.variants) == 1:
+            if place == 0:
                 self.operators[plan] = missed.bound.operator
                 self._store(missed.state, missed.path, plan)
         return plan

@@ -65,12 +65,15 @@ class FormTable:
     ) -> bool:
         """Whether there is a plan now that serves calls of a form.
 
+        Where another thread has kept one of this form meanwhile, that one stays alone: both may be the same.
+
         Args:
             state, form: of the calls.
             make: makes the plan, and gives the packets that it is made of with their generations.
             generation: of the owner when it decided so, where it has one.
             operator: what is called, if it is one operator.
         """
+        count = len(form.variants)
         try:
             plan, made_of = make()
         except Exception as error:  # whatever stands in the way of symbols
@@ -81,6 +84,8 @@ class FormTable:
             is_old = generation is not None and generation != self._owner.generation
             if is_old or any(packet.generation != each for packet, each in made_of.items()):
                 return False
+            if len(form.variants) != count:
+                return True
             for packet in made_of:
                 packet.dependents.add(self._owner)
             form.variants.append(plan)

@@ -130,6 +130,7 @@ def lower_call(
     variants: list[Plan],
     same: Sequence[Tensor] = (),
     *,
+    place: int = 0,
     printer: type[Emitter] = Emitter,
     most_steps: int | None = None,
 ) -> tuple[Plan, Dependencies]:
@@ -141,8 +142,9 @@ def lower_call(
         missed: takes the calls that the plan does not serve: what is given by position, and by name.
         parameters: of the plan: what it is handed.
         call: the arguments that are given.
-        variants: plans of the same geometries, of which the new one will be the last.
+        variants: plans of the same geometries.
         same: tensors among the arguments that every such call has.
+        place: where among ``variants`` the new plan may be kept. It leaves calls to the one behind that.
         printer, most_steps: see ``lower_form``.
 
     Raises:
@@ -163,7 +165,7 @@ def lower_call(
         if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):
             break
     head = emitter.tests(inputs.checks)
-    leave = _missing(name, parameters, call, missed, variants)
+    leave = _missing(name, parameters, call, missed, variants, place + 1)
     if not head:
         native = emitter.native(parameters, leave, converts=recorder.hands_numbers)
         if native is not None:
@@ -204,21 +206,25 @@ def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequ
     try:
         plan, _ = lower_call(operator.name, run, run, handed, call, [])
     except Exception:  # whatever stands in the way
-        return _missing(operator.name, handed, call, run, [])
+        return _missing(operator.name, handed, call, run, [], 0)
     return plan
 
 
 def _missing(
-    name: str, parameters: Sequence[str], call: Sequence[Given], missed: Callable[..., Any], variants: list[Plan]
+    name: str,
+    parameters: Sequence[str],
+    call: Sequence[Given],
+    missed: Callable[..., Any],
+    variants: list[Plan],
+    place: int,
 ) -> Plan:
-    """What a plan leaves calls to: the plan after it, if there is one, or else the complete call."""
-    place = len(variants) + 1
+    """What a plan leaves calls to: the plan at a place of ``variants``, if there is one, or else the complete call."""
     names = Lowering(parameters)
     others = names.constant(variants)
 
-    def text(value: Any, place: str) -> str:
+    def text(value: Any, source: str) -> str:
         if isinstance(value, slice):
-            parts = [text(getattr(value, each), f"{place}.{each}") for each in ("start", "stop", "step")]
+            parts = [text(getattr(value, each), f"{source}.{each}") for each in ("start", "stop", "step")]
             return f"{names.constant(slice)}({', '.join(parts)})"
         return names.constant(value)
 

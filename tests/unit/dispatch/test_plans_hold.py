@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,12 @@ def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) ->
 def test_a_call_that_cannot_be_lowered_is_not_lowered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered: list[str] = []
     lower = call_cache.lower_call
-    monkeypatch.setattr(call_cache, "lower_call", lambda name, *given: lowered.append(name) or lower(name, *given))
+
+    def noted(name: str, *given: Any, **named: Any) -> Any:
+        lowered.append(name)
+        return lower(name, *given, **named)
+
+    monkeypatch.setattr(call_cache, "lower_call", noted)
     for _ in range(8):
         opdsl.ones(7, 3).resize_((2, 2))
     assert lowered.count("resize_") == 1

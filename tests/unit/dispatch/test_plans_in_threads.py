@@ -1,0 +1,158 @@
+"""Plans that several threads make at once of calls that the same plans have left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Scalar, Tensor
+from opdsl.dispatch.plans import call_cache, form_table
+from opdsl.dispatch.plans.forms import FormPlans, lowered_at_once, planned_at_once
+
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def pick() -> Iterator[Any]:
+    """An operator each number of which needs a plan of its own."""
+    with Library("testplansinthreads") as lib:
+
+        @lib.op
+        @opdsl.traceable
+        def pick(self: Tensor, number: Scalar) -> Tensor:
+            for known in range(16):
+                if number == known:
+                    return self + known
+            return self * number
+
+        yield pick
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Do some works, each in a thread of its own.
+
+    Raises:
+        BaseException: what one of them has raised.
+    """
+    faults: list[BaseException] = []
+
+    def run(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise faults[0]
+
+
+def test_no_plan_becomes_its_own_successor(pick: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = opdsl.ones(2)
+
+    def call(number: int) -> None:
+        with planned_at_once():
+            assert pick(x, number).tolist() == [1.0 + number] * 2
+
+    call(3)
+    call(7)
+    both, lower = threading.Barrier(2), call_cache.lower_call
+
+    def lower_together(name: str, *given: Any, **named: Any) -> Any:
+        lowered = lower(name, *given, **named)
+        if name == "pick":
+            both.wait(PATIENCE)
+        return lowered
+
+    with monkeypatch.context() as patched:
+        patched.setattr(call_cache, "lower_call", lower_together)
+        at_once(lambda: call(4), lambda: call(5))
+    for number in (5, 4, 3, 7, 6, 2, 5, 4):
+        call(number)
+
+
+def test_a_form_that_two_threads_lower_gets_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    forms: list[FormPlans] = []
+    both, lower = threading.Barrier(2), form_table.FormTable.lower
+
+    def lower_together(self: Any, state: Any, form: FormPlans, make: Callable[[], Any], *given: Any) -> bool:
+        def make_together() -> Any:
+            made = make()
+            both.wait(PATIENCE)
+            return made
+
+        forms.append(form)
+        return lower(self, state, form, make_together, *given)
+
+    with Library("testformsinthreads") as lib:
+
+        @lib.op
+        @opdsl.traceable
+        def halved(self: Tensor) -> Tensor:
+            return (self / 2).reshape(-1)
+
+        def call(rows: int) -> None:
+            with lowered_at_once():
+                assert halved(opdsl.ones(rows, 3)).tolist() == [0.5] * (3 * rows)
+
+        for rows in (3, 4):  # what it calls has plans
+            (opdsl.ones(rows, 3) / 2).reshape(-1)
+        with monkeypatch.context() as patched:
+            patched.setattr(form_table.FormTable, "lower", lower_together)
+            at_once(lambda: call(5), lambda: call(6))
+        assert forms[0] is forms[1]
+        assert len(forms[0].variants) == 1
+        call(7)
+
+
+STREAM = """
+import random, sys, threading, time
+import opdsl
+from opdsl import Library, Tensor
+
+sys.setswitchinterval(1e-6)
+end, faults = time.monotonic() + 4, []
+
+def plan(choose):
+    size = choose.randrange(1, 12)
+    x = opdsl.arange(size) - 5
+    assert x.tolist() == [k - 5 for k in range(size)]
+    assert x[x > 0].tolist() == [k - 5 for k in range(6, size)]
+
+def declare(choose):
+    with Library(f"test{threading.get_ident()}") as lib:
+        @lib.op
+        def shift(self: Tensor) -> Tensor:
+            return self + 1
+        assert shift(opdsl.ones(3)).tolist() == [2.0] * 3
+
+def run(work, seed):
+    choose = random.Random(seed)
+    try:
+        while time.monotonic() < end and not faults:
+            work(choose)
+    except BaseException as fault:
+        faults.append(fault)
+
+threads = [threading.Thread(target=run, args=each) for each in zip((plan, plan, declare, declare), range(4))]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+if faults:
+    raise faults[0]
+assert opdsl.arange(5).tolist() == [0, 1, 2, 3, 4]
+"""
+
+
+def test_threads_that_plan_while_others_declare_and_close() -> None:
+    run = subprocess.run([sys.executable, "-c", STREAM], capture_output=True, text=True, timeout=180)
+    assert run.returncode == 0, run.stderr
