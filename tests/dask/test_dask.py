@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,48 @@ def test_chunks_of_unknown_size() -> None:
     for function, given in ((opdsl.softmax, (0,)), (opdsl.argmax, (0,)), (opdsl.sort, (0,))):
         with pytest.raises(ShardingError, match=r"compute_chunk_sizes\(\)"):
             lazy(function)(unknown, *given)
+
+
+def exponential(x: Any) -> Any:
+    """The series of ``matrix_exp``."""
+    term, total = np.eye(len(x)), np.eye(len(x))
+    for at in range(1, 40):
+        term = term @ x / at
+        total = total + term
+    return total
+
+
+# What kernels do that look at elements, or write some: they are run on whole arrays.
+LOOKING: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Any]]] = {
+    "median": (opdsl.median, (), lambda x: np.sort(x, None)[(x.size - 1) // 2]),
+    "median of rows": (opdsl.ops.aten.median.dim, (1,), lambda x: np.sort(x, 1)[:, (x.shape[1] - 1) // 2]),
+    "kthvalue": (opdsl.kthvalue, (2, 0), lambda x: np.sort(x, 0)[1]),
+    "mode": (opdsl.mode, (0,), lambda x: x.min(0)),
+    "inverse": (opdsl.linalg.inv, (), np.linalg.inv),
+    "matrix_exp": (opdsl.matrix_exp, (), exponential),
+    "histogram": (opdsl.ops.aten.histogramdd.int_bins, (3,), lambda x: np.histogramdd(x, 3)[0]),
+}
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_kernels_that_look_at_elements(name: str) -> None:
+    values = np.random.default_rng(3).standard_normal((4, 4))
+    function, given, expected = LOOKING[name]
+    result = lazy(function)(da.from_array(values, chunks=(2, 3)), *given)
+    found = (result[0] if isinstance(result, tuple) else result).compute()
+    np.testing.assert_allclose(found, expected(values), rtol=1e-9)
+
+
+def test_blocks_that_are_written_into_zeros() -> None:
+    values = np.arange(6.0).reshape(2, 3)
+    result = lazy(opdsl.ops.aten.block_diag.default)([da.from_array(values, chunks=(1, 2)), np.ones((1, 1))])
+    np.testing.assert_array_equal(result.compute(), np.block([[values, np.zeros((2, 1))], [np.zeros((1, 3)), 1.0]]))
+
+
+def test_questions_give_no_arrays() -> None:
+    x = da.from_array(X, chunks=(3, 4))
+    with pytest.raises(ShardingError, match="is_complex gives no tensor"):
+        lazy(opdsl.ops.aten.is_complex.default)(x)
 
 
 # ------------------------------------------------------------------------------------------------ operators of a user

@@ -155,6 +155,9 @@ def histc_cpu(self, bins, min, max, out):
     copy_(out, count_between(edges, self.flatten(), None, is_even=True))
 
 
+histc.non_differentiable("self")
+
+
 @lib.op(variants="function", out=True)
 def even_counts(values: Tensor, bins: int, first: float, last: float) -> Tensor:
     """How many numbers lie in each of so many bins of one width; the last edge belongs to the last bin.
@@ -170,6 +173,9 @@ def even_counts_meta(ctx, values, bins):
     if values.dtype not in (float32, float64):
         raise UnsupportedDTypeError(f"not implemented for '{values.dtype.scalar_type}'")
     ctx.set_output(0, (bins,), like=values)
+
+
+even_counts.non_differentiable("values")
 
 
 @even_counts.out_kernel("CPU")
@@ -260,7 +266,9 @@ def even_edges(self: Tensor, bins: int, range: tuple[float, ...] | None) -> Tens
     """
     if range is not None:
         first, last = range
-    elif self.numel() and not self.is_meta:
+    elif self.is_meta:
+        return self.new_empty((bins + 1,))  # they depend on the elements
+    elif self.numel():
         first, last = (real(each.item()) for each in aminmax(self))
     else:
         first, last = 0.0, 1.0

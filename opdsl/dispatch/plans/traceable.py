@@ -38,9 +38,13 @@ def traceable(function: F) -> F:
 
 def is_traceable(function: object) -> bool:
     """Whether a function is promised to be ``traceable``: its author says so, or it is one of ours."""
-    function = getattr(function, "__wrapped__", function)
-    module = getattr(function, "__module__", None) or ""
-    return _TRACEABLE in getattr(function, "__dict__", ()) or module.startswith("opdsl.")
+    module = getattr(getattr(function, "__wrapped__", function), "__module__", None) or ""
+    return is_promised(function) or module.startswith("opdsl.")
 
 
-__all__ = ["is_traceable", "traceable"]
+def is_promised(function: object) -> bool:
+    """Whether the author of a function says that it is ``traceable``."""
+    return _TRACEABLE in getattr(getattr(function, "__wrapped__", function), "__dict__", ())
+
+
+__all__ = ["is_promised", "is_traceable", "traceable"]

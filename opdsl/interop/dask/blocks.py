@@ -19,7 +19,7 @@ from opdsl.backends.cpu.pool import side_by_side
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, DispatchMode, Operator, current, registry
 from opdsl.dispatch.binding.boxed import unbox
-from opdsl.errors import ShardingError, UnknownOperatorError, VersionError
+from opdsl.errors import OpdslError, ShardingError, UnknownOperatorError, VersionError
 from opdsl.kernels import new_tensor
 from opdsl.kernels.primitives.random import Window
 from opdsl.runtime import Device, DType, Generator, Tensor, from_numpy
@@ -288,21 +288,29 @@ class Drawn(Joined):
 class Started(Piece):
     """What a piece leaves to combine: the number of elements, and accumulators.
 
+    Of a piece without elements, which an operator may refuse, it is the error in place of accumulators: of the whole,
+    other pieces may have elements.
+
     has_offset: whether the last block tells how many elements come before.
     """
 
     has_offset: bool
 
-    def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> tuple[int, State]:
+    def __call__(self, chunk: tuple[int, ...], *blocks: Block) -> tuple[int, State | OpdslError]:
         given = blocks[:-1] if self.has_offset else blocks
         offset = int(numpy.asarray(to_tensor(blocks[-1])).item()) if self.has_offset else 0
         with _running(self.call, given, chunk):
             piece = self.call.piece(given)
             partial = self.call.partial
-            return partial.count(piece), partial.start(in_order(self.call.found), piece, offset)
+            try:
+                return partial.count(piece), partial.start(in_order(self.call.found), piece, offset)
+            except OpdslError as error:
+                if isinstance(partial, Carried) or all(each.numel() for each in tensors_in(piece)):
+                    raise
+                return 0, error
 
 
-def _states(nested: Any) -> Iterator[tuple[int, State]]:
+def _states(nested: Any) -> Iterator[tuple[int, State | OpdslError]]:
     """The states in nested lists, in order."""
     if isinstance(nested, list):
         for each in nested:
@@ -317,15 +325,16 @@ class Merged:
 
     call: Call
 
-    def __call__(self, nested: Any, axis: object = None, keepdims: bool = True) -> tuple[int, State]:
+    def __call__(self, nested: Any, axis: object = None, keepdims: bool = True) -> tuple[int, State | OpdslError]:
         whole, partial = self.call.whole, self.call.partial
-        filled = list(_states(nested))
-        # Pieces without elements leave the accumulators of none, which know no index.
-        count, state = next((each for each in filled if each[0]), filled[0])
-        first = next((at for at, each in enumerate(filled) if each[0]), 0)
-        for more, other in filled[first + 1 :]:
-            if more:
-                count, state = count + more, partial.merge(whole, state, other)
+        left = list(_states(nested))
+        # Pieces without elements leave the accumulators of none, which know no index, or an error.
+        some = [(count, state) for count, state in left if count and not isinstance(state, OpdslError)]
+        if not some:
+            return next((each for each in left if not isinstance(each[1], OpdslError)), left[0])
+        count, state = some[0]
+        for more, other in some[1:]:
+            count, state = count + more, partial.merge(whole, state, other)
         return count, state
 
 
@@ -337,6 +346,8 @@ class Finished:
 
     def __call__(self, nested: Any, axis: object = None, keepdims: bool = True) -> Block:
         count, state = Merged(self.call)(nested)
+        if isinstance(state, OpdslError):
+            raise state
         return _results(self.call.partial.finish(self.call.whole, state, count))
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import dask.array as da
 import numpy
 
-from opdsl.dispatch import DispatchMode, Operator, current
+from opdsl.dispatch import DispatchKey, DispatchMode, Operator, current
 from opdsl.dispatch.binding.boxed import unbox
+from opdsl.dispatch.plans.traceable import is_promised
 from opdsl.errors import DeclarationError, ShardingError
 from opdsl.interop.dask.graphs import UNKNOWN, Plan, Results
 from opdsl.kernels import new_tensor
@@ -74,7 +75,10 @@ def _called(function: Callable[..., Any], given: tuple[Any, ...], named: dict[st
         result = function(*map(stand_in, given), **{name: stand_in(value) for name, value in named.items()})
     if seen.operator is None:
         raise ShardingError(f"{getattr(function, '__name__', function)} calls no operator")
-    return _planned(seen.operator, seen.arguments, known, list(tensors_in(result)))
+    metas = list(tensors_in(result))
+    if not metas:
+        raise ShardingError(f"{seen.operator.name} gives no tensor, of which an array could be made")
+    return _planned(seen.operator, seen.arguments, known, metas)
 
 
 def _is_array(value: object) -> bool:
@@ -115,8 +119,11 @@ def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, met
     plan = Plan(operator, arguments, wanted, metas, known.generator)
     rule = rule_of(operator)
     plan.label(rule)
-    if isinstance(rule, ByItsCalls) and plan.uncut():
-        return _taken_apart(operator, arguments, known)
+    if isinstance(rule, ByItsCalls) and _only_calls(operator) and plan.uncut():
+        try:
+            return _taken_apart(operator, arguments, known)
+        except _ElementsUnknownError:
+            return plan.results(rule)
     if isinstance(rule, Sliding):
         source = wanted[0]
         for dim, window in rule.windows_of(arguments).items():
@@ -125,6 +132,13 @@ def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, met
     if isinstance(rule, AllBut) and rule.selects and len(_bounds(wanted[0], rule.dim(arguments))) > 2:
         return _selected(operator, arguments, known, wanted[0], rule)
     return plan.results(rule)
+
+
+def _only_calls(operator: Operator) -> bool:
+    """Whether a body does nothing but call operators: other kernels may look at elements and write some."""
+    kernel = operator.entry(DispatchKey("CPU")).kernel
+    is_implicit = "CompositeImplicitAutograd" in map(str, operator.registrations)
+    return is_implicit or is_promised(getattr(kernel, "function", None))
 
 
 def _bounds(array: da.Array, dim: int) -> list[int]:
@@ -178,6 +192,16 @@ def _overlapping(
     return da.concatenate(parts, axis=dim)
 
 
+class _ElementsUnknownError(Exception):
+    """A body looks at elements, or at some that no operator which it calls has given: it is run on whole arrays."""
+
+
+# What makes tensors whose elements something else sets.
+_UNSET = frozenset(
+    ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize", "resize_as")
+)
+
+
 class _Body(DispatchMode):
     """Runs a body on tensors without memory, and what it calls on the arrays that these stand for."""
 
@@ -189,8 +213,11 @@ class _Body(DispatchMode):
         called: Operator = operator.operator
         result = operator(*args, **kwargs)
         arguments = unbox(called, args, kwargs)
-        metas = list(tensors_in(result))
-        if any(self.known.of(each) is not None for each in tensors_in(arguments)):
+        metas, given = list(tensors_in(result)), list(tensors_in(arguments))
+        arrays_given = [self.known.of(each) is not None for each in given]
+        if called.schema.name.base in _UNSET or not metas or (arrays_given and not all(arrays_given)):
+            raise _ElementsUnknownError
+        if arrays_given:
             if called.schema.kind is not SchemaKind.functional:
                 raise ShardingError(f"{called.name} writes into a tensor, which dask arrays do not allow")
             made = _planned(called, arguments, self.known, metas)
