@@ -135,6 +135,12 @@ class DeclaredDerivative:
         self.results: tuple[bool, ...] | None = None
         self._formulas: dict[FunctionType, Formula] = {}
 
+    def copy(self) -> DeclaredDerivative:
+        """The same, to be added to."""
+        made = DeclaredDerivative(self.schema, self.name)
+        made.declared, made.without, made.results = [*self.declared], {*self.without}, self.results
+        return made
+
     @property
     def non_differentiable(self) -> frozenset[str]:
         """See ``Derivative``."""

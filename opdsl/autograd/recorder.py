@@ -71,17 +71,24 @@ class Recorder:
         names = [self.arguments[at] for at in indices]
         self.required = dict(zip(names, required, strict=True))
         without = frozenset() if derivative is None else derivative.non_differentiable
-        wanted = [name for name in names if name not in without and _any(self.required[name])]
-        self.edges = [(self.arguments.index(name), index) for name in wanted for index in _places(self.required[name])]
+        self.written = {each.python_name for each in schema.written_arguments}
+        followed = [name for name in names if _any(self.required[name])]
+        wanted = [name for name in followed if name not in without]
+        # What is written and returned has another history then, also where its gradient does not go to what was there.
+        results = {each.alias for each in schema.returns}
+        rewritten = {each.python_name for each in schema.written_arguments if each.alias in results}
+        edges = [name for name in followed if name not in without or name in rewritten]
+        self.edges = [(self.arguments.index(name), index) for name in edges for index in _places(self.required[name])]
         self.wanted = tuple(wanted)
         self.reason = ""
         self.formulas = self._formulas(derivative, wanted, is_complex)
+        without_formula = (each for each in wanted if self._formulas(derivative, (each,), is_complex) is None)
+        self.missing = tuple(without_formula) if self.formulas is None else ()
         self.results = result_names(schema)
         flags = (True,) * len(schema.returns) if derivative is None else derivative.differentiable_results(schema)
         self.differentiable = flags
         self.is_view = any(each.alias is not None and not each.alias.write for each in schema.returns)
         self.is_inplace_view = INPLACE_VIEW in operator.tags
-        self.written = {each.python_name for each in schema.written_arguments}
         reads = {name for each in self.formulas or () for name in each.reads}
         full = {name for each in self.formulas or () for name in set(each.reads) - each.forms}
         self.kept_forms = frozenset(reads - full)
@@ -207,8 +214,8 @@ class Recorder:
         """
         if self.formulas is None:
             raise MissingDerivativeError(
-                f"derivative for {self.name} is not implemented (of {', '.join(self.wanted)}). "
-                f'Declare it with @{self.operator.schema.name.base}.derivative("{self.wanted[0]}"), or call it under '
+                f"derivative for {self.name} is not implemented (of {', '.join(self.missing)}). "
+                f'Declare it with @{self.operator.schema.name.base}.derivative("{self.missing[0]}"), or call it under '
                 f"opdsl.no_grad().{self.reason}"
             )
         found: dict[str, Any] = {}

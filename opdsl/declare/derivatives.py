@@ -57,16 +57,12 @@ def attach_formulas(
         KernelSignatureError: a name or the parameters of a formula do not fit the schema.
     """
     before = declaration.main.derivative
-    kept = list(before.declared) if isinstance(before, DeclaredDerivative) else []
     try:
         for name, formula in formulas.items():
             attach_derivative(Attachment(declaration, kind, formula, (name,), options))
     except KernelSignatureError:
-        if isinstance(before, DeclaredDerivative):
-            before.declared[:] = kept
-        else:
-            for operator in declaration.operators.values():
-                operator.derivative = before
+        for operator in declaration.operators.values():
+            operator.derivative = before
         raise
 
 
@@ -116,15 +112,19 @@ def exclude_from_derivative(declaration: Declaration, names: Collection[str]) ->
 
 
 def _derivative(declaration: Declaration) -> DeclaredDerivative:
-    """What has been declared of the operator's gradients, or the beginning of it."""
+    """What has been declared of the operator's gradients, as a copy to which more is added, or the beginning of it.
+
+    What calls have recorded with goes on with what was declared then.
+    """
     found = declaration.main.derivative
     if found is None:
         return DeclaredDerivative(declaration.main.schema, declaration.name)
     assert isinstance(found, DeclaredDerivative), "nothing else is set here"
-    return found
+    return found.copy()
 
 
 def _keep(declaration: Declaration, derivative: DeclaredDerivative) -> None:
-    """What is declared of an operator holds for its variants."""
+    """What is declared of an operator holds for its variants, and for calls of which there are plans."""
     for operator in declaration.operators.values():
         operator.derivative = derivative
+        operator.packet.forget()

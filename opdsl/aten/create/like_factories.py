@@ -188,6 +188,9 @@ def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, *, self_num_b
     return whole.as_strided((*batch, *other.shape), (*steps, *other.strides), offset)
 
 
+_new_zeros_with_same_feature_meta.non_differentiable("self", "other")
+
+
 @op("aten::_efficientzerotensor", kernel=EVERYWHERE, autogen="_efficientzerotensor.out")
 def _efficientzerotensor(size: list[SymInt], *, options: TensorOptions) -> Tensor:
     """Zeros; here they have memory, as all tensors have."""

@@ -172,6 +172,14 @@ def scatter_add_kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, out: 
     write_along(self, dim, index, src, out, plus)
 
 
+def read_part(source: Tensor, index: Tensor) -> Tensor:
+    """The part of a source that an index has positions for."""
+    for dim, size in enumerate(index.shape):
+        if size < source.shape[dim]:
+            source = source.narrow(dim, 0, size)
+    return source
+
+
 def written_part(gradient: Tensor, source: Tensor) -> Tensor:
     """The gradient of what was read of a source, as one of all of it."""
     if gradient.shape == source.shape:
@@ -233,6 +241,7 @@ def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
 @scatter_reduce.derivative("self", "src")
 def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self, result):
     """``scatter_reduce_backward`` of ATen: extrema share their gradient among equals, products are divided out."""
+    whole, src = src, read_part(src, index)
     if reduce == "sum":
         for_self, for_src = grad, grad.gather(dim, index)
     elif reduce == "mean":
@@ -247,7 +256,7 @@ def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self,
         counts = zeros_like(grad).scatter_add(dim, index, is_src.to(grad.dtype)) + is_self.to(grad.dtype)
         shared = grad / counts
         for_self, for_src = where(is_self, shared, 0.0), where(is_src, shared.gather(dim, index), 0.0)
-    return (for_self if include_self else for_self.scatter(dim, index, 0)), written_part(for_src, src)
+    return (for_self if include_self else for_self.scatter(dim, index, 0)), written_part(for_src, whole)
 
 
 def product_gradients(

@@ -247,6 +247,9 @@ def pair_distances_meta(ctx, columns):
     ctx.set_output(0, (rows * (rows - 1) // 2,), like=columns)
 
 
+pair_distances.non_differentiable("columns")  # _pdist_forward, which calls it, has the derivative
+
+
 @pair_distances.out_kernel("CPU")
 def pair_distances_cpu(columns, p, out):
     rows, start = columns.shape[1], 0

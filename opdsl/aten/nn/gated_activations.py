@@ -233,6 +233,8 @@ def rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, 
 
 
 rrelu_with_noise.derivative(self=forward(rrelu_with_noise_backward, self_is_result=False))
+for _rrelu in (rrelu_with_noise, rrelu_with_noise_):
+    _rrelu.non_differentiable("noise")
 rrelu_with_noise_.derivative(self=forward(rrelu_with_noise_backward, "grad", "result", self_is_result=True))
 rrelu_with_noise_backward.derivative(
     grad_output=forward(rrelu_with_noise_backward, self_is_result=False), self=lambda grad: zeros_like(grad)

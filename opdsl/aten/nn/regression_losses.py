@@ -117,6 +117,7 @@ def declare(
     ).values()
     finish = sum_or_mean_by if number else sum_or_mean
     folded.reduction(init=0, lift=element, finish=finish, promote="int_to_float")(plus)
+    folded.non_differentiable("self", "target")  # the loss, which calls it, has the derivative
 
     @traceable
     def loss(self: Tensor, target: Tensor, reduction: int, *numbers: float, out: Tensor | None = None) -> Tensor:

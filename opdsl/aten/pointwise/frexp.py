@@ -75,6 +75,9 @@ def ldexp_(self: Tensor[Alias("a", write=True)], other: Tensor) -> Tensor[Alias(
     return self.mul_(number_pow(2.0, other))
 
 
+ldexp_.derivative(ldexp)
+
+
 class MantissaExponent(NamedTuple):
     """The results of ``frexp``."""
 

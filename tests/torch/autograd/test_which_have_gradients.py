@@ -1,0 +1,39 @@
+"""What requires grad as in PyTorch, and what passes no gradient on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+
+MODULES = (opdsl, torch)
+
+
+def gradient(module: Any, name: str) -> Any:
+    """The gradient of a call, or None where the result does not require grad."""
+    x = module.tensor([1.0, 2.0, 0.5], requires_grad=True)
+    packets = module.ops.aten
+    result = {
+        "ldexp_": lambda: x.clone().ldexp_(module.tensor([1.0, 2.0, 3.0])),
+        "histc": lambda: x.histc(3),
+        "_new_zeros_with_same_feature_meta": lambda: packets._new_zeros_with_same_feature_meta(x, x),
+        "rrelu_with_noise_functional": lambda: packets.rrelu_with_noise_functional(module.ones(3), x, 0.1, 0.2)[0],
+        "bernoulli_": lambda: (x * 2.0).bernoulli_(0.5),
+        "uniform_": lambda: (x * 2.0).uniform_(),
+    }[name]()
+    if not result.requires_grad:
+        return None
+    result.sum().backward()
+    return x.grad.tolist()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ldexp_", "histc", "_new_zeros_with_same_feature_meta", "rrelu_with_noise_functional", "bernoulli_", "uniform_"],
+)
+def test_gradients_go_where_they_go_in_pytorch(name: str) -> None:
+    found, expected = (gradient(each, name) for each in MODULES)
+    assert found == expected
