@@ -90,3 +90,20 @@ def plans_at_once() -> Iterator[None]:
 
     with planned_at_once():
         yield
+
+
+def pytest_configure() -> None:
+    """The processes that run tests take the day of the one which starts them."""
+    from tests.by_date import today
+
+    today()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How this run can be repeated, and what it could not try."""
+    from opdsl.backends.cuda.devices import is_available
+    from tests.by_date import DATE, today
+
+    terminalreporter.write_line(f"{DATE}={today()} chose what takes turns, see tests/by_date.py")
+    if not is_available():
+        terminalreporter.write_line("law 6 (CUDA agrees with the CPU) has not been tried: there is no CUDA device")

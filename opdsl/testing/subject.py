@@ -32,6 +32,10 @@ _UNTAGGED = frozenset(
 )
 
 
+class LawNotTried(Exception):
+    """A law cannot be tried here, whatever the operator is; the message says what is missing."""
+
+
 class Subject:
     """An operator under examination.
 

@@ -72,6 +72,7 @@ def test_variants_that_differ(library: Library) -> None:
     def double_inplace_kernel(self):
         return self.mul_(3)
 
+    double.non_differentiable("self")
     assert laws(double) == {2}
 
 
@@ -86,6 +87,7 @@ def test_a_kernel_that_is_not_repeatable(library: Library) -> None:
         seen.append(self)
         return self + len(seen)
 
+    counted.non_differentiable("self")
     assert laws(counted) == {2, 11}
 
 
@@ -107,6 +109,7 @@ def test_meta_that_differs_from_the_kernel(library: Library, wrong: str) -> None
         }
         return made[wrong]()
 
+    law_meta.non_differentiable("self")
     assert laws(law_meta, samples=[Sample(Maker(opdsl.float32)(3, 3))]) == {3}
 
 
@@ -118,6 +121,7 @@ def test_no_meta(library: Library) -> None:
     def only_cpu_kernel(self):
         return self.clone()
 
+    only_cpu.non_differentiable("self")
     assert laws(only_cpu) == {3}
 
 
@@ -152,6 +156,7 @@ def test_an_argument_that_is_returned_in_secret(library: Library) -> None:
     def itself_kernel(self):
         return self
 
+    itself.non_differentiable("self")
     assert laws(itself) == {4}
 
 
@@ -174,6 +179,7 @@ def test_a_write_that_never_is(library: Library) -> None:
     def no_write_kernel(self):
         return self
 
+    no_write_.non_differentiable("self")
     assert laws(no_write_) == {4}
 
 
@@ -191,8 +197,60 @@ def cubed(library: Library) -> Any:
     return cubed
 
 
-def test_an_operator_without_derivative_keeps_the_laws(cubed: Any) -> None:
+def test_an_operator_without_any_derivative(cubed: Any) -> None:
+    found = violations_of(cubed)
+    assert [each.law for each in found] == [5]
+    assert 'self has no derivative: declare one with .derivative("self")' in str(found[0])
+    cubed.non_differentiable("self")
     check_op(cubed)
+
+
+def test_an_argument_without_derivative(library: Library) -> None:
+    @library.op
+    def law_scaled(self: Tensor, by: Tensor) -> Tensor: ...
+
+    @law_scaled.kernel("CPU", "Meta")
+    def law_scaled_kernel(self, by):
+        return self * by
+
+    law_scaled.derivative(self=lambda grad, by: grad * by)
+    samples = [Sample(opdsl.rand(3), opdsl.rand(3))]
+    (problem,) = violations_of(law_scaled, samples, laws=[5])
+    assert problem.problem.startswith("by has no derivative")
+
+
+def test_a_body_has_the_derivatives_of_what_it_calls(library: Library, cubed: Any) -> None:
+    @library.op
+    def law_body(self: Tensor) -> Tensor:
+        return cubed(self) + 1
+
+    check_op(law_body)
+
+
+def test_counts_need_no_derivative(library: Library) -> None:
+    @library.op
+    def law_positive(self: Tensor) -> Tensor: ...
+
+    @law_positive.kernel("CPU", "Meta")
+    def law_positive_kernel(self):
+        return self > 0
+
+    check_op(law_positive)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_law_that_cannot_be_tried_says_so(
+    cubed: Any, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder, is_there: bool
+) -> None:
+    monkeypatch.setattr("opdsl.backends.cuda.devices.is_available", lambda: is_there)
+    monkeypatch.setattr("opdsl.testing.laws.devices.disagreements", lambda subject, device: iter(()))
+    assert violations_of(cubed, laws=[6]) == []
+    texts = [str(each.message) for each in recwarn]
+    assert (
+        texts == []
+        if is_there
+        else texts == ["law 6 (CUDA agrees with the CPU) has not been tried: there is no CUDA device"]
+    )
 
 
 def test_a_right_derivative(cubed: Any) -> None:
@@ -287,7 +345,7 @@ def test_random_numbers_go_on_as_they_did(cubed: Any) -> None:
     opdsl.manual_seed(7)
     expected = opdsl.rand(3).tolist()
     opdsl.manual_seed(7)
-    check_op(cubed)
+    violations_of(cubed)
     assert opdsl.rand(3).tolist() == expected
 
 

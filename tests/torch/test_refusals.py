@@ -15,7 +15,7 @@ from opdsl.runtime import DType
 from opdsl.testing import Sample
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
-from tests.laws.refusals import DTYPES, known, operators
+from tests.laws.refusals import REVIEWED, known, operators
 from tests.torch.op_db import common, our_name
 
 # Refused here, listed there: the name, the dtypes and the reason.
@@ -53,8 +53,8 @@ def departures() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
         names[each.schema.name.base].append(each.name)
     here, there = {}, {}
     for name in names.keys() & listed.keys():
-        taken = {each.name for each in DTYPES if not {(full, str(each)) for full in names[name]} <= refused}
-        here[name] = (listed[name] & {each.name for each in DTYPES}) - taken
+        taken = {each.name for each in REVIEWED if not {(full, str(each)) for full in names[name]} <= refused}
+        here[name] = (listed[name] & {each.name for each in REVIEWED}) - taken
         there[name] = taken - listed[name]
     return {name: each for name, each in here.items() if each}, {name: each for name, each in there.items() if each}
 

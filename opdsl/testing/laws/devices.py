@@ -2,7 +2,7 @@
 
 Products of integers are no part of it: as in PyTorch there are none on CUDA.
 
-Where there is no CUDA device there is nothing to hold against each other, and the law says nothing.
+Where there is no CUDA device the law says that it has not been tried.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from opdsl.runtime.values import host_array
 from opdsl.schema import SchemaKind
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample
-from opdsl.testing.subject import Subject
+from opdsl.testing.subject import LawNotTried, Subject
 
 __all__ = ["TOLERANCES", "check", "disagreements"]
 
@@ -87,8 +87,9 @@ def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     from opdsl.backends.cuda.devices import is_available
 
-    if is_available():
-        yield from disagreements(subject, Device("cuda:0"))
+    if not is_available():
+        raise LawNotTried("there is no CUDA device")
+    yield from disagreements(subject, Device("cuda:0"))
 
 
 def disagreements(subject: Subject, device: Device) -> Iterator[str]:

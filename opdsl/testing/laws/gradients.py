@@ -1,8 +1,9 @@
 """Law 5: first and second gradients agree with finite differences, forward mode with reverse.
 
 Undefined gradients count as zeros, and an argument's gradient does not depend on what else requires grad. Samples are
-taken in double precision. An argument without a derivative says so itself, in the backward pass, and is left out; one
-that is declared ``non_differentiable`` passes no gradient on.
+taken in double precision. An argument of floating-point numbers has a derivative, or is declared
+``non_differentiable`` and passes no gradient on. A composite has the derivatives of what it calls, which say so
+themselves where there is none.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ from opdsl.testing.subject import Subject
 
 _RANDOM = "nondeterministic_seeded"
 
+# What the law says of an argument, by its name.
+NO_DERIVATIVE = (
+    'no derivative: declare one with .derivative("{0}"), or say that there is none with .non_differentiable("{0}")'
+)
+
 
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
         return
+    underived: dict[str, None] = {}
     with random_state_kept():
         for sample in subject.samples:
             call = Call(subject, sample)
@@ -37,7 +44,10 @@ def check(subject: Subject) -> Iterator[str]:
                 found = list(_faults(call)) if call.is_taken() else []
             except (LawError, GradientError) as error:
                 found = [str(error)]
+            underived |= dict.fromkeys(call.underived)
             yield from (f"{sample}: {each}" for each in found)
+    if not subject.is_composite:
+        yield from (f"{name} has {NO_DERIVATIVE.format(name)}" for name in underived)
 
 
 def _faults(call: Call) -> Iterator[str]:
@@ -77,6 +87,7 @@ class Call:
 
     names: of the tensors, after their arguments.
     tensors: what they are in the sample.
+    underived: the arguments that have turned out to have no derivative.
     """
 
     def __init__(self, subject: Subject, sample: Sample) -> None:
@@ -92,6 +103,7 @@ class Call:
         self.names: list[str] = []
         self.owners: list[str] = []
         self.tensors: list[Tensor] = []
+        self.underived: list[str] = []
         for name, value in self.arguments.items():
             found = [each for each in tensors_in(value) if _has_gradients(each)]
             self.names += [f"{name}[{at}]" if isinstance(value, (list, tuple)) else name for at in range(len(found))]
@@ -147,18 +159,30 @@ class Call:
         return self.leaves(*places) if places else []
 
     def _is_followed(self, at: int) -> bool:
+        if self.owners[at] in self._silent:
+            return False
         leaves = self.leaves(at)
         try:
             return bool(self(*leaves)) and bool(self.gradients(leaves))
         except MissingDerivativeError:
+            self.underived.append(self.owners[at])
             return False
 
-    def leaks(self) -> Iterator[str]:
-        """What comes through arguments that are declared to pass no gradient on."""
+    @property
+    def _silent(self) -> frozenset[str]:
+        """The arguments that are declared to pass no gradient on."""
         derivative = self.operator.derivative
-        silent = frozenset() if derivative is None else derivative.non_differentiable
+        return frozenset() if derivative is None else derivative.non_differentiable
+
+    def leaks(self) -> Iterator[str]:
+        """What comes through arguments that are declared to pass none."""
+        silent = self._silent
         places = [at for at, owner in enumerate(self.owners) if owner in silent]
-        if places and self(*self.leaves(*places)):
+        leaves = self.leaves(*places)
+        if not places or not self(*leaves):
+            return
+        # What is written in place requires grad as before, and gradients end there.
+        if not self.writes or any(bool((each != 0).any()) for each in self.gradients(leaves)):
             yield f"{', '.join(sorted(silent))} is declared non_differentiable, but a result requires grad"
 
     def is_unrelated(self, inputs: Sequence[Tensor]) -> bool:

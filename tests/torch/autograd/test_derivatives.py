@@ -24,6 +24,7 @@ from opdsl.dispatch import Operator
 from opdsl.native.derivatives import Derivative, FormulaKind
 from opdsl.schema import SchemaKind
 from opdsl.schema.implementation import differentiable_names, result_names
+from tests.laws.differences import WITHOUT_DERIVATIVE
 
 PACKAGED = Path(torchgen.__file__).parent / "packaged"
 ENTRIES = native.load(PACKAGED / "ATen" / "native" / "native_functions.yaml")
@@ -114,6 +115,15 @@ def test_the_same_arguments_have_gradients(derivative: Derivative) -> None:
         assert (found, wanted) == DIFFERENT[name][:2]
     else:
         assert found == wanted
+
+
+def test_arguments_that_law_5_lets_pass_have_no_derivative_in_pytorch_either() -> None:
+    theirs = {f"aten::{each.schema.name}": expected(each) for each in DERIVATIVES}
+    for name, arguments in WITHOUT_DERIVATIVE.items():
+        assert theirs.get(name, set()).isdisjoint(arguments), name
+        derivative = derivative_of(opdsl.registry.operators[name])
+        for each in arguments:
+            assert derivative is None or derivative.formulas((each,), is_complex=False) is None, (name, each)
 
 
 def test_every_entry_is_of_a_kind() -> None:
