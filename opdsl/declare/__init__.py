@@ -13,4 +13,16 @@ from opdsl.declare.operator import Operator
 from opdsl.declare.options import EntryOptions, Inplace, Out, Overload, Row
 from opdsl.dispatch import traceable
 
-__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "Overload", "Row", "formula", "forward", "op", "traceable"]
+__all__ = [
+    "EntryOptions",
+    "Inplace",
+    "Library",
+    "Operator",
+    "Out",
+    "Overload",
+    "Row",
+    "formula",
+    "forward",
+    "op",
+    "traceable",
+]

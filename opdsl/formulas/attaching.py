@@ -6,6 +6,7 @@ from opdsl.declare.attachment import ALL_BACKENDS
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.defining import function_of
 from opdsl.declare.kernels import COMPOSITE_KEY, register_plain
+from opdsl.dispatch import traceable
 from opdsl.errors import FormulaError
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.formulas.derivative import FormulaDerivative
@@ -31,6 +32,7 @@ def attach_formula(declaration: Declaration) -> None:
             "writes it: inplace=True."
         )
     text = FormulaText(function)
+    declaration.main.formula = text
     definition = FormulaDefinition(schema, declaration.name, text)
     definition.derivative = FormulaDerivative(definition)
     try:
@@ -55,13 +57,12 @@ def _attach_program(declaration: Declaration, text: FormulaText) -> None:
     declaration.claim("body", declaration.function)
     schema, code = declaration.main.schema, declaration.function.__code__
     names = tuple(each.python_name for each in schema.arguments)
-    program = FormulaProgram(text, names, declaration.name)
+    program = declaration.main.formula = FormulaProgram(text, names, declaration.name)
 
     def run(*positional: object, **named: object) -> object:
         given = dict(zip(names, positional, strict=False)) | named
         return program(*[given[name] for name in names])
 
-    run.__dict__["program"] = program
     place = code.co_filename, code.co_firstlineno
-    body = function_of(schema, run, module=declaration.function.__module__, place=place)
+    body = traceable(function_of(schema, run, module=declaration.function.__module__, place=place))
     register_plain(declaration, body, COMPOSITE_KEY)

@@ -34,6 +34,7 @@ __all__ = [
     "error_here",
     "host",
     "is_element",
+    "is_of_formula",
     "loop",
     "opposite",
     "returned",
@@ -79,6 +80,14 @@ def error_at(error: BaseException, problem: str, remedy: str) -> FormulaError:
             place = traceback.tb_frame.f_code, traceback.tb_lasti
         traceback = traceback.tb_next
     return _error(place, problem, remedy)
+
+
+def is_of_formula(error: BaseException) -> bool:
+    """Return whether the text of a formula itself has raised an error."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and is_rewritten(traceback.tb_frame.f_code)
 
 
 def _error(place: tuple[CodeType, int] | None, problem: str, remedy: str) -> FormulaError:

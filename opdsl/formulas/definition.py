@@ -71,16 +71,29 @@ class FormulaDefinition(PointwiseDefinition):
         name: its name, for messages.
         text: the formula, a function of the arguments in the order of the schema.
         is_whole: whether all results have the shape to which all tensors broadcast, whatever they are computed of.
+
+    reads_sizes: whether it computes with sizes, so that pieces of operands give something else.
     """
 
-    __slots__ = ("_lock", "_readings", "is_whole", "text")
+    __slots__ = ("_lock", "_readings", "is_whole", "reads_sizes", "text")
 
     def __init__(self, schema: FunctionSchema, name: str, text: FormulaText, *, is_whole: bool = False) -> None:
         super().__init__(schema, name)
         self.text: FormulaText = text
         self.is_whole = is_whole
+        self.reads_sizes = False
         self._lock = held_across_fork(threading.Lock())
         self._readings: dict[Form, tuple[Reading, ...]] = {}
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "formula" if self.reads_sizes else "pointwise"
+
+    @property
+    def decorator(self) -> str:
+        """See ``Definition.decorator``: what is known of pointwise operators is true of it."""
+        return "pointwise"
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
@@ -103,7 +116,9 @@ class FormulaDefinition(PointwiseDefinition):
             numbers = reading.numbers(arguments)
             if numbers is not UNSERVED:
                 return reading, numbers
-        reading = read_elements(self.text, form, arguments, is_whole=self.is_whole)  # without the lock: it runs the user's function
+        reading = read_elements(
+            self.text, form, arguments, is_whole=self.is_whole
+        )  # without the lock: it runs the user's function
         numbers = reading.numbers(arguments)
         assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
         with self._lock:
@@ -114,6 +129,7 @@ class FormulaDefinition(PointwiseDefinition):
                     "(`if self > n`) or use opdsl.where, so that one kernel serves all numbers."
                 )
             self._readings[form] = (*known, reading)
+            self.reads_sizes |= reading.reads_sizes
             self.formulas = [*self.formulas, formula_of_elements(self, reading.elements)]
         return reading, numbers
 

@@ -90,15 +90,20 @@ class FormulaDerivative:
         run = _GradientText(text, names, wanted, self.definition.results)
         text = FormulaText(text.function, run, text.source)
         definition = FormulaDefinition(schema, self.definition.name, text, is_whole=True)
+        definition.reads_sizes = self.definition.reads_sizes
         definition.derivative = FormulaDerivative(definition)
-        return defined(schema, definition, self.definition.name, accepts_numbers=True), names
+        made: Any = defined(schema, definition, self.definition.name, accepts_numbers=True)
+        made.operator.formula = made.operator.formula or text
+        return made, names
 
     def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...]) -> str:
         own = self.definition.schema
         types = {each.python_name: str(each.type) for each in own.arguments}
         count = self.definition.results
         gradients = [free_name(f"grad{at}" if count > 1 else "grad", names) for at in range(count)]
-        arguments = [f"Tensor {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
+        # Results that nothing reads, or that have no gradients, have none.
+        kind = "Tensor?" if count > 1 else "Tensor"
+        arguments = [f"{kind} {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
         returns = ", ".join(["Tensor"] * len(wanted))
         rest = f"({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
         stem = f"{own.name.base.strip('_')}_{own.name.overload}".strip("_")
@@ -143,6 +148,8 @@ class _GradientText:
         calls, _ = followed(tracer.calls[begin:], required)
         seeds: dict[int, tuple[Tensor, Tensor]] = {}
         for output, gradient in zip(outputs, gradients, strict=True):
+            if gradient is None:
+                continue
             known = seeds.get(id(output))
             seeds[id(output)] = (output, gradient if known is None else known[1] + gradient)
         found = pulled_back(calls, list(seeds.values()), _cast)

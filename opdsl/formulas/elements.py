@@ -26,7 +26,7 @@ _CONSTANTS: Mapping[str, int] = {
 }  # fmt: skip
 _FILLED: Mapping[str, int] = {"aten::full": 1, "aten::full_like": 1, "aten::new_full": 2, "aten::scalar_tensor": 0}
 # What gives an operand's elements as they are, but for its dtype.
-_COPIES = frozenset({"aten::_to_copy", "aten::clone", "aten::contiguous", "aten::alias", "aten::detach", "aten::lift_fresh"})  # fmt: skip
+_COPIES = frozenset(f"aten::{each}" for each in ("_to_copy", "clone", "contiguous", "alias", "detach", "lift_fresh"))
 # What depends on the dtype that operands are stored in.
 _OF_STORAGE = frozenset({"rounded", "largest", "nextafter", "trunc_divide"})
 
@@ -249,7 +249,9 @@ class _Composer:
 
     def _is_constant(self, position: int) -> bool:
         node = self.nodes[position]
-        return node.op == "constant" and node.value != 0 if not node.arguments else self._is_constant(node.arguments[0])
+        if node.op == "convert":
+            return self._is_constant(node.arguments[0])
+        return node.op == "constant" and node.value != 0
 
     def _needed(self, positions: Sequence[int]) -> set[int]:
         needed = set(positions)

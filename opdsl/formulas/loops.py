@@ -101,7 +101,7 @@ def _tensor(value: Any) -> Tensor:
     from opdsl.aten.create.factories import full
 
     dtype = next(dtype for kind, dtype in _DTYPES if isinstance(value, kind))
-    return full((), value, dtype=dtype)  # type: ignore[no-any-return]
+    return full((), value, dtype=dtype)
 
 
 _DTYPES = ((bool, bool_), (int, int64), (float, float64), (complex, complex128))
@@ -112,9 +112,7 @@ def _operator(loop: _Loop, text: FormulaText) -> Callable[..., Any]:
     count = loop.carried
     arguments = ", ".join(f"Tensor x{at}" for at in range(count + loop.kept))
     returns = ", ".join(["Tensor"] * count)
-    schema = parse_schema(
-        f"formula::loop_{next(_numbers)}({arguments}) -> {returns if count == 1 else f'({returns})'}"
-    )
+    schema = parse_schema(f"formula::loop_{next(_numbers)}({arguments}) -> {returns if count == 1 else f'({returns})'}")
     definition = _LoopDefinition(schema, f"a loop of {text.source.name}", text, loop)
     return defined(schema, definition, definition.name, accepts_numbers=False)
 
@@ -131,18 +129,13 @@ class _LoopDefinition(FormulaDefinition):
         super().__init__(schema, name, text, is_whole=True)
         self.loop = loop
 
-    @property
-    def looks_within(self) -> bool:
-        """See ``Definition.looks_within``: it is one call for traces."""
-        return False
-
     def read(self, arguments: Sequence[Any]) -> tuple[Reading, tuple[Any, ...]]:
         """See ``FormulaDefinition.read``."""
         names = tuple(each.name for each in self.parameters)
         form = form_of(names, arguments, current.get().default_dtype)
         known = self._readings.get(form)
         if known is None:
-            made = Reading(self._elements(arguments), None)
+            made = Reading(self._elements(arguments), None, reads_sizes=False)
             with self._lock:
                 known = self._readings.setdefault(form, (made,))
                 self.formulas = [*self.formulas, formula_of_elements(self, made.elements)]

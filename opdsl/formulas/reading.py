@@ -14,17 +14,16 @@ import attrs
 import numpy
 
 from opdsl.dispatch import current
-from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, FormulaError, TraceError
-from opdsl.formulas.control import error_at, error_here
+from opdsl.formulas.control import error_at, error_here, is_of_formula
 from opdsl.formulas.elements import ElementFunction, element_function, names_of
 from opdsl.formulas.rewriting import is_rewritten, rewritten
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
-from opdsl.programs.steps import Expression
 from opdsl.programs.reverse import conditions
+from opdsl.programs.steps import WORDS, Expression
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
@@ -43,10 +42,10 @@ __all__ = [
     "FormulaText",
     "Reading",
     "form_of",
+    "forms_of",
     "is_leaf",
     "likely_argument",
     "read_elements",
-    "forms_of",
     "traced_formula",
 ]
 
@@ -116,10 +115,12 @@ class Reading(NamedTuple):
     elements: what it computes.
     ask: from the arguments that are tensors and numbers to the numbers of the kernel; ``UNSERVED`` where the formula
         decides otherwise than it did when it was read. None where it needs no numbers and asks nothing.
+    reads_sizes: whether it computes with sizes, or asks something of them.
     """
 
     elements: ElementFunction
     ask: Callable[..., Any] | None
+    reads_sizes: bool
 
     def numbers(self, arguments: Sequence[Any]) -> Any:
         """Return the numbers of the kernel for some arguments, or ``UNSERVED``."""
@@ -188,7 +189,7 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
         )
         if not of_sizes:
             break
-    return Reading(elements, _asking(program, elements, of_sizes=bool(of_sizes)))
+    return Reading(elements, _asking(program, elements, of_sizes=bool(of_sizes)), bool(of_sizes))
 
 
 def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> Callable[..., Any] | None:
@@ -233,10 +234,16 @@ class _FormulaTracer(Tracer):
 
     def __init__(self, recorder: Lowering, leaves: Leaves) -> None:
         super().__init__(recorder, leaves)
+        self.numbers = {each.name for each in self.specs if each.kind is not None}
         self.places: list[tuple[int, int, int, int] | None] = []
 
     def _integer(self, name: str, value: int) -> Any:
         return self.recorder.size(name, value, None)
+
+    def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
+        """Keep what operators ask of numbers: ``dim=1`` is another kernel than ``dim=0``."""
+        own = {text: outcome for text, outcome in after.items() if not self.numbers.isdisjoint(WORDS.findall(text))}
+        return {**before, **own}
 
     def _note(self, operator: Any, args: Any, kwargs: Any, result: Any, call: Any) -> None:
         super()._note(operator, args, kwargs, result, call)
@@ -278,9 +285,30 @@ def traced_formula(
     state = DEFAULT_STATE.change(default_dtype=form.default)
     with Setting(current, state), Setting(conditions, ()), _tracing(text, leaves) as tracer:
         outputs = tracer.run(text, leaves)
+        _check_returned(text, outputs)
         program = tracer.program(text.source.name, tracer.specs, outputs)
     places = [_place(text.source, each) for each in tracer.places]
+    for step, place in zip(program.steps, places, strict=True):
+        if step.writes:
+            problem = f"{step.name} writes its argument, and arguments of a formula are values"
+            raise _refusal(text.source, place.node, problem, "Call the operator that gives a new tensor.")
     return program, places.__getitem__
+
+
+def _check_returned(text: FormulaText, outputs: Any) -> None:
+    """Refuse what is no tensor, or tensors, as what a formula gives.
+
+    Raises:
+        FormulaError: naming what it is.
+    """
+    for each in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
+        if not isinstance(each, Tensor):
+            problem = f"it returns {'nothing' if each is None else repr(each)}, not a tensor"
+            raise _refusal(text.source, text.source.tree, problem, "Return what is computed of the arguments.")
+
+
+def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -> FormulaError:
+    return FormulaError(str(source.error(node, problem, remedy)).replace("scalar function", "formula", 1))
 
 
 @contextmanager
@@ -292,7 +320,11 @@ def _tracing(text: FormulaText, leaves: Leaves) -> Iterator[_FormulaTracer]:
             yield _FormulaTracer(recorder, leaves)
         except (NotLoweredError, TraceError) as error:
             raise error_at(error, str(error).rstrip("."), _REMEDY) from error
+        except RecursionError as error:
+            raise error_at(error, "it calls itself", "Write a loop: a formula has no recursion.") from None
         except NameError as error:
+            if not is_of_formula(error):
+                raise
             raise error_at(error, str(error), "A formula names what is there when it is declared.") from error
 
 
@@ -369,5 +401,3 @@ def _place(source: FunctionSource, where: tuple[int, int, int, int] | None) -> P
     node.lineno, node.end_lineno = first - source.first_line + 1, last - source.first_line + 1
     node.col_offset, node.end_col_offset = start - source.indent, end - source.indent
     return Place(source, node)
-
-

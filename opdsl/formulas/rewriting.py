@@ -1,8 +1,7 @@
-"""Rewrites the control flow of a formula into calls of hooks, so that Python can run its text on tensors.
+"""Rewriting of control flow in formulas into calls of hooks, so that Python can run their text on tensors.
 
-Neither an interpreter of syntax trees nor a tracer alone reads a formula: what Python decides by truth (``if``, ``and``,
-``while``) becomes a call of ``opdsl.formulas.control``, which asks whether a value is a tensor's element; everything
-else is run by Python itself. AutoGraph (Moldovan et al., 2018) does the same.
+What Python decides by truth (``if``, ``and``, ``while``) becomes a call of ``opdsl.formulas.control``, which asks whether
+a value is an element; everything else is run by Python itself. AutoGraph (Moldovan et al., 2018) does the same.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from opdsl.errors import FormulaError, ScalarFunctionError
@@ -230,7 +229,7 @@ class _Rewriter:
         functions = [self._function(kind, names, self.block(body)) for kind, body in (("then", then), ("other", other))]
         test = self.expressions.visit(statement.test)
         call = _call("returned", test, *(_name(each.name) for each in functions), _gets(names), _texts(names))
-        return [_placed(each, statement) for each in (*functions, ast.Return(call))]
+        return [_placed(each, statement.test) for each in (*functions, ast.Return(call))]
 
     def _choice(self, statement: ast.If) -> list[ast.stmt]:
         names = [each for each in _assigned([*statement.body, *statement.orelse]) if each in self.locals]
@@ -240,7 +239,7 @@ class _Rewriter:
             functions.append(self._function(kind, names, [*statements, ast.Return(_loads(names))]))
         test = self.expressions.visit(statement.test)
         call = _call("choose", test, *(_name(each.name) for each in functions), _gets(names), _texts(names))
-        return [_placed(each, statement) for each in (*functions, self._store(names, call))]
+        return [_placed(each, statement.test) for each in (*functions, self._store(names, call))]
 
     def _while(self, loop: ast.While) -> list[ast.stmt]:
         """Rewrite a loop; what elements end is a loop in the kernel."""
@@ -257,7 +256,7 @@ class _Rewriter:
         turn = self._function("turn", parameters, [*statements, ast.Return(_loads(names))])
         call = _call("loop", _name(tests.name), _name(turn.name), _gets(names), _gets(read), _texts(parameters))
         made = [*self._flagged(flag), tests, turn, self._store(names, call)]
-        return [_placed(each, loop) for each in made]
+        return [_placed(each, loop.test) for each in made]
 
     def _for(self, loop: ast.For) -> list[ast.stmt]:
         """Rewrite a loop over what Python can count; what elements end skips its later turns."""
@@ -268,7 +267,7 @@ class _Rewriter:
             statements = [ended, *self.statement(_placed(skipping, loop))]
         else:
             statements = [made for each in body for made in self.statement(each)]
-        counted = _call("counted", self.expressions.visit(loop.iter))
+        counted = _placed(_call("counted", self.expressions.visit(loop.iter)), loop.iter)
         made = ast.For(loop.target, counted, statements, [])
         return [_placed(each, loop) for each in (*self._flagged(flag), made)]
 
@@ -319,41 +318,45 @@ class _Rewriter:
         return ast.Assign([ast.Tuple([ast.Name(each, ast.Store()) for each in names], ast.Store())], call)
 
 
-_REMEDY = "Write the formula with assignments, `if`, `for`, `while` and calls; what it cannot hold can be a body of @op."
+_REMEDY = (
+    "Write the formula with assignments, `if`, `for`, `while` and calls; what it cannot hold can be a body of @op."
+)
 
 
 class _Expressions(ast.NodeTransformer):
     """Rewrites expressions whose value Python would decide by truth, and calls."""
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: N802 (ast's name)
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """``a if test else b``"""
         self.generic_visit(node)
         return _placed(_call("choose_value", node.test, _thunk(node.body), _thunk(node.orelse)), node)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """``a and b``, ``a or b``"""
         self.generic_visit(node)
         name = "both" if isinstance(node.op, ast.And) else "either"
         return _placed(_call(name, node.values[0], *map(_thunk, node.values[1:])), node)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """``not a``"""
         self.generic_visit(node)
         return _placed(_call("opposite", node.operand), node) if isinstance(node.op, ast.Not) else node
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """``a < b < c``"""
         self.generic_visit(node)
         if len(node.ops) == 1:
             return node
-        parameters = ast.arguments([], [ast.arg("\N{SECTION SIGN}x"), ast.arg("\N{SECTION SIGN}y")], None, [], [], None, [])
+        parameters = ast.arguments(
+            [], [ast.arg("\N{SECTION SIGN}x"), ast.arg("\N{SECTION SIGN}y")], None, [], [], None, []
+        )
         pairs: list[ast.expr] = []
         for operator, value in zip(node.ops, node.comparators, strict=True):
             compared = ast.Compare(_name("\N{SECTION SIGN}x"), [operator], [_name("\N{SECTION SIGN}y")])
             pairs.append(ast.Tuple([ast.Lambda(copy.deepcopy(parameters), compared), _thunk(value)], ast.Load()))
         return _placed(_call("chain", node.left, *pairs), node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         """``f(x)``: helpers are rewritten when they are called."""
         self.generic_visit(node)
         node.func = _placed(_call("callee", node.func), node.func)
@@ -375,12 +378,17 @@ class _Plain(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _placed(node: Any, like: ast.AST) -> Any:
+N = TypeVar("N", bound=ast.AST)
+
+
+def _placed(node: N, like: ast.AST) -> N:
     """Return a new node at the place of another, with all its parts that have none."""
     ast.copy_location(node, like)
     for each in ast.walk(node):
         if isinstance(each, (ast.expr, ast.stmt, ast.arg)) and not hasattr(each, "lineno"):
             ast.copy_location(each, like)
+            if isinstance(each, ast.Attribute):  # CPython takes the line of its end for that of a call
+                each.end_lineno = each.lineno
     return node
 
 

@@ -73,14 +73,6 @@ def tracing(function: Callable[..., Any], leaves: Leaves) -> Iterator[Tracer]:
                 tracer.restore()
 
 
-def formula_text(operator: Operator) -> Callable[..., Any] | None:
-    """The function of operators that a functional operator is declared by; None for one that is no formula."""
-    kernel = operator.entry(DispatchKey("CPU")).kernel
-    if not isinstance(kernel, StructuredKernel) or kernel.variant != "functional":
-        return None
-    return kernel.definition.text if kernel.definition.looks_within else None
-
-
 def _kind(value: Any) -> Kind:
     return Kind.TENSOR if isinstance(value, Tensor) else Kind.NUMBER
 
@@ -252,10 +244,14 @@ class Tracer(DispatchMode):
         if len(self.recorder.steps) > count and _has_numbers(result):
             raise NotLoweredError(f"{operator.operator.name} gives a number that elements decide")
         call = self._call_of(operator.operator, unbox(operator.operator, args, kwargs))
-        self.recorder.guards = guards
+        self.recorder.guards = self._asked_by_calls(guards, self.recorder.guards)
         del self.recorder.steps[count:]
         self._note(operator.operator, args, kwargs, result, call)
         return result
+
+    def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
+        """The guards to keep of those that there were before a call and there are behind it."""
+        return before
 
     def _asks_of_shapes(self, args: tuple[Any, ...]) -> bool:
         """Whether a call is of tensors that nobody has made, on ``meta``: what derivatives of views ask of shapes."""
@@ -282,7 +278,7 @@ class Tracer(DispatchMode):
             name, order = _ALIKE[operator.name]
             operator, arguments = operator_named(name), tuple(arguments[at] for at in order)
         kernel = operator.entry(DispatchKey("CPU")).kernel
-        if operator.schema.is_mutable or not isinstance(kernel, StructuredKernel) or kernel.definition.looks_within:
+        if operator.schema.is_mutable or operator.formula or not isinstance(kernel, StructuredKernel):
             return None
         if not isinstance(kernel.definition, (PointwiseDefinition, ReductionDefinition, RowDefinition)):
             return None
@@ -474,10 +470,10 @@ class _Calls(DispatchMode):
                 "its program would not know. Enter it around the program."
             )
         args, kwargs = tracer.standing_in(args), tracer.standing_in(kwargs)
-        text = formula_text(operator.operator)
-        if text is not None:  # its errors are those of what it calls
+        formula = operator.operator.formula
+        if formula is not None:  # its errors are those of what it calls
             with _Calls(tracer):
-                return text(*unbox(operator.operator, args, kwargs))
+                return formula(*unbox(operator.operator, args, kwargs))
         kept = tracer.mark()
         try:
             result = operator(*args, **kwargs)

@@ -79,6 +79,7 @@ class Operator:
         "derivative",
         "dynamic_names",
         "fallbacks",
+        "formula",
         "is_bound",
         "layers",
         "location",
@@ -109,6 +110,7 @@ class Operator:
         may_alias: bool = False,
         location: str = "",
     ) -> None:
+        self.formula: Callable[..., Any] | None = None  # the function of operators that traces look into
         self.schema = schema
         self.fallbacks = fallbacks
         self.name = schema.name.qualified

@@ -88,13 +88,6 @@ class Definition:
 
     # Whether a backend has to compile for it.
     is_compiled = True
-    # Of a formula, the function of operators that it is declared by.
-    text: Callable[..., Any] | None = None
-
-    @property
-    def looks_within(self) -> bool:
-        """Whether traces see what its text calls, and not one call of it."""
-        return self.text is not None
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         self.schema = schema

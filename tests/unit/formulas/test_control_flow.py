@@ -1,0 +1,177 @@
+"""Control flow of formulas: what elements decide is chosen for each, what hosts decide before anything runs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, formula
+
+lib = Library("formula_control")
+
+
+@lib.op
+@formula
+def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
+    if self > 0:
+        return self
+    return alpha * (opdsl.exp(self) - 1)
+
+
+@lib.op
+@formula
+def nested(self: Tensor) -> Tensor:
+    y = self
+    if self > 1:
+        if self > 2:
+            y = y * 10
+        else:
+            y = y * 100
+    elif not self:
+        y = y - 5
+    return y
+
+
+@lib.op
+@formula
+def chained(self: Tensor) -> Tensor:
+    return self if 0 < self <= 2 else -1
+
+
+@lib.op
+@formula
+def logical(self: Tensor, other: Tensor) -> Tensor:
+    return self if (self and other) or not (self or 2 < other) else other
+
+
+@lib.op
+@formula
+def halved_until(self: Tensor) -> Tensor:
+    y = self
+    for step in range(4):
+        if y < 1:
+            break
+        if step == 1:
+            continue
+        y = y / 2
+    return y
+
+
+@lib.op
+@formula
+def collatz(self: Tensor) -> Tensor:
+    """How many steps of Collatz' sequence lead to 1."""
+    n = self
+    steps = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+@lib.op
+@formula
+def root(self: Tensor, tolerance: float = 1e-12) -> Tensor:
+    """Square roots by Newton's method."""
+    x = self
+    while abs(x * x - self) > tolerance * self:
+        x = 0.5 * (x + self / x)
+    return x
+
+
+@lib.op
+@formula
+def extremes(self: Tensor, other: Tensor) -> Tensor:
+    return max(self, other, 0) - min(self, 1.5) + round(self)
+
+
+@lib.op
+@formula
+def guarded_root(self: Tensor) -> Tensor:
+    return opdsl.sqrt(self) if self > 0 else 0.0
+
+
+def python_nested(x):
+    if x > 1:
+        return x * 10 if x > 2 else x * 100
+    return x - 5 if not x else x
+
+
+@pytest.mark.parametrize("value", [-2.0, 0.0, 0.5, 1.5, 3.0, math.nan, math.inf])
+def test_choices_are_those_of_python(value):
+    x = opdsl.tensor([value], dtype=opdsl.float64)
+    expected = [
+        value if value > 0 else math.exp(value) - 1,
+        python_nested(value),
+        value if 0 < value <= 2 else -1,
+    ]
+    found = [elu(x).item(), nested(x).item(), chained(x).item()]
+    assert np.allclose(found, expected, rtol=1e-15, equal_nan=True)
+
+
+@pytest.mark.parametrize("one", [0.0, 1.0, math.nan])
+@pytest.mark.parametrize("other", [0.0, 1.0, 3.0])
+def test_logic_is_that_of_python(one, other):
+    expected = one if bool((one and other) or not (one or 2 < other)) else other
+    found = logical(opdsl.tensor(one, dtype=opdsl.float64), opdsl.tensor(other, dtype=opdsl.float64)).item()
+    assert found == expected or (math.isnan(found) and math.isnan(expected))
+
+
+def python_halved(x):
+    for step in range(4):
+        if x < 1:
+            break
+        if step == 1:
+            continue
+        x = x / 2
+    return x
+
+
+def test_loops_end_and_skip_for_each_element():
+    values = [0.5, 1.0, 3.0, 9.0, 40.0]
+    assert halved_until(opdsl.tensor(values)).tolist() == [python_halved(each) for each in values]
+
+
+def python_collatz(n):
+    steps = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def test_elements_count_their_turns():
+    values = list(range(1, 30))
+    found = collatz(opdsl.tensor(values))
+    assert found.dtype is opdsl.int64
+    assert found.tolist() == [python_collatz(each) for each in values]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+@pytest.mark.parametrize("dtype", [opdsl.float32, opdsl.float64])
+def test_loops_take_numbers_and_dtypes(shape, dtype):
+    x = opdsl.rand(shape, dtype=dtype) + 1
+    found = root(x, 1e-6)
+    assert (found.dtype, found.shape) == (dtype, shape)
+    assert np.allclose(found.numpy(), np.sqrt(x.numpy()), rtol=1e-6)
+
+
+def test_builtins_are_of_elements():
+    x, y = np.array([-1.5, 0.5, 2.5]), np.array([1.0, -1.0, 0.0])
+    expected = np.maximum(np.maximum(x, y), 0) - np.minimum(x, 1.5) + np.round(x)
+    assert extremes(opdsl.tensor(x), opdsl.tensor(y)).tolist() == expected.tolist()
+
+
+def test_conditions_guard_gradients():
+    x = opdsl.tensor([-1.0, 0.0, 4.0], requires_grad=True)
+    guarded_root(x).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.25]
+
+
+def test_what_overflows_on_the_other_side_does_not_reach_gradients():
+    x = opdsl.tensor([-1.0, 1000.0], requires_grad=True)
+    elu(x, 2.0).sum().backward()
+    assert np.allclose(x.grad.numpy(), [2 * math.exp(-1), 1.0])

@@ -1,0 +1,223 @@
+"""Formulas of elements: one kernel, with the shapes, dtypes and errors of the operators that the text calls."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl import Library, Scalar, Tensor, formula
+from opdsl.errors import DivisionError, FormulaError, ShapeError
+from opdsl.formulas.definition import FormulaDefinition
+from opdsl.testing import check_op
+
+lib = Library("formula_elements")
+
+
+@lib.op(variants="function, method", inplace=True, out=True)
+@formula
+def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+    """``log(1 + exp(beta * self)) / beta``, without overflow."""
+    z = beta * self
+    return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
+
+
+@lib.op
+@formula
+def mixed(self: Tensor, other: Tensor) -> Tensor:
+    return (self > 0) * other + self
+
+
+@lib.op
+@formula
+def both_results(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    return self + other, self > other
+
+
+@lib.op
+@formula
+def scaled(self: Tensor, mode: str = "double", by: Tensor | None = None) -> Tensor:
+    if by is not None:
+        return self * by
+    opdsl.check(mode in ("double", "half"), "mode is double or half", got=mode)
+    return self * 2 if mode == "double" else self / 2
+
+
+@lib.op
+@formula
+def per_row(self: Tensor) -> Tensor:
+    opdsl.check(self.ndim > 0, "expected a dimension", got=self.ndim)
+    return self / self.shape[-1]
+
+
+@lib.op
+@formula
+def quotient(self: Tensor, other: Tensor) -> Tensor:
+    return self // (other - 1)
+
+
+@lib.op
+@formula
+def shifted(self: Tensor, by: Scalar) -> Tensor:
+    return self + by
+
+
+@lib.op
+@formula
+def stepped(self: Tensor, slope: float) -> Tensor:
+    return self * slope if slope > 1 else self - (1 / slope)
+
+
+def kernels(operator: object) -> FormulaDefinition:
+    definition = operator.operator.entry(opdsl.DispatchKey("CPU")).kernel.definition  # type: ignore[attr-defined]
+    assert isinstance(definition, FormulaDefinition)
+    return definition
+
+
+def test_values_are_those_of_the_text():
+    x = np.array([[-1.0, 0.0], [2.0, 30.0]])
+    expected = [[math.log1p(math.exp(0.5 * each)) / 0.5 for each in row] for row in x]
+    assert np.allclose(smooth_relu(opdsl.tensor(x), 0.5).numpy(), expected, rtol=1e-15)
+
+
+def test_variants_are_derived():
+    x = opdsl.tensor([-1.0, 2.0])
+    expected = smooth_relu(x, 2.0)
+    out = opdsl.empty(0)
+    smooth_relu(x, 2.0, out=out)
+    assert x.clone().smooth_relu_(2.0).tolist() == out.tolist() == x.smooth_relu(2.0).tolist() == expected.tolist()
+
+
+def test_integers_become_floating_where_the_operators_say_so():
+    assert smooth_relu(opdsl.tensor([1, 2])).dtype is opdsl.float32
+
+
+def test_a_number_is_a_parameter_and_no_new_kernel():
+    x = opdsl.ones(3)
+    before = len(kernels(shifted).formulas)
+    for number in (0.5, 1.5, 2.5):
+        shifted(x, number)
+    assert len(kernels(shifted).formulas) <= before + 1
+
+
+def test_a_test_of_a_number_guards_on_its_truth():
+    x = opdsl.tensor([1.0, 2.0])
+    found = [stepped(x, slope).tolist() for slope in (2.0, 0.5, 3.0, 0.25)]
+    assert found == [[2.0, 4.0], [-1.0, 0.0], [3.0, 6.0], [-3.0, -2.0]]
+
+
+def test_host_arithmetic_is_pythons():
+    with pytest.raises(ZeroDivisionError):
+        stepped(opdsl.ones(2), 0.0)
+
+
+@pytest.mark.parametrize("dtype", [opdsl.float32, opdsl.int64, opdsl.float16])
+def test_dtypes_are_promoted_step_by_step(dtype):
+    x, y = opdsl.tensor([1.5, -2.0]), opdsl.tensor([3, 4]).to(dtype)
+    assert mixed(x, y).tolist() == [4.5, -2.0]
+    assert mixed(y, x).dtype is opdsl.promote_types(dtype, opdsl.float32)
+
+
+def test_results_have_dtypes_of_their_own():
+    total, larger = both_results(opdsl.tensor([1, 5]), opdsl.tensor([2.0, 3.0]))
+    assert (total.dtype, larger.dtype, larger.tolist()) == (opdsl.float32, opdsl.bool, [False, True])
+
+
+def test_results_of_several_shapes_are_refused():
+    with Library("formula_shapes") as local:
+
+        @local.op
+        @formula
+        def apart(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+            return self + other, self * 2
+
+        assert apart(opdsl.ones(2), opdsl.ones(2))[1].shape == (2,)
+        with pytest.raises(ShapeError, match="results of a formula of elements have one shape"):
+            apart(opdsl.ones(2), opdsl.ones(3, 2))
+
+
+def test_texts_and_none_choose_branches():
+    x = opdsl.tensor([2.0])
+    assert [scaled(x).item(), scaled(x, "half").item(), scaled(x, by=opdsl.tensor([5.0])).item()] == [4.0, 1.0, 10.0]
+
+
+def test_checks_of_the_text_are_its_errors():
+    with pytest.raises(ShapeError, match="mode is double or half"):
+        scaled(opdsl.ones(2), "third")
+
+
+def test_sizes_are_numbers_of_the_call():
+    assert per_row(opdsl.ones(2, 4)).tolist() == [[0.25] * 4] * 2
+    assert per_row(opdsl.ones(2, 8)).tolist() == [[0.125] * 8] * 2
+    assert per_row(opdsl.ones(1)).tolist() == [1.0]
+
+
+def test_shapes_that_do_not_broadcast_are_refused():
+    with pytest.raises(ShapeError, match="size of tensor a"):
+        mixed(opdsl.ones(2, 3), opdsl.ones(4))
+
+
+def test_integer_divisors_that_are_computed_are_looked_at():
+    assert quotient(opdsl.tensor([7, -7]), opdsl.tensor([3, 3])).tolist() == [3, -4]
+    with pytest.raises(DivisionError):
+        quotient(opdsl.tensor([7, 7]), opdsl.tensor([3, 1]))
+
+
+def test_strides_follow_the_operands():
+    assert smooth_relu(opdsl.rand(4, 3).t()).stride() == (1, 3)
+
+
+def test_arguments_are_values():
+    with Library("formula_values") as local:
+
+        @local.op
+        @formula
+        def added(self: Tensor) -> Tensor:
+            self += 1
+            return self
+
+        x = opdsl.ones(2)
+        assert (added(x).tolist(), x.tolist()) == ([2.0, 2.0], [1.0, 1.0])
+
+
+def test_formulas_call_formulas_and_helpers():
+    with Library("formula_calls") as local:
+
+        def positive(x):
+            return x if x > 0 else 0.0
+
+        @local.op
+        @formula
+        def outer(self: Tensor) -> Tensor:
+            return smooth_relu(positive(self), 2.0) * opdsl.nn.functional.gelu(self)
+
+        x = opdsl.tensor([-1.0, 0.5])
+        expected = smooth_relu(x.clamp_min(0.0), 2.0) * opdsl.nn.functional.gelu(x)
+        assert np.allclose(outer(x).numpy(), expected.numpy(), rtol=1e-6)
+        assert "outer" in str(kernels(outer).formulas[0].function)
+
+
+@pytest.mark.parametrize(
+    "operator", [smooth_relu, mixed, both_results, per_row, stepped], ids=lambda each: each.__name__
+)
+def test_laws(operator):
+    check_op(operator)
+
+
+def test_a_body_is_needed():
+    with Library("formula_bodies") as local, pytest.raises(opdsl.errors.DeclarationError, match="needs a body"):
+
+        @local.op
+        @formula
+        def nothing(self: Tensor) -> Tensor: ...
+
+
+def test_what_writes_is_no_formula():
+    with Library("formula_writes") as local, pytest.raises(FormulaError, match="writes or shows"):
+
+        @local.op
+        @formula
+        def grown_(self: Tensor[opdsl.Alias("a", write=True)]) -> Tensor[opdsl.Alias("a", write=True)]:
+            return self + 1

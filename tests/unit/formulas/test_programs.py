@@ -1,0 +1,78 @@
+"""Formulas that fold: programs of few kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, formula
+from opdsl.testing import check_op, gradcheck
+
+lib = Library("formula_programs")
+
+
+@lib.op(out=True)
+@formula
+def softmax(self: Tensor, dim: int) -> Tensor:
+    """``exp(self) / sum(exp(self))`` along a dimension, without overflow."""
+    e = opdsl.exp(self - self.amax(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+
+
+@lib.op
+@formula
+def add_rms_norm(self: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """The sum, normalised by its root mean square along the last dimension, and the sum itself."""
+    h = self + residual
+    return h * opdsl.rsqrt(h.square().mean(-1, keepdim=True) + eps) * weight, h
+
+
+@lib.op
+@formula
+def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return softmax(query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5, -1) @ value
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_softmax_is_that_of_numpy(dim):
+    x = np.random.default_rng(0).normal(size=(3, 5))
+    e = np.exp(x - x.max(dim, keepdims=True))
+    assert np.allclose(softmax(opdsl.tensor(x), dim).numpy(), e / e.sum(dim, keepdims=True), rtol=1e-14)
+
+
+def test_softmax_is_one_kernel():
+    softmax(opdsl.rand(4, 6), -1)
+    assert {len(each.steps) for each in softmax.operator.formula.programs} == {1}
+
+
+def test_several_results_are_one_kernel():
+    x, r, w = opdsl.rand(4, 6), opdsl.rand(4, 6), opdsl.rand(6)
+    normed, total = add_rms_norm(x, r, w)
+    h = x.numpy() + r.numpy()
+    expected = h / np.sqrt((h * h).mean(-1, keepdims=True) + 1e-6) * w.numpy()
+    assert np.allclose(normed.numpy(), expected, rtol=1e-5)
+    assert np.array_equal(total.numpy(), h)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 2), (0, 4)])
+def test_new_sizes_are_served(shape):
+    assert softmax(opdsl.rand(shape), 1).shape == shape
+
+
+def test_formulas_that_fold_are_inlined():
+    q, k, v = (opdsl.rand(2, 3, 4, dtype=opdsl.float64) for _ in range(3))
+    scores = q.numpy() @ k.numpy().swapaxes(-2, -1) / 2.0
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = e / e.sum(-1, keepdims=True) @ v.numpy()
+    assert np.allclose(attention(q, k, v).numpy(), expected, rtol=1e-12)
+
+
+def test_gradients():
+    x, r, w = (opdsl.rand(shape, dtype=opdsl.float64, requires_grad=True) for shape in ((2, 3), (2, 3), (3,)))
+    assert gradcheck(add_rms_norm, (x, r, w))
+
+
+@pytest.mark.parametrize("operator", [softmax, add_rms_norm], ids=lambda each: each.__name__)
+def test_laws(operator):
+    check_op(operator)

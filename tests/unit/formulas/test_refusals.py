@@ -1,0 +1,120 @@
+"""What a formula cannot hold is refused where it is declared, with its text underlined."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, formula
+from opdsl.errors import DeclarationError, FormulaError, UnknownOperatorError
+
+
+def host_function(self: Tensor) -> Tensor:
+    return math.exp(self)
+
+
+def looks(self: Tensor) -> Tensor:
+    return self * self.item()
+
+
+def writes(self: Tensor) -> Tensor:
+    return self.exp_()
+
+
+def unbound(self: Tensor) -> Tensor:
+    if self > 0:
+        y = self
+    return y
+
+
+def one_path(self: Tensor) -> Tensor:
+    if self > 0:
+        return self
+
+
+def goes_through(self: Tensor) -> Tensor:
+    total = 0
+    for each in self:
+        total = total + each
+    return total
+
+
+def returns_within(self: Tensor) -> Tensor:
+    for k in range(3):
+        if self > k:
+            return self
+    return self * 2
+
+
+def unknown_name(self: Tensor) -> Tensor:
+    return self * nowhere  # noqa: F821
+
+
+def recursive(self: Tensor) -> Tensor:
+    return recursive(self) + 1
+
+
+def keeps(self: Tensor) -> Tensor:
+    global kept
+    return self
+
+
+def a_number(self: Tensor) -> Tensor:
+    return 3.0
+
+
+def converts(self: Tensor) -> Tensor:
+    return float(self) * self
+
+
+CASES = {
+    host_function: ("math.exp(self)", "Write opdsl.exp(x)"),
+    looks: ("self.item()", "elements are read"),
+    writes: ("self.exp_()", "writes its argument"),
+    unbound: ("unbound", "not every path gives a value"),
+    one_path: ("self > 0", "nothing on the other"),
+    goes_through: ("self", "a loop goes through a tensor"),
+    returns_within: ("self > k", "Return behind the loop"),
+    unknown_name: ("nowhere", "'nowhere' is not defined"),
+    recursive: ("recursive(self)", "it calls itself"),
+    keeps: ("global kept", "a formula keeps nothing"),
+    a_number: ("a_number", "returns 3.0, not a tensor"),
+    converts: ("float(self)", "x.to(opdsl.float32)"),
+}
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda each: each.__name__)
+def test_refusals_underline_the_text_and_name_a_remedy(function):
+    underlined, text = CASES[function]
+    with Library("formula_refusals") as lib, pytest.raises(FormulaError) as raised:
+        lib.op(formula(function))
+    first, shown, marked, *remedy = str(raised.value).split("\n")
+    assert f"formula {function.__name__}: " in first
+    assert text in str(raised.value)
+    assert remedy
+    begin = marked.index(marked.strip())
+    assert shown[begin : begin + len(marked.strip())].startswith(underlined.split("(")[0][:3]) or underlined in shown
+
+
+def test_a_refused_declaration_leaves_nothing_behind():
+    with Library("formula_left") as lib:
+        with pytest.raises(FormulaError):
+            lib.op(formula(looks))
+        with pytest.raises(UnknownOperatorError):
+            opdsl.registry.operator("formula_left::looks")
+
+
+def test_only_functions_are_formulas():
+    with pytest.raises(DeclarationError, match="decorates a function"):
+        formula(3)  # type: ignore[type-var]
+
+
+def test_a_kernel_option_is_of_a_body():
+    with Library("formula_options") as lib, pytest.raises(DeclarationError, match="kernel= is of a body"):
+
+        @lib.op(kernel=True)
+        @formula
+        def doubled(self: Tensor) -> Tensor:
+            return self * 2
