@@ -12,6 +12,8 @@ from typing import Any
 from opdsl.declare.adapting import parameter_names
 from opdsl.dispatch.binding.arguments import MISSING
 from opdsl.dispatch.binding.signature import Parameter
+from opdsl.dispatch.fitting import is_jitted, takes
+from opdsl.errors import KernelSignatureError
 from opdsl.generated import function_from_source
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import OUT
@@ -72,6 +74,9 @@ def function_of(
     if takes_out:
         parameters += [f"{OUT}=None"] if "*" in parameters else ["*", f"{OUT}=None"]
         passed.append(f"{OUT}={OUT}")
+    if body is not None and needed is None:
+        by_name = [each.partition("=")[0] for each in passed if "=" in each]
+        _require_callable(schema, body, len(passed) - len(by_name), by_name, place)
     passed = passed if needed is None else [f"{each}={each}" for each in needed]
     name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
     result = "..." if body is None else f"return body({', '.join(passed)})"
@@ -79,6 +84,30 @@ def function_of(
     made = function_from_source(name, source, namespace, location=place)
     made.__doc__ = f"``{schema}``"
     return made
+
+
+def _require_callable(
+    schema: FunctionSchema, body: object, by_place: int, by_name: Sequence[str], place: tuple[str, int]
+) -> None:
+    """Hold a body against what calls hand it.
+
+    Raises:
+        KernelSignatureError: it is no function, takes something else, or takes no tensors.
+    """
+    where, name = f"{place[0]}:{place[1]}: {schema.name.qualified}", str(getattr(body, "__name__", repr(body)))
+    if not callable(body):
+        raise KernelSignatureError(f"{where}: the body is no function (got {body!r}). Pass a callable.")
+    if is_jitted(body):
+        raise KernelSignatureError(
+            f"{where}: the body {name} is compiled by numba, which takes arrays and no tensors. Attach the function "
+            'that numba wraps, as f.out_kernel("CPU")(function) or f.pointwise(function).'
+        )
+    if not takes(body, by_place, by_name):
+        wanted = [each.python_name for each in (*schema.positional, *schema.keyword_only)][:by_place]
+        wanted += ["*", *by_name] if by_name else []
+        raise KernelSignatureError(
+            f"{where}: the body {name} does not take what {schema} hands it. Write: def {name}({', '.join(wanted)})."
+        )
 
 
 def needed_of(schema: FunctionSchema, body: object) -> tuple[str, ...] | None:

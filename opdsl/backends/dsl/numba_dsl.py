@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy
 
 from opdsl.backends.dsl.registering import registering
+from opdsl.dispatch.fitting import is_jitted
 from opdsl.dispatch.overrides.native_dsl import Version, installed_version, missing_reason
+from opdsl.errors import KernelSignatureError
 from opdsl.runtime import Tensor, from_numpy
 
 NAME = "numba"
 _AT_LEAST = (0, 59)
-
-# ``impl`` takes tensors; ``compiled`` makes one of a kernel.
-register_op_override, deregister_op_overrides = registering(NAME)
 
 
 def unavailable_reason() -> str | None:
@@ -37,20 +37,35 @@ def compiled(function: Callable[..., object]) -> Callable[..., object]:
     """An implementation of a kernel that numba compiles when it is first called.
 
     Args:
-        function: takes arrays where the operator takes tensors, and returns a new array.
+        function: takes arrays where the operator takes tensors, and returns a new array; one that ``numba.njit`` has
+            wrapped is used as it is.
 
     Returns:
         The implementation, tensors in and a tensor out.
+
+    Raises:
+        KernelSignatureError: it is no Python function.
     """
+    if not (isinstance(function, FunctionType) or is_jitted(function)):
+        raise KernelSignatureError(f"numba compiles Python functions (got {function!r}). Write one with def.")
     kernels: list[Callable[..., numpy.ndarray[Any, Any]]] = []
 
     def implementation(*given: object) -> object:
         if not kernels:
             import numba
 
-            kernels.append(numba.njit(function, nogil=True, error_model="numpy"))
+            is_wrapped = is_jitted(function)
+            kernels.append(function if is_wrapped else numba.njit(function, nogil=True, error_model="numpy"))
         arrays = [each.numpy() if isinstance(each, Tensor) else each for each in given]
         return from_numpy(kernels[0](*arrays))
 
     implementation.__name__ = implementation.__qualname__ = getattr(function, "__name__", "kernel")
     return implementation
+
+
+def _prepared(implementation: Callable[..., object]) -> Callable[..., object]:
+    return compiled(implementation) if is_jitted(implementation) else implementation
+
+
+# ``impl`` takes tensors, or is a function that ``numba.njit`` has wrapped; ``compiled`` makes one of any kernel.
+register_op_override, deregister_op_overrides = registering(NAME, _prepared)

@@ -27,11 +27,21 @@ class Register(Protocol):
         """See ``opdsl.register_op_override``."""
 
 
-def registering(name: str) -> tuple[Register, Callable[[], None]]:
+Implementation = Callable[..., object]
+
+
+def _as_it_is(implementation: Implementation) -> Implementation:
+    return implementation
+
+
+def registering(
+    name: str, prepare: Callable[[Implementation], Implementation] = _as_it_is
+) -> tuple[Register, Callable[[], None]]:
     """``register_op_override`` and ``deregister_op_overrides`` of a DSL.
 
     Args:
         name: what its overrides are registered under.
+        prepare: makes an implementation of what is registered: tensors in, and a tensor out.
     """
 
     def register(
@@ -50,7 +60,7 @@ def registering(name: str) -> tuple[Register, Callable[[], None]]:
             op_symbol,
             dispatch_key,
             cond,
-            impl,
+            prepare(impl),
             allow_multiple_override=allow_multiple_override,
             unconditional_override=unconditional_override,
         )

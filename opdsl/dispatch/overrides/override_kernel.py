@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import FunctionType
+from types import CodeType
 from typing import NamedTuple
 
 from opdsl.dispatch.binding.results import checked_result, written_values
+from opdsl.dispatch.fitting import is_jitted, takes
 from opdsl.dispatch.keys import DispatchKey, KeySet
 from opdsl.dispatch.model.kernel import Kernel
 from opdsl.dispatch.model.operator import Operator
@@ -77,7 +78,7 @@ def require_fitting(function: object, operator: Operator, role: str, *, skip: in
     """Hold a condition or an implementation against the schema: it must take what a call hands it.
 
     Args:
-        function: a callable; one that is no Python function is not looked at.
+        function: a callable; one that does not tell what it takes is not looked at.
         operator: whose positional arguments it gets by place, the others by name.
         role: what it is, for the message.
         skip: how many parameters come before the schema's.
@@ -87,25 +88,29 @@ def require_fitting(function: object, operator: Operator, role: str, *, skip: in
     """
     if not callable(function):
         raise KernelSignatureError(f"{operator.name}: the {role} is no function (got {function!r}). Pass a callable.")
-    if not isinstance(function, FunctionType):
-        return
-    code, schema = function.__code__, operator.schema
-    positional = code.co_varnames[skip : code.co_argcount]
-    keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    by_place = len(schema.positional)
-    by_name = {each.python_name for each in schema.arguments[by_place:]}
-    required = positional[by_place : max(len(positional) - len(function.__defaults__ or ()), 0)]
-    required += tuple(each for each in keyword_only if each not in (function.__kwdefaults__ or {}))
-    takes_any_place, takes_any_name = bool(code.co_flags & 0x04), bool(code.co_flags & 0x08)
-    fits = (takes_any_place or len(positional) >= by_place) and by_name.issuperset(required)
-    fits = fits and (takes_any_name or by_name <= {*positional[by_place:], *keyword_only})
-    if not fits:
-        before = ["dispatch_keys"] * skip + [each.python_name for each in schema.positional]
-        wanted = ", ".join([*before, *(["*", *sorted(by_name)] if by_name else [])])
+    if is_jitted(function):
         raise KernelSignatureError(
-            f"{code.co_filename}:{code.co_firstlineno}: {operator.name}: the {role} {function.__name__} does not take "
-            f"what {schema} hands it. Write: def {function.__name__}({wanted})."
+            f"{operator.name}: the {role} {_name(function)} is compiled by numba, which takes arrays and no tensors. "
+            f"Pass opdsl.backends.dsl.numba_dsl.compiled({_name(function)})."
         )
+    schema = operator.schema
+    by_place, by_name = (
+        schema.positional,
+        sorted(each.python_name for each in schema.arguments[len(schema.positional) :]),
+    )
+    if not takes(function, skip + len(by_place), by_name):
+        before = ["dispatch_keys"] * skip + [each.python_name for each in by_place]
+        wanted = ", ".join([*before, *(["*", *by_name] if by_name else [])])
+        code = getattr(function, "__code__", None)
+        where = f"{code.co_filename}:{code.co_firstlineno}: " if isinstance(code, CodeType) else ""
+        raise KernelSignatureError(
+            f"{where}{operator.name}: the {role} {_name(function)} does not take what {schema} hands it. "
+            f"Write: def {_name(function)}({wanted})."
+        )
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__name__", repr(function)))
 
 
 class OverrideKernel(Kernel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -275,3 +276,45 @@ def test_one_output_is_no_list_of_one(kind):
     with pytest.raises(OpdslError, match=f"argument 'out' must be Tensor, not {kind.__name__}"):
         opdsl.add(x, x, out=kind([x]))
     assert x.item() == 1.0
+
+
+class Bound:
+    """Something with a method."""
+
+    def method(self, one: Any) -> Any:
+        return one
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: 1,
+        lambda self: self,
+        lambda self, other, third: self,
+        lambda self, *, other: self,
+        Bound().method,
+        functools.partial(lambda self, other: self, 1, 2),
+        math.sin,
+        opdsl.exp,
+        3,
+        "text",
+    ],
+    ids=lambda each: getattr(each, "__name__", repr(each)),
+)
+@pytest.mark.parametrize("key", ["CompositeImplicitAutograd", "CPU"])
+def test_bodies_that_do_not_take_the_arguments_are_refused_where_they_are_defined(body: Any, key: str) -> None:
+    with Library("misused_bodies") as lib:
+        with pytest.raises(KernelSignatureError, match=r"test_misuse\.py:\d+: misused_bodies::f: the body"):
+            lib.define("f(Tensor self, Tensor other) -> Tensor", body, key=key)
+        assert "misused_bodies::f" not in lib.registry.operators
+        made = lib.define("f(Tensor self, Tensor other) -> Tensor", lambda self, other, third=2: self + other * third)
+        assert made(opdsl.ones(1), opdsl.ones(1)).tolist() == [3.0]
+
+
+def test_bodies_that_numba_has_compiled_take_no_tensors() -> None:
+    numba = pytest.importorskip("numba")
+    with (
+        Library("misused_bodies") as lib,
+        pytest.raises(KernelSignatureError, match=r"compiled by numba.*Attach the function that numba wraps"),
+    ):
+        lib.define("f(Tensor self, Tensor other) -> Tensor", numba.njit(lambda self, other: self))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numba
 import numpy
 import pytest
 
@@ -286,6 +289,45 @@ def test_a_numba_kernel_overrides_an_operator(one: Tensor) -> None:
     assert opdsl.mul(one, one).numpy().tolist() == [10.0]
     numba_dsl.deregister_op_overrides()
     assert product(one) == 9.0
+
+
+def test_a_function_that_numba_has_compiled_overrides_an_operator(one: Tensor) -> None:
+    @numba.njit
+    def product_plus_two(self: Any, other: Any) -> Any:
+        return self * other + 2.0
+
+    numba_dsl.register_op_override("aten", "mul.Tensor", "CPU", is_vector, product_plus_two)
+    assert opdsl.mul(one, one).numpy().tolist() == [11.0]
+    numba_dsl.deregister_op_overrides()
+    opdsl.register_op_override(
+        "mine",
+        "aten",
+        "mul.Tensor",
+        "CPU",
+        is_vector,
+        numba_dsl.compiled(product_plus_two),
+        allow_multiple_override=True,
+    )
+    assert opdsl.mul(one, one).numpy().tolist() == [11.0]
+
+
+@pytest.mark.parametrize(
+    ("implementation", "message"),
+    [
+        (numba.njit(lambda self, other: self), r"compiled by numba.*Pass opdsl.backends.dsl.numba_dsl.compiled\("),
+        (math.sin, r"sin does not take what .* hands it. Write: def sin\(self, other\)"),
+        (functools.partial(lambda one, self: self, 1), "does not take what"),
+        (str.upper, "does not take what"),
+    ],
+)
+def test_implementations_that_take_something_else(implementation: Any, message: str) -> None:
+    with pytest.raises(KernelSignatureError, match=message):
+        opdsl.register_op_override("mine", "aten", "mul.Tensor", "CPU", is_vector, implementation)
+
+
+def test_what_numba_does_not_compile_is_refused() -> None:
+    with pytest.raises(KernelSignatureError, match="numba compiles Python functions"):
+        numba_dsl.compiled(numpy.add)
 
 
 def in_a_process(program: str, **environment: str) -> str:
