@@ -36,11 +36,13 @@ def attach_formula(declaration: Declaration) -> None:
     definition = FormulaDefinition(schema, declaration.name, text)
     definition.derivative = FormulaDerivative(definition)
     try:
-        definition.try_forms()
+        is_of_elements = definition.try_forms() is not None
     except NotElementwiseError:
-        _attach_program(declaration, text)
-    else:
+        is_of_elements = False
+    if is_of_elements:
         _attach_elements(declaration, definition)
+    else:
+        _attach_program(declaration, text)
 
 
 def _attach_elements(declaration: Declaration, definition: FormulaDefinition) -> None:

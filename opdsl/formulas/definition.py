@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
-from opdsl.formulas.elements import ElementFunction
+from opdsl.formulas.elements import ElementFunction, NotElementwiseError
 from opdsl.formulas.reading import Form, FormulaText, Reading, form_of, likely_argument, read_elements
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.divisors import check_divisor
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FormulaDefinition", "formula_of_elements"]
 
-# More ways in which numbers decide what is computed than this are no branches that anybody wrote.
+# So many readings of a form are kept, which differ in what the text asks of numbers and sizes.
 _MOST_READINGS = 64
 
 _LIKELY_DTYPES = (float32, int64, bool_)
@@ -107,7 +107,7 @@ class FormulaDefinition(PointwiseDefinition):
         """Return what the formula comes to for some arguments, and the numbers of its kernel.
 
         Raises:
-            FormulaError: it holds what no kernel can be made of, or decides by too many numbers.
+            FormulaError: it holds what no kernel can be made of.
             NotElementwiseError: for these arguments it does more than compute elements.
         """
         names = tuple(each.name for each in self.parameters)
@@ -123,14 +123,9 @@ class FormulaDefinition(PointwiseDefinition):
         assert numbers is not UNSERVED, "a reading serves the arguments that it was made for"
         with self._lock:
             known = self._readings.get(form, ())
-            if len(known) >= _MOST_READINGS:
-                raise FormulaError(
-                    f"{self.name}: numbers have decided in {_MOST_READINGS} ways what is computed. Compare elements "
-                    "(`if self > n`) or use opdsl.where, so that one kernel serves all numbers."
-                )
-            self._readings[form] = (*known, reading)
+            self._readings[form] = (*known[-_MOST_READINGS:], reading)
             self.reads_sizes |= reading.reads_sizes
-            self.formulas = [*self.formulas, formula_of_elements(self, reading.elements)]
+            self.formulas = [*self.formulas[-_MOST_READINGS:], formula_of_elements(self, reading.elements)]
         return reading, numbers
 
     def try_forms(self) -> Reading | None:
@@ -152,7 +147,13 @@ class FormulaDefinition(PointwiseDefinition):
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         self.ask_check(arguments, given)
-        reading, numbers = self.read(arguments)
+        try:
+            reading, numbers = self.read(arguments)
+        except NotElementwiseError as error:
+            raise FormulaError(
+                f"{self.name}: for these arguments it does more than compute elements ({error}), for others it does "
+                "not. Declare an operator for each."
+            ) from error
         elements = reading.elements
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
         operands = {name: named[name].geometry for name in elements.tensors}

@@ -8,15 +8,16 @@ from typing import Any
 
 from opdsl.dispatch import current
 from opdsl.dispatch.plans.forms import UNSERVED
-from opdsl.errors import FormulaError
-from opdsl.formulas.reading import Form, FormulaText, form_of, forms_of, is_leaf, traced_formula
+from opdsl.formulas.reading import Form, FormulaText, form_of, forms_of, leaves_of, traced_formula
 from opdsl.programs.compiled import PASSES, optimised
 from opdsl.programs.program import Program
+from opdsl.runtime import Tensor, storage_root
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.snapshot import tensors_in
 
 __all__ = ["FormulaProgram"]
 
-# More ways in which sizes and numbers decide what is computed are no branches that anybody wrote.
+# So many programs of a form are kept, which differ in what the text asks of sizes and numbers.
 _MOST_PROGRAMS = 64
 
 
@@ -39,9 +40,9 @@ class FormulaProgram:
     def __call__(self, *arguments: Any) -> Any:
         """Run the program of the arguments' form; where a mode looks on, or in a trace, what the text calls."""
         if current.get().modes:
-            return self.text(*arguments)
+            return self.fresh(*arguments)
         form = form_of(self.names, arguments, current.get().default_dtype, with_layout=True)
-        leaves = [each for each in arguments if is_leaf(each)]
+        leaves = leaves_of(arguments)
         for program in self._programs.get(form, ()):
             result = program.function(*leaves, *program.constants.values())
             if result is not UNSERVED:
@@ -49,22 +50,29 @@ class FormulaProgram:
         program = self.read(form, arguments)
         return program.function(*leaves, *program.constants.values())
 
+    def fresh(self, *arguments: Any) -> Any:
+        """Run the text call by call; what shows the memory of an argument, or of another result, is copied."""
+        results = self.text(*arguments)
+        listed = list(results) if isinstance(results, (tuple, list)) else [results]
+        known = [storage_root(each) for each in tensors_in(arguments)]
+        for at, each in enumerate(listed):
+            if isinstance(each, Tensor):
+                root = storage_root(each)
+                listed[at] = each.clone() if any(root is other for other in known) else each
+                known.append(root)
+        return tuple(listed) if isinstance(results, (tuple, list)) else listed[0]
+
     def read(self, form: Form, arguments: Sequence[Any]) -> Program:
-        """Return a new program for some arguments, which is kept.
+        """Return a new program for some arguments, which is kept: the latest ones are.
 
         Raises:
-            FormulaError: the formula holds what no kernel can be made of, or decides by too many sizes.
+            FormulaError: the formula holds what no kernel can be made of.
         """
-        traced, _ = traced_formula(self.text, form, arguments, forms_of(arguments))
+        traced, _ = traced_formula(self.fresh, self.text.source, form, arguments, forms_of(arguments))
         program = optimised(traced, PASSES)  # without the lock: the text is a user's
         with self._lock:
             known = self._programs.get(form, ())
-            if len(known) >= _MOST_PROGRAMS:
-                raise FormulaError(
-                    f"{self.name}: sizes and numbers have decided in {_MOST_PROGRAMS} ways what is computed. Decide by "
-                    "elements (opdsl.where), or take a body of @op, which Python runs."
-                )
-            self._programs[form] = (*known, program)
+            self._programs[form] = (*known[-_MOST_PROGRAMS:], program)
         return program
 
     @property

@@ -18,7 +18,7 @@ from opdsl.dispatch.plans.lowered import recording
 from opdsl.dispatch.state import DEFAULT_STATE
 from opdsl.errors import ArgumentError, FormulaError, TraceError
 from opdsl.formulas.control import error_at, error_here, is_of_formula
-from opdsl.formulas.elements import ElementFunction, element_function, names_of
+from opdsl.formulas.elements import ElementFunction, NotElementwiseError, element_function, names_of
 from opdsl.formulas.rewriting import is_rewritten, rewritten
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
@@ -43,7 +43,7 @@ __all__ = [
     "Reading",
     "form_of",
     "forms_of",
-    "is_leaf",
+    "leaves_of",
     "likely_argument",
     "read_elements",
     "traced_formula",
@@ -124,7 +124,7 @@ class Reading(NamedTuple):
 
     def numbers(self, arguments: Sequence[Any]) -> Any:
         """Return the numbers of the kernel for some arguments, or ``UNSERVED``."""
-        return () if self.ask is None else self.ask(*[each for each in arguments if is_leaf(each)])
+        return () if self.ask is None else self.ask(*leaves_of(arguments))
 
 
 def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *, with_layout: bool = False) -> Form:
@@ -134,11 +134,11 @@ def form_of(names: tuple[str, ...], arguments: Sequence[Any], default: DType, *,
         names: of the operator's arguments.
         arguments: one for each name.
         default: the default dtype.
-        with_layout: whether the order of dimensions in memory is a part of it.
+        with_layout: whether devices and the order of dimensions in memory are a part of it.
     """
     kinds = tuple(map(_kind_of, arguments))
-    layout = tuple([each.geometry.form.order for each in arguments if isinstance(each, Tensor)]) if with_layout else ()
-    return Form(names, (*kinds, *layout), default)
+    tensors = [each for each in leaves_of(arguments) if isinstance(each, Tensor)] if with_layout else []
+    return Form(names, (*kinds, *[(each.device, each.geometry.form.order) for each in tensors]), default)
 
 
 def _kind_of(value: Any) -> Any:
@@ -153,6 +153,17 @@ def _kind_of(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple([_kind_of(each) if isinstance(each, Tensor) else _pinned(each) for each in value])
     return type(value), value
+
+
+def leaves_of(arguments: Sequence[Any]) -> list[Any]:
+    """Return the tensors and numbers among arguments, tensors in lists too: what programs are handed."""
+    found: list[Any] = []
+    for each in arguments:
+        if isinstance(each, (tuple, list)):
+            found += [value for value in each if isinstance(value, Tensor)]
+        elif is_leaf(each):
+            found.append(each)
+    return found
 
 
 def _pinned(value: Any) -> Any:
@@ -178,8 +189,10 @@ def read_elements(text: FormulaText, form: Form, arguments: Sequence[Any], *, is
         FormulaError: it holds what no kernel can be made of.
         OpdslError: an operator that it calls refuses its arguments.
     """
+    if any(isinstance(each, Tensor) for value in arguments if isinstance(value, (tuple, list)) for each in value):
+        raise NotElementwiseError("a list of tensors")
     for forms in (_sample_forms(arguments), forms_of(arguments)):
-        program, places = traced_formula(text, form, arguments, forms)
+        program, places = traced_formula(text, text.source, form, arguments, forms)
         elements = element_function(program, text.source, places, is_whole=is_whole)
         numbers = {each.name for each in program.inputs if each.kind is not None}
         computed = {name for name, _ in program.sizes}
@@ -203,26 +216,24 @@ def _asking(program: Program, elements: ElementFunction, *, of_sizes: bool) -> C
     return Program(f"{program.name}_numbers", inputs, (), outputs, program.guards, program.sizes).function
 
 
-def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta | None]:
+def _sample_forms(arguments: Sequence[Any]) -> list[TensorMeta]:
     """Return geometries for a reading that asks nothing of sizes: none of them is 1, and they broadcast."""
-    rank = max((each.ndim for each in arguments if isinstance(each, Tensor)), default=0)
+    tensors = [each for each in arguments if isinstance(each, Tensor)]
+    rank = max((each.ndim for each in tensors), default=0)
     sizes = tuple(range(3, 3 + 2 * rank, 2))[::-1]
-    return [
-        geometry(each.dtype, cpu, sizes[rank - each.ndim :]) if isinstance(each, Tensor) else None for each in arguments
-    ]
+    return [geometry(each.dtype, cpu, sizes[rank - each.ndim :]) for each in tensors]
 
 
-def forms_of(arguments: Sequence[Any]) -> list[TensorMeta | None]:
-    """Return the geometries of the tensors among arguments, as they are in this call; None for others."""
+def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
+    """Return the geometries of the tensors among arguments, as they are in this call."""
 
     def known(sizes: Sequence[Any]) -> tuple[int, ...]:
         return tuple(map(_example, sizes))
 
     return [
-        geometry(each.dtype, cpu, known(each.geometry.shape), known(each.geometry.strides))
+        geometry(each.dtype, each.device, known(each.geometry.shape), known(each.geometry.strides))
+        for each in leaves_of(arguments)
         if isinstance(each, Tensor)
-        else None
-        for each in arguments
     ]
 
 
@@ -262,40 +273,55 @@ def _place_of_caller() -> tuple[int, int, int, int] | None:
 
 
 def traced_formula(
-    text: FormulaText, form: Form, arguments: Sequence[Any], forms: Sequence[TensorMeta | None]
+    text: Callable[..., Any], source: FunctionSource, form: Form, arguments: Sequence[Any], forms: Sequence[TensorMeta]
 ) -> tuple[Program, Callable[[int], Place]]:
     """Run a formula on tensors that record what is called.
 
     Args:
-        text, form, arguments: see ``read_elements``.
+        text: a function of the arguments.
+        source: where it is written.
+        form, arguments: see ``read_elements``.
         forms: geometries of the tensors among the arguments.
 
     Returns:
         What it did, and where each step is written.
+
+    Raises:
+        FormulaError: it does what no kernel can do.
     """
     names: list[str] = []
     values: list[Any] = []
+    given = iter(forms)
+
+    def taken(value: Any, name: str) -> Any:
+        if not is_leaf(value):
+            return _pinned(value)
+        names.append(f"{name}_" if name in RESERVED else name)
+        values.append(sample_tensor(next(given)) if isinstance(value, Tensor) else _example(value))
+        return LEAF
+
     structure: list[Any] = []
-    for name, value, own in zip(form.names, arguments, forms, strict=True):
-        if is_leaf(value):
-            names.append(f"{name}_" if name in RESERVED else name)
-            values.append(_example(value) if own is None else sample_tensor(own))
-        structure.append(LEAF if is_leaf(value) else _plain(value))
+    for name, value in zip(form.names, arguments, strict=True):
+        if isinstance(value, (tuple, list)):
+            parts = [taken(v, f"{name}_{at}") if isinstance(v, Tensor) else _pinned(v) for at, v in enumerate(value)]
+            structure.append(type(value)(parts))
+        else:
+            structure.append(taken(value, name))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
     state = DEFAULT_STATE.change(default_dtype=form.default)
-    with Setting(current, state), Setting(conditions, ()), _tracing(text, leaves) as tracer:
+    with Setting(current, state), Setting(conditions, ()), _tracing(source, leaves) as tracer:
         outputs = tracer.run(text, leaves)
-        _check_returned(text, outputs)
-        program = tracer.program(text.source.name, tracer.specs, outputs)
-    places = [_place(text.source, each) for each in tracer.places]
+        _check_returned(source, outputs)
+        program = tracer.program(source.name, tracer.specs, outputs)
+    places = [_place(source, each) for each in tracer.places]
     for step, place in zip(program.steps, places, strict=True):
         if step.writes:
             problem = f"{step.name} writes its argument, and arguments of a formula are values"
-            raise _refusal(text.source, place.node, problem, "Call the operator that gives a new tensor.")
+            raise _refusal(source, place.node, problem, "Call the operator that gives a new tensor.")
     return program, places.__getitem__
 
 
-def _check_returned(text: FormulaText, outputs: Any) -> None:
+def _check_returned(source: FunctionSource, outputs: Any) -> None:
     """Refuse what is no tensor, or tensors, as what a formula gives.
 
     Raises:
@@ -304,7 +330,7 @@ def _check_returned(text: FormulaText, outputs: Any) -> None:
     for each in outputs if isinstance(outputs, (tuple, list)) else (outputs,):
         if not isinstance(each, Tensor):
             problem = f"it returns {'nothing' if each is None else repr(each)}, not a tensor"
-            raise _refusal(text.source, text.source.tree, problem, "Return what is computed of the arguments.")
+            raise _refusal(source, source.tree, problem, "Return what is computed of the arguments.")
 
 
 def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -> FormulaError:
@@ -312,7 +338,7 @@ def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -
 
 
 @contextmanager
-def _tracing(text: FormulaText, leaves: Leaves) -> Iterator[_FormulaTracer]:
+def _tracing(source: FunctionSource, leaves: Leaves) -> Iterator[_FormulaTracer]:
     recorder = Lowering(leaves.names)
     recorder.compiles = False
     with recording(recorder):
@@ -348,6 +374,8 @@ def likely_argument(argument: Argument, dtype: DType, rank: int) -> Any:
             return default
     elif isinstance(kind, OptionalType):
         kind = kind.element
+    if isinstance(kind, ListType) and kind.base is BaseType.Tensor:
+        return (sample_tensor(geometry(dtype, cpu, (3,) * rank)),) * (kind.size or 2)
     if kind is BaseType.Tensor:
         return sample_tensor(geometry(dtype, cpu, (3,) * rank))
     if kind in _LIKELY:
@@ -384,12 +412,6 @@ def _example(value: Any) -> Any:
         return value
     known = getattr(getattr(value, "node", None), "hint", None)
     return symbolic_kind(value)(value) if known is None else known  # type: ignore[misc]  # int or float
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(_pinned, value))
-    return _pinned(value)
 
 
 def _place(source: FunctionSource, where: tuple[int, int, int, int] | None) -> Place:

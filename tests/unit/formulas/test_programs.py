@@ -76,3 +76,49 @@ def test_gradients():
 @pytest.mark.parametrize("operator", [softmax, add_rms_norm], ids=lambda each: each.__name__)
 def test_laws(operator):
     check_op(operator)
+
+
+def test_results_are_memory_of_their_own():
+    with Library("formula_memory") as local:
+
+        @local.op
+        @formula
+        def shown(self: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            turned = self.t()
+            return turned, self, turned
+
+        x = opdsl.rand(2, 3)
+        for _ in range(3):
+            results = shown(x)
+            assert len({each.data_ptr() for each in (x, *results)}) == 4
+            assert np.array_equal(results[0].numpy(), x.numpy().T)
+
+
+def test_lists_are_arguments():
+    with Library("formula_lists") as local:
+
+        @local.op
+        @formula
+        def joined(tensors: list[Tensor], by: float = 2.0) -> Tensor:
+            return opdsl.cat(tensors) * by
+
+        for count in (2, 3, 2):
+            given = [opdsl.full((2,), float(at)) for at in range(count)]
+            assert joined(given).tolist() == [2.0 * at for at in range(count) for _ in range(2)]
+
+
+def test_programs_look_into_formulas():
+    compiled = opdsl.trace(lambda x: softmax(x, -1) * 2, opdsl.rand(2, 3))
+    assert all(each.name.startswith("aten::") for each in compiled.steps)
+
+
+def test_sizes_are_numbers_of_the_call():
+    with Library("formula_sizes") as local:
+
+        @local.op
+        @formula
+        def averaged(self: Tensor) -> Tensor:
+            return self.sum(-1) / self.shape[-1] if self.shape[-1] > 2 else self.sum(-1)
+
+        found = [averaged(opdsl.ones(2, size)).tolist() for size in (2, 3, 4, 2, 3)]
+        assert found == [[2.0, 2.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]

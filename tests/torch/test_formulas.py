@@ -1,0 +1,238 @@
+"""Formulas against PyTorch: law 14 over random texts, and what registered ones have in a running PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import opdsl
+from opdsl import Library, Tensor, formula
+from opdsl.interop.torch import register
+
+lib = Library("formulas_in_torch")
+
+
+@lib.op(variants="function, method", inplace=True, out=True)
+@formula
+def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+    z = beta * self
+    return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
+
+
+@lib.op
+@formula
+def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
+    if self > 0:
+        return self
+    return alpha * (opdsl.exp(self) - 1)
+
+
+@lib.op
+@formula
+def softmax(self: Tensor, dim: int) -> Tensor:
+    e = opdsl.exp(self - self.amax(dim, keepdim=True))
+    return e / e.sum(dim, keepdim=True)
+
+
+@lib.op
+@formula
+def normalized(self: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    scale = opdsl.rsqrt(self.square().mean(-1, keepdim=True) + eps)
+    return self * scale * weight, scale
+
+
+@lib.op
+@formula
+def per_size(self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    h = self * weight + 3
+    return h / self.shape[-1], opdsl.sin(h)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered():
+    register(lib)
+
+
+def tensors(dtype=torch.float32, rows=3):
+    torch.manual_seed(0)
+    return torch.randn(rows, 4, dtype=dtype, requires_grad=True), torch.randn(4, dtype=dtype, requires_grad=True)
+
+
+CALLS = {
+    "smooth_relu": lambda op, x, w: op(x, 0.5),
+    "elu": lambda op, x, w: op(x, 0.5),
+    "softmax": lambda op, x, w: op(x, -1),
+    "normalized": lambda op, x, w: op(x, w),
+    "per_size": lambda op, x, w: op(x, w),
+}
+
+
+def listed(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_opcheck(name):
+    x, w = tensors()
+    arguments = {"smooth_relu": (x, 0.5), "elu": (x, 0.5), "softmax": (x, -1)}.get(name, (x, w))
+    torch.library.opcheck(getattr(torch.ops.formulas_in_torch, name).default, arguments)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients_of_both_orders(name):
+    call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
+    inputs = tensors(torch.float64)
+    assert torch.autograd.gradcheck(lambda x, w: call(op, x, w), inputs)
+    assert torch.autograd.gradgradcheck(lambda x, w: call(op, x, w), inputs)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_compiled(name, dynamic):
+    torch._dynamo.reset()
+    call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
+    compiled = torch.compile(lambda x, w: call(op, x, w), fullgraph=True, dynamic=dynamic)
+    for rows in (3, 5):
+        x, w = tensors(rows=rows)
+        found, expected = listed(compiled(x, w)), listed(call(op, x, w))
+        torch.testing.assert_close(found, expected)
+        gradients = [torch.autograd.grad(sum(each.sum() for each in results), x)[0] for results in (found, expected)]
+        torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_vmap(name):
+    call, op = CALLS[name], getattr(torch.ops.formulas_in_torch, name)
+    x, w = torch.randn(2, 3, 4), torch.randn(4)
+    found = torch.vmap(lambda each: call(op, each, w))(x)
+    expected = [call(op, each, w) for each in x]
+    for index, each in enumerate(listed(found)):
+        torch.testing.assert_close(each, torch.stack([listed(one)[index] for one in expected]))
+
+
+# ------------------------------------------------------------------------------------------------------------- law 14
+
+
+@dataclass(frozen=True)
+class Text:
+    """An expression in the language and in PyTorch: conditions of elements are ``where`` there."""
+
+    formula: str
+    torch: str
+
+
+UNARY = ("exp", "sin", "tanh", "abs", "neg", "square", "sigmoid", "floor", "log1p")
+BINARY = ("+", "-", "*")
+LEAVES = st.sampled_from([Text(each, each) for each in ("x", "y", "x", "y", "n", "2", "0.5")])
+
+
+def of_tensors(text):
+    """The text with a tensor in it, so that functions and comparisons are of tensors."""
+    return Text(f"(x * 0 + {text.formula})", f"(x * 0 + {text.torch})")
+
+
+def texts(inner):
+    one, two = inner, inner
+
+    def unary(name, a):
+        a = of_tensors(a)
+        return Text(f"opdsl.{name}({a.formula})", f"torch.{name}({a.torch})")
+
+    def choice(a, b, c):
+        c = of_tensors(c)
+        return Text(
+            f"({a.formula} if {c.formula} > 0 else {of_tensors(b).formula})",
+            f"torch.where({c.torch} > 0, {a.torch}, {of_tensors(b).torch})",
+        )
+
+    def compared(a, b):
+        a = of_tensors(a)
+        return Text(f"(({a.formula} < {b.formula}) * y)", f"(({a.torch} < {b.torch}) * y)")
+
+    def combined(a, sign, b):
+        return Text(f"({a.formula} {sign} {b.formula})", f"({a.torch} {sign} {b.torch})")
+
+    def larger(a, b):
+        a, b = of_tensors(a), of_tensors(b)
+        return Text(f"max({a.formula}, {b.formula})", f"torch.maximum({a.torch}, {b.torch})")
+
+    return st.one_of(
+        st.builds(unary, st.sampled_from(UNARY), one),
+        st.builds(combined, one, st.sampled_from(BINARY), two),
+        st.builds(choice, one, two, inner),
+        st.builds(compared, one, two),
+        st.builds(larger, one, two),
+    )
+
+
+EXPRESSIONS = st.recursive(LEAVES, texts, max_leaves=8).map(of_tensors)
+
+counter = itertools.count()
+
+
+def function_of(source, namespace):
+    """The function of a text that stands in a file, as those of users do."""
+    name = f"<random formula {next(counter)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), namespace)
+    return namespace["f"]
+
+
+def pair(text):
+    made = function_of(
+        f"def f(x: Tensor, y: Tensor, n: float = 1.5) -> Tensor:\n    return {text.formula}\n",
+        {"Tensor": Tensor, "opdsl": opdsl},
+    )
+    return made, function_of(f"def f(x, y, n=1.5):\n    return {text.torch}\n", {"torch": torch})
+
+
+DTYPES = [(torch.float32, torch.float32), (torch.int64, torch.float32), (torch.int32, torch.int64), (torch.float64,) * 2]
+SHAPES = [((2, 3), (3,)), ((), (2,)), ((1, 3), (2, 1)), ((0, 2), (2,))]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(EXPRESSIONS, st.sampled_from(DTYPES), st.sampled_from(SHAPES), st.randoms(use_true_random=False))
+def test_random_texts_are_what_pytorch_gives(text, dtypes, shapes, random):
+    ours, theirs = pair(text)
+    generator = torch.Generator().manual_seed(random.randrange(1 << 30))
+    x, y = (
+        (torch.randn(shape, generator=generator) * 3).to(dtype) for shape, dtype in zip(shapes, dtypes, strict=True)
+    )
+    expected = theirs(x, y)
+    wide = theirs(*[each.double() if each.dtype.is_floating_point else each for each in (x, y)])
+    with Library(f"random_formula_{next(counter)}") as local:
+        found = local.op(formula(ours))(opdsl.from_dlpack(x), opdsl.from_dlpack(y))
+        assert (str(found.dtype).partition(".")[2], tuple(found.shape)) == (
+            str(expected.dtype).partition(".")[2],
+            tuple(expected.shape),
+        )
+        if expected.dtype.is_floating_point:
+            limit = {"atol": 1e-4, "rtol": 2e-5} if expected.dtype is torch.float32 else {"atol": 1e-12, "rtol": 1e-12}
+            finite = np.abs(wide.numpy()) < 1e30
+            assert np.allclose(found.numpy()[finite], wide.numpy()[finite], equal_nan=True, **limit)
+        else:
+            assert np.array_equal(found.numpy(), expected.numpy())
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(EXPRESSIONS, st.randoms(use_true_random=False))
+def test_gradients_of_random_texts_are_what_pytorch_gives(text, random):
+    ours, theirs = pair(text)
+    generator = torch.Generator().manual_seed(random.randrange(1 << 30))
+    x, y = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((2, 3), (3,)))
+    leaves = [each.clone().requires_grad_() for each in (x, y)]
+    theirs(*leaves).sum().backward()
+    with Library(f"random_formula_{next(counter)}") as local:
+        own = [opdsl.from_dlpack(each.clone()).requires_grad_() for each in (x, y)]
+        local.op(formula(ours))(*own).sum().backward()
+    for mine, leaf in zip(own, leaves, strict=True):
+        expected = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.numpy()
+        found = np.zeros(leaf.shape) if mine.grad is None else mine.grad.numpy()
+        assert np.allclose(found, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
