@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import random
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -94,6 +95,7 @@ class EmulatedDriver:
         self._functions: dict[int, Function] = {}
         self._sources: dict[bytes, Source] = {}
         self._capturing: dict[int, int] = {}
+        self._random: random.Random | None = None
         self._graphs: dict[int, list[Callable[[], None]]] = {}
 
     # --------------------------------------------------------------------------------------------------------- tests
@@ -121,6 +123,15 @@ class EmulatedDriver:
         token = f"{architecture} {source.fingerprint}".encode()
         self._sources[token] = source
         return token
+
+    @contextmanager
+    def in_random_order(self, seed: int) -> Iterator[None]:
+        """Streams go on by themselves at random, as far as they are not made to wait, whenever something is queued."""
+        self._random = random.Random(seed)
+        try:
+            yield
+        finally:
+            self._random = None
 
     def named(self, name: str) -> list[tuple[Any, ...]]:
         """The arguments of all recorded calls of a name."""
@@ -372,13 +383,17 @@ class EmulatedDriver:
             self._graphs[self._capturing[queue]].append(work)  # type: ignore[arg-type]
         else:
             self._queues.setdefault(queue, deque()).append(work)  # type: ignore[arg-type]
+        if self._random is not None:
+            for other in self._random.choices(list(self._queues), k=self._random.randrange(3)):
+                self._drain(other, most=self._random.randrange(4))
 
-    def _drain(self, queue: int, until: list[bool] | None = None) -> None:
-        """Run what is queued, all of it or until an event has been reached."""
+    def _drain(self, queue: int, until: list[bool] | None = None, most: int | None = None) -> None:
+        """Run what is queued: all of it, until an event has been reached, or so much."""
         with self._lock:  # an emulated grid is that of the whole process
             waiting = self._queues.get(queue, deque())
-            while waiting and not (until is not None and until[0]):
+            while waiting and most != 0 and not (until is not None and until[0]):
                 waiting.popleft()()
+                most = None if most is None else most - 1
 
     def _handle(self) -> int:
         self._next += 1

@@ -1,4 +1,5 @@
-// What CUDA C++ finds on a GPU, for g++: built-in variables and functions. The grid itself is in grid.cpp.
+// What CUDA C++ finds on a GPU, for g++: built-in variables and functions. The grid itself is in grid.cpp, or, where RACES
+// is defined, in races.cpp.
 #pragma once
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,11 @@
 #define __noinline__ static
 #define __restrict__
 #define __launch_bounds__(...)
+#ifdef RACES
+#define __shared__ static thread_local
+#else
 #define __shared__ static
+#endif
 #define WARP 32
 
 struct Index {
@@ -28,7 +33,15 @@ struct Kernel {
     void (*run)(void** parameters);
     const size_t* sizes; // of the parameters, and 0
     bool waits; // whether its threads may wait for each other
+    void (*touch)(); // has this thread of the host have the library's thread-local variables, if there are any
 };
+
+#ifdef RACES
+static thread_local volatile char touched[4096]; // slack behind shared memory, which holds anything
+static void touch() { touched[0] = 1; }
+#else
+constexpr void (*touch)() = nullptr;
+#endif
 
 template <auto kernel>
 struct Entry;
@@ -43,56 +56,93 @@ struct Entry<kernel> {
     static void run(void** given) { call(given, std::index_sequence_for<Given...>()); }
 };
 
-// Wait until all threads of the block that are not done have come as far.
-void meet_block();
 // The place of this thread in its block.
 unsigned place();
-// Take what another lane of the warp has handed in; the value stays where there is no such lane.
-void shuffle(void* value, size_t size, long from);
-
-template <typename T>
-T shuffled(T value, long from) {
-    static_assert(sizeof(T) <= sizeof(unsigned long long), "a shuffle moves up to 64 bits");
-    shuffle(&value, sizeof(T), from);
-    return value;
-}
 
 } // namespace emulated
 
 static inline unsigned __umulhi(unsigned first, unsigned second) {
     return static_cast<unsigned>(static_cast<unsigned long long>(first) * second >> 32);
 }
-static inline void __syncthreads() { emulated::meet_block(); }
+#ifndef RACES
+
+namespace emulated {
+
+// Wait until all threads of the block that are not done have come as far.
+void meet_block();
+// Take what another lane of the warp has handed in; the value stays where there is no such lane.
+void shuffle(void* value, size_t size, long from);
+
+} // namespace emulated
+
+#define __syncthreads() emulated::meet_block()
+#define EXCHANGE(mask, value, from) emulated::shuffle(value, sizeof(*value), from)
+#define ATOMIC(place)
+#define UNSEEN
+#define __threadfence()
+
+#else
+
+namespace emulated {
+
+// The same, at a line of the source: all threads, or lanes of the mask, have to come to the same one.
+void meet_block(int site);
+void shuffle(unsigned mask, int site, void* value, size_t size, long from);
+// Let others go on before an atomic change, which is done at once.
+void before_atomic(void* place, unsigned size);
+// Have others see all stores of this thread.
+void fence();
+
+} // namespace emulated
+
+#define __syncthreads() emulated::meet_block(__LINE__)
+#define EXCHANGE(mask, value, from) emulated::shuffle(mask, __LINE__, value, sizeof(*value), from)
+#define ATOMIC(place) emulated::before_atomic(place, sizeof(*place))
+#define UNSEEN __attribute__((no_sanitize_thread))
+#define __threadfence() emulated::fence()
+
+#endif
+
 template <typename T>
-static inline T __shfl_down_sync(unsigned, T value, unsigned delta) {
-    return emulated::shuffled(value, emulated::place() % WARP + static_cast<long>(delta));
+static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta) {
+    EXCHANGE(mask, &value, emulated::place() % WARP + static_cast<long>(delta));
+    return value;
 }
 template <typename T>
-static inline T __shfl_up_sync(unsigned, T value, unsigned delta) {
-    return emulated::shuffled(value, emulated::place() % WARP - static_cast<long>(delta));
+static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta) {
+    EXCHANGE(mask, &value, emulated::place() % WARP - static_cast<long>(delta));
+    return value;
 }
 template <typename T>
-static inline T __shfl_sync(unsigned, T value, int lane) {
-    return emulated::shuffled(value, lane);
+static inline T __shfl_sync(unsigned mask, T value, int lane) {
+    EXCHANGE(mask, &value, lane);
+    return value;
 }
 template <typename T>
-static inline T __shfl_xor_sync(unsigned, T value, int mask) {
-    return emulated::shuffled(value, (emulated::place() % WARP) ^ static_cast<unsigned>(mask));
+static inline T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+    EXCHANGE(mask, &value, (emulated::place() % WARP) ^ static_cast<unsigned>(lanes));
+    return value;
 }
 
-// Threads give way only where they wait, so that a plain change is an atomic one.
+// Threads do not give way within these, so that a plain change is an atomic one.
 template <typename T>
-static inline T atomicCAS(T* place, T expected, T value) {
+UNSEEN static inline T atomicCAS(T* place, T expected, T value) {
+    ATOMIC(place);
     const T found = *place;
     *place = found == expected ? value : found;
     return found;
 }
 template <typename T>
-static inline T atomicExch(T* place, T value) {
-    return std::exchange(*place, value);
+UNSEEN static inline T atomicExch(T* place, T value) {
+    ATOMIC(place);
+    const T found = *place;
+    *place = value;
+    return found;
 }
 template <typename T>
-static inline T atomicAdd(T* place, T value) {
-    return std::exchange(*place, *place + value);
+UNSEEN static inline T atomicAdd(T* place, T value) {
+    ATOMIC(place);
+    const T found = *place;
+    *place = found + value;
+    return found;
 }
-static inline void __threadfence() {}

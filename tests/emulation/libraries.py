@@ -26,7 +26,7 @@ import opdsl.backends.cuda
 from opdsl.backends import cache
 from opdsl.backends.cuda.program import Source
 
-__all__ = ["MISSING", "Started", "build", "is_built", "kernel", "needs_compiler"]
+__all__ = ["ENTRY", "MISSING", "Started", "build", "is_built", "kernel", "needs_compiler"]
 
 # Why nothing is compiled, or None where it is.
 MISSING = None if shutil.which("g++") else "needs g++ (apt-get install g++), which compiles what CUDA devices would run"
@@ -51,7 +51,7 @@ _LINKED = ("-shared", "-s", "-Wl,-z,noseparate-code")
 _HERE = Path(__file__).parent
 # In an order in which each finds what it needs.
 _HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "atomics")
-_ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
+ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 _WAITS = re.compile(r"__sync|__shfl")
 
 Sizes: TypeAlias = tuple[int, int, int]
@@ -143,8 +143,8 @@ def _text(unit: str, source: Source) -> str:
     waits = str("team" in source.headers or bool(_WAITS.search(body))).lower()
     entries = [
         f'extern "C" __attribute__((visibility("default"))) const emulated::Kernel {unit}_{name} = {{\n'
-        f"    emulated::Entry<{unit}::{name}>::run, emulated::Entry<{unit}::{name}>::sizes, {waits}}};"
-        for name in dict.fromkeys(_ENTRY.findall(body))
+        f"    emulated::Entry<{unit}::{name}>::run, emulated::Entry<{unit}::{name}>::sizes, {waits}, emulated::touch}};"
+        for name in dict.fromkeys(ENTRY.findall(body))
     ]
     inner = body.replace('extern "C" ', "")
     return "\n".join([f"namespace {unit} {{", inner, "}", *entries])

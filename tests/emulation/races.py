@@ -1,0 +1,158 @@
+"""CUDA programs in random orders of their threads and blocks, from the same sources, see ``races.cpp``.
+
+Variants of a source, each with a fault planted, are compiled together, in name spaces of their own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opdsl.backends import cache
+from opdsl.backends.cuda.program import Address, Argument, Constant, Number, Program, Scratch
+from tests.emulation import libraries
+
+__all__ = ["Arena", "Races"]
+
+_HERE = Path(__file__).parent
+_OPTIONS = ("-std=c++17", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-gnu-unique", "-U_FORTIFY_SOURCE",
+            "-fPIC", "-w", "-fvisibility=hidden", "-DRACES")  # fmt: skip
+# Between operands: what lies there is nobody's.
+_GAP = 512
+
+
+class Arena(NamedTuple):
+    """Memory of a device: arrays in it, with bytes drawn from a seed between them and where nothing was written."""
+
+    memory: np.ndarray
+    arrays: list[Any]
+    ranges: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, operands: Sequence[Any], scratch: int, seed: int) -> Arena:
+        """Copies of arrays, which begin at as even addresses as the arrays; numbers stay as they are."""
+        sizes = [extent(each) for each in operands if isinstance(each, np.ndarray)]
+        memory = np.random.default_rng(seed).integers(0, 256, sum(sizes) + scratch + _GAP * (len(sizes) + 4), np.uint8)
+        at, base = _GAP, memory.__array_interface__["data"][0]
+        arrays: list[Any] = []
+        ranges = []
+        for each in operands:
+            if isinstance(each, np.ndarray):
+                at += -(base + at) % 256 + each.__array_interface__["data"][0] % 64
+                array: np.ndarray = np.ndarray(each.shape, each.dtype, memory, at, each.strides)
+                array[...] = each
+                arrays.append(array)
+                ranges.append((base + at, base + at + extent(each)))
+                at += extent(each) + _GAP
+            else:
+                arrays.append(each)
+        at += -(base + at) % 256
+        ranges.append((base + at, base + at + scratch))
+        return cls(memory, arrays, ranges)
+
+    @property
+    def scratch(self) -> int:
+        """Where the scratch memory begins."""
+        return self.ranges[-1][0]
+
+
+def extent(array: np.ndarray) -> int:
+    """Bytes from the first element to behind the last one, of an array without negative strides."""
+    reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True))
+    return reach + array.itemsize if array.size else 0
+
+
+class Races:
+    """Kernels that run in random orders.
+
+    Args:
+        sources: texts of CUDA C++ by name.
+    """
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        parts = ['#include "grid.h"']
+        for name, text in sources.items():
+            entries = [
+                f'extern "C" __attribute__((visibility("default"))) const emulated::Kernel {name}_{entry} = {{\n'
+                f"    emulated::Entry<{name}::{entry}>::run, emulated::Entry<{name}::{entry}>::sizes, true, "
+                "emulated::touch};"
+                for entry in dict.fromkeys(libraries.ENTRY.findall(text))
+            ]
+            inner = text.replace('extern "C" ', "")
+            parts += [f"namespace {name} {{", inner, "}", *entries]
+        self._library = _loaded("\n".join(parts))
+        self._library.emulated_race.restype = ctypes.c_char_p
+
+    def run(self, name: str, program: Program, operands: Sequence[Any], seed: int) -> tuple[str, list[Any]]:
+        """Run a program's launches by the kernels of a source.
+
+        Returns:
+            What is wrong, "" where nothing was seen, and the operands afterwards.
+        """
+        arena = Arena.of(operands, program.scratch, seed)
+        addresses = [each.__array_interface__["data"][0] for each in arena.arrays if isinstance(each, np.ndarray)]
+        ends = (ctypes.c_void_p * (2 * len(arena.ranges)))(*(end for both in arena.ranges for end in both))
+        for launch in program.variant(addresses).launches:
+            given = [_parameter(each, arena) for each in launch.arguments]
+            addressed = (ctypes.c_void_p * max(1, len(given)))(*map(ctypes.addressof, given))
+            problem = self._library.emulated_race(
+                ctypes.byref(ctypes.c_char.in_dll(self._library, f"{name}_{launch.entry}")),
+                (ctypes.c_uint * 3)(*launch.grid),
+                (ctypes.c_uint * 3)(*launch.block),
+                addressed,
+                ctypes.c_uint(seed),
+                ctypes.c_void_p(arena.memory.__array_interface__["data"][0]),
+                ctypes.c_size_t(arena.memory.nbytes),
+                ends,
+                ctypes.c_size_t(len(arena.ranges)),
+            ).decode()
+            if problem:
+                return problem, arena.arrays
+        return "", arena.arrays
+
+
+def _parameter(argument: Argument, arena: Arena) -> Any:
+    match argument:
+        case Address(operand):
+            return ctypes.c_void_p(arena.arrays[operand].__array_interface__["data"][0])
+        case Scratch(offset):
+            return ctypes.c_void_p(arena.scratch + offset)
+        case Constant(content):
+            return ctypes.create_string_buffer(content, len(content))
+        case Number(operand):
+            value, kind = arena.arrays[operand], argument.c_type
+            if kind == "Complex<double>":
+                return (ctypes.c_double * 2)(complex(value).real, complex(value).imag)
+            return ctypes.c_double(value) if kind == "double" else ctypes.c_longlong(int(value))
+
+
+def _loaded(text: str) -> ctypes.CDLL:
+    """The library of kernels and the grid, compiled once for a text."""
+    grid = (_HERE / "races.cpp").read_text()
+    key = "emulated races " + "\n".join([*_OPTIONS, grid, (_HERE / "grid.h").read_text(), text])
+    content = cache.load(key)
+    with tempfile.TemporaryDirectory(prefix="opdsl-races-") as name:
+        folder = Path(name)
+        made = folder / "races.so"
+        if content is None:
+            (folder / "kernels.cpp").write_text(text)
+            _run("-O0", "-fsanitize=thread", "-c", str(folder / "kernels.cpp"), "-o", str(folder / "kernels.o"))
+            _run("-O1", "-c", str(_HERE / "races.cpp"), "-o", str(folder / "grid.o"))
+            linked = ("-shared", "-Wl,-Bsymbolic", "-pthread")
+            _run(*linked, str(folder / "kernels.o"), str(folder / "grid.o"), "-o", str(made))
+            content = made.read_bytes()
+            cache.store(key, content)
+        made.write_bytes(content)
+        return ctypes.CDLL(str(made))
+
+
+def _run(*arguments: str) -> None:
+    run = subprocess.run(["g++", *_OPTIONS, "-I", str(_HERE), *arguments], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, re.sub(r"\s+\n", "\n", run.stderr)[:4000]
