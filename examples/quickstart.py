@@ -6,7 +6,6 @@ Run it with ``make demo``, or ``python examples/quickstart.py [FOLDER]``; the pi
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 import opdsl
-from opdsl import Alias, Array, Ints, Library, Tensor, check
+from opdsl import Alias, Array, Ints, Library, Tensor, check, formula
 
 lib = Library("quickstart")
 
@@ -31,20 +30,16 @@ def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# 2. A pointwise operator. `...` declares it; one scalar function is all that it computes. Kernels for every dtype and
-#    layout, broadcasting, type promotion, the shape function, the in-place and the out= variant are derived.
+# 2. A formula. Its body is what is computed, and is compiled instead of run: one kernel for every dtype and layout.
+#    Broadcasting, type promotion, the shape function, the gradient, the in-place and the out= variant are derived.
 
 
 @lib.op(variants="function, method", inplace=True, out=True)
+@formula
 def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
     """``log(1 + exp(beta * self)) / beta``, without overflow."""
-    ...
-
-
-@smooth_relu.pointwise(promote="int_to_float")
-def smooth_relu_scalar(x, beta):
-    z = beta * x
-    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+    z = beta * self
+    return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
 
 
 # --------------------------------------------------------------------------------------------------------------------

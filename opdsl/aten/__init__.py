@@ -13,6 +13,7 @@ from types import ModuleType
 from opdsl.aten.catalog import METHODS, PACKETS
 from opdsl.collecting import without_collecting
 from opdsl.dispatch.model.loading import library_loads
+from opdsl.dispatch.model.registry import declaring_into, registry
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.init_hooks import prepare
@@ -42,7 +43,8 @@ def load() -> None:
 def load_topic(topic: str) -> ModuleType:
     """Import a topic (``"pointwise.arithmetic"``). Its operators may make the first tensor, so it has methods then."""
     prepare()
-    with _loading, library_loads, without_collecting():
+    # A module that is looked at apart may be the first to call one: the operators are the process's own all the same.
+    with _loading, library_loads, without_collecting(), declaring_into(registry):
         return importlib.import_module(f"opdsl.aten.{topic}")
 
 

@@ -17,6 +17,7 @@ from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Packet, Reason,
 from opdsl.dispatch.keys import RUNTIME_KEYS
 from opdsl.dispatch.overrides.native_dsl import unavailable_reason
 from opdsl.dispatch.overrides.overriding import list_op_overrides, overrides
+from opdsl.formulas.showing import kernels_of
 from opdsl.kernels import PointwiseDefinition
 from opdsl.sharding.operators import rule_of
 
@@ -146,6 +147,10 @@ def _rows(table: DispatchTable, keys: Iterable[DispatchKey]) -> Iterator[Row]:
 
 
 def _graphs(operator: Operator) -> Iterator[Section]:
+    if operator.formula is not None:
+        for title, text in kernels_of(operator):
+            yield Section(f"formula ({title})", text, "python")
+        return
     definition = getattr(operator.declaration, "definition", None)
     if isinstance(definition, PointwiseDefinition):
         for title, text in scalar_graphs(definition):

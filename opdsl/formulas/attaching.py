@@ -8,6 +8,7 @@ from opdsl.declare.defining import function_of
 from opdsl.declare.kernels import COMPOSITE_KEY, register_plain
 from opdsl.dispatch import traceable
 from opdsl.errors import FormulaError
+from opdsl.formulas import loops as loops
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.formulas.derivative import FormulaDerivative
 from opdsl.formulas.elements import NotElementwiseError

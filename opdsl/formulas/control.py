@@ -18,7 +18,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from opdsl.errors import FormulaError
-from opdsl.formulas.rewriting import is_rewritten, rewritten
+from opdsl.formulas.rewriting import is_rewritten, rewritten, use_hooks
 from opdsl.programs.reverse import conditions
 from opdsl.runtime import Tensor
 
@@ -39,6 +39,7 @@ __all__ = [
     "opposite",
     "returned",
     "surely",
+    "use_element_loop",
     "value",
 ]
 
@@ -305,6 +306,14 @@ def counted(items: Any) -> Any:
     return items
 
 
+def use_element_loop(function: Callable[..., tuple[Any, ...]]) -> None:
+    """Say what runs loops that elements end."""
+    _element_loop[:] = [function]
+
+
+_element_loop: list[Callable[..., tuple[Any, ...]]] = []
+
+
 def loop(
     test: Callable[..., Any],
     turn: Callable[..., tuple[Any, ...]],
@@ -322,9 +331,7 @@ def loop(
     while True:
         going = test(*carried, *kept)
         if is_element(going):
-            from opdsl.formulas.loops import element_loop
-
-            return element_loop(test, turn, carried, kept, names)
+            return _element_loop[0](test, turn, carried, kept, names)
         if not going:
             return carried
         carried = turn(*carried, *kept)
@@ -401,3 +408,6 @@ def _of_numbers(function: Callable[..., Any], instead: str) -> Callable[..., Any
         return function(*given, **named)
 
     return call
+
+
+use_hooks(sys.modules[__name__])

@@ -95,6 +95,11 @@ class FormulaDefinition(PointwiseDefinition):
         """See ``Definition.decorator``: what is known of pointwise operators is true of it."""
         return "pointwise"
 
+    @property
+    def readings(self) -> Mapping[Form, tuple[Reading, ...]]:
+        """What it has come to for each form so far, to look at."""
+        return self._readings
+
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
         return (self.text.function,)

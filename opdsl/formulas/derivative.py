@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opdsl.autograd.derivative import Formula
-from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
+from opdsl.autograd.derived_operators import defined, free_name, known_operator
 from opdsl.dispatch import DispatchKey, current
 from opdsl.formulas.definition import FormulaDefinition
 from opdsl.formulas.reading import FormulaText
+from opdsl.formulas.showing import kernels_of
 from opdsl.programs.reverse import followed, pulled_back
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import Tensor
@@ -57,16 +58,9 @@ class FormulaDerivative:
     def source(self, required: Sequence[str] | None = None) -> str:
         """Return the derivative's scalar functions, to read."""
         wanted = tuple(required or [each.name for each in self.definition.parameters if each.role.name == "TENSOR"])
-        definition = self._definition(self._operator(wanted)[0])
-        definition.try_forms()
-        return "\n\n".join(map(shown, (each.function for each in definition.formulas[:1])))
-
-    @staticmethod
-    def _definition(operator: Any) -> FormulaDefinition:
-        """Return the definition of an operator of gradients."""
-        kernel = operator.operator.entry(DispatchKey("CPU")).kernel
-        definition: FormulaDefinition = kernel.definition
-        return definition
+        operator: Any = self._operator(wanted)[0]
+        operator.operator.entry(DispatchKey("CPU")).kernel.definition.try_forms()
+        return "\n\n".join(text for _, text in list(kernels_of(operator.operator))[:1])
 
     def _formula(self, wanted: tuple[str, ...]) -> Formula:
         operator, names = self._operator(wanted)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from opdsl.autograd.derived_operators import defined
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError
-from opdsl.formulas.control import Unbound, error_here, is_element, truth
+from opdsl.formulas.control import Unbound, error_here, is_element, truth, use_element_loop
 from opdsl.formulas.definition import FormulaDefinition, formula_of_elements
 from opdsl.formulas.elements import ElementFunction, NotElementwiseError
 from opdsl.formulas.reading import FormulaText, Reading, current_text, form_of, read_elements, sample_tensor
@@ -261,3 +261,6 @@ class _Nodes:
                 arguments = [moved[at] for at in node.arguments]
                 moved.append(self.add(node.op, *arguments, value=node.value, place=place))
         return [moved[at] for at in elements.function.results]
+
+
+use_element_loop(element_loop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opdsl.dispatch import current
@@ -76,6 +76,6 @@ class FormulaProgram:
         return program
 
     @property
-    def programs(self) -> tuple[Program, ...]:
-        """The programs so far, to look at."""
-        return tuple(program for each in self._programs.values() for program in each)
+    def readings(self) -> Mapping[Form, tuple[Program, ...]]:
+        """The programs of each form so far, to look at."""
+        return self._programs

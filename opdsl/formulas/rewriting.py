@@ -1,6 +1,7 @@
 """Rewriting of control flow in formulas into calls of hooks, so that Python can run their text on tensors.
 
-What Python decides by truth (``if``, ``and``, ``while``) becomes a call of ``opdsl.formulas.control``, which asks whether
+What Python decides by truth (``if``, ``and``, ``while``) becomes a call of ``opdsl.formulas.control``, which asks
+whether
 a value is an element; everything else is run by Python itself. AutoGraph (Moldovan et al., 2018) does the same.
 """
 
@@ -17,7 +18,7 @@ from opdsl.errors import FormulaError, ScalarFunctionError
 from opdsl.generated import function_from_tree
 from opdsl.scalar.source import FunctionSource, function_source
 
-__all__ = ["CONTROL", "is_rewritten", "rewritten"]
+__all__ = ["CONTROL", "is_rewritten", "rewritten", "use_hooks"]
 
 CONTROL = "\N{SECTION SIGN}control"
 """The name of the hooks in rewritten functions: no text of a user can hold it."""
@@ -62,16 +63,22 @@ def rewritten(function: FunctionType) -> FunctionType:
     return _functions.setdefault(function, _made(function)) if known is None else known
 
 
-def _made(function: FunctionType) -> FunctionType:
-    from opdsl.formulas import control
+def use_hooks(hooks: object) -> None:
+    """Say what has the hooks that rewritten functions call."""
+    _hooks[:] = [hooks]
 
+
+_hooks: list[object] = []
+
+
+def _made(function: FunctionType) -> FunctionType:
     try:
         source = function_source(function)
     except ScalarFunctionError as error:
         raise FormulaError(str(error).replace("scalar function", "formula")) from None
     tree = _Rewriter(source).function()
     name, tree.name = tree.name, f"\N{SECTION SIGN}{tree.name}"  # its own name means what it means outside
-    made = function_from_tree(tree, function, {CONTROL: control})
+    made = function_from_tree(tree, function, {CONTROL: _hooks[0]})
     made.__code__ = made.__code__.replace(co_name=name, co_qualname=function.__code__.co_qualname)
     _codes.update(_codes_in(made.__code__))
     return made

@@ -829,6 +829,7 @@ from opdsl.declare import (
     Out as Out,
     Overload as Overload,
     Row as Row,
+    formula as formula,
     forward as forward,
     op as op,
 )

@@ -1,0 +1,75 @@
+"""What formulas have become: the kernels of each form that they were read for, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opdsl.dispatch import DispatchKey, Operator
+from opdsl.formulas.definition import FormulaDefinition
+from opdsl.formulas.elements import ElementFunction
+from opdsl.formulas.programs import FormulaProgram
+from opdsl.formulas.reading import Form
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.programs.program import Program
+from opdsl.programs.steps import counted, short_name
+
+__all__ = ["kernels_of"]
+
+
+def kernels_of(operator: Operator) -> Iterator[tuple[str, str]]:
+    """Return what an operator's formula has become: for each form a title and a text.
+
+    Args:
+        operator: any; one that is no formula has none.
+
+    Returns:
+        For a formula of elements the typed graph of its kernel; for another one the program of its kernels, with what
+        each was fused of.
+    """
+    if isinstance(operator.formula, FormulaProgram):
+        for form, programs in operator.formula.readings.items():
+            for program in programs:
+                yield f"{_title(form)}: {counted(len(program.steps), 'kernel')}{_unfused(program)}", program.source
+        return
+    kernel = operator.entry(DispatchKey("CPU")).kernel
+    if isinstance(kernel, StructuredKernel) and isinstance(kernel.definition, FormulaDefinition):
+        for form, readings in kernel.definition.readings.items():
+            for reading in readings:
+                yield f"{_title(form)}: 1 kernel", _graph(form, reading.elements)
+
+
+def _graph(form: Form, elements: ElementFunction) -> str:
+    """Return the typed graph of a kernel, and what its numbers are."""
+    kinds = dict(zip(form.names, form.kinds, strict=True))
+    tensors = [precision_of(kinds[name][0]) for name in elements.tensors]
+    numbers = elements.function.parameters[len(tensors) :]
+    dtypes = [*tensors, *[each.dtype for each in elements.numbers]]
+    graph = elements.function.specialise(
+        {name: dtype.name for name, dtype in zip(elements.function.parameters, dtypes, strict=True)},
+        results=[precision_of(each).name for each in elements.dtypes],
+        default_float=precision_of(form.default).name,
+    )
+    notes = [f"    # {name} = {each.text}" for name, each in zip(numbers, elements.numbers, strict=True)]
+    head, *body = str(graph).split("\n")
+    return "\n".join([head, *notes, *body])
+
+
+def _unfused(program: Program) -> str:
+    names = [each.name for each in program.steps if not each.name.startswith("fused::")]
+    return f", of them not fused: {', '.join(dict.fromkeys(names))}" if names and len(program.steps) > 1 else ""
+
+
+def _title(form: Form) -> str:
+    return ", ".join(f"{name}: {_kind(kind)}" for name, kind in zip(form.names, form.kinds, strict=False))
+
+
+def _kind(kind: Any) -> str:
+    if isinstance(kind, type):
+        return kind.__name__
+    if isinstance(kind, tuple) and len(kind) == 2 and isinstance(kind[1], int) and hasattr(kind[0], "itemsize"):
+        return f"{short_name(kind[0])}[{', '.join(['*'] * kind[1])}]"
+    if isinstance(kind, tuple) and len(kind) == 2 and isinstance(kind[0], type):
+        return repr(kind[1])
+    return "[" + ", ".join(map(_kind, kind)) + "]"
