@@ -17,12 +17,15 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.derived_operators import defined, free_name, known_operator, shown
 from opdsl.dispatch.plans.traceable import traceable
 from opdsl.kernels.definitions.row import RowDefinition
+from opdsl.kernels.definitions.row_places import differs_in_row
+from opdsl.kernels.definitions.structured import PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
 from opdsl.scalar.growing_graph import varying
+from opdsl.scalar.untyped import UntypedNode
 from opdsl.schema import FunctionSchema, parse_schema
 
 __all__ = ["RowDerivative", "RowGradient", "row_gradient"]
@@ -35,17 +38,22 @@ class RowGradient(NamedTuple):
 
     run: takes the gradients of the results, what is named, and the dimensions of a row.
     names: the parameters that it takes.
-    returns: how many gradients it gives.
+    of_rows: for each result whether its gradient is given as that of a row as a whole, of size 1 along it; others are
+        expanded to the shape of all elements.
+    carries_shape: whether a tensor of the shape of all elements follows the gradients: no gradient has it.
+    of_elements: for each gradient that it gives whether it has the shape of all elements, and not of rows.
     """
 
     run: Callable[..., Any]
     names: tuple[str, ...]
-    returns: int
+    of_rows: tuple[bool, ...]
+    carries_shape: bool
+    of_elements: tuple[bool, ...]
 
     def __call__(
         self, gradients: Sequence[Tensor], values: Mapping[str, Any], shape: tuple[int, ...], dims: Sequence[int]
     ) -> list[Tensor]:
-        """The gradients, of the shape of all elements.
+        """Return the gradients, of the shape of all elements or of rows.
 
         Args:
             gradients: of the results; those of a row as a whole have size 1 along it.
@@ -53,42 +61,91 @@ class RowGradient(NamedTuple):
             shape: of all elements.
             dims: of a row.
         """
-        whole = [each if each.shape == shape else each.expand(shape) for each in gradients]
-        found = self.run(*whole, *(values[name] for name in self.names), list(dims))
-        several = found if self.returns > 1 else (found,)
-        return [each if each.shape == shape else each.expand(shape) for each in several]
+        heads = [
+            gradient if of_row or gradient.shape == shape else gradient.expand(shape)
+            for gradient, of_row in zip(gradients, self.of_rows, strict=True)
+        ]
+        if self.carries_shape:
+            heads.append(gradients[0].detach().expand(shape))
+        results = self.run(*heads, *(values[name] for name in self.names), list(dims))
+        several = results if len(self.of_elements) > 1 else (results,)
+        return [
+            gradient.expand(shape) if of_element and gradient.shape != shape else gradient
+            for gradient, of_element in zip(several, self.of_elements, strict=True)
+        ]
+
+
+class Variation(NamedTuple):
+    """How tensors and results of a call of a row function relate to its rows.
+
+    elements: the parameters that differ from element to element.
+    of_rows: for each result whether a row has one of it.
+    """
+
+    elements: tuple[str, ...]
+    of_rows: tuple[bool, ...]
 
 
 def row_gradient(
-    function: ScalarFunction, wanted: Sequence[str], tensors: Sequence[str], types: Mapping[str, str], name: str
+    function: ScalarFunction,
+    wanted: Sequence[str],
+    tensors: Sequence[str],
+    types: Mapping[str, str],
+    name: str,
+    variation: Variation | None = None,
 ) -> RowGradient:
-    """The operator of the gradients of a row function.
+    """Return the operator of the gradients of a row function.
 
     Args:
         function: the function.
         wanted: the parameters whose gradients are asked for.
-        tensors: the parameters that differ from element to element.
+        tensors: the parameters that are tensors.
         types: those of the other parameters, as schemas say them.
         name: of the operator whose function it is.
+        variation: of the call; by default all tensors differ from element to element, and results are of rows where
+            they depend on elements by way of folds alone.
 
     Raises:
         ScalarFunctionError: an operation has no derivative.
     """
-    derived = differentiate(function, wanted, elements=tensors)
+    elements = tuple(tensors) if variation is None else variation.elements
+    given_of_rows = None if variation is None else variation.of_rows
+    derived = differentiate(function, wanted, elements=elements, of_rows=given_of_rows)
     heads = derived.parameters[: len(function.results)]
     names = derived.parameters[len(heads) :]
+    # Where all tensors differ within a row, so do the gradients that are asked for: each element has its share of a
+    # row's gradient then. Otherwise a row's gradient is one number, which has to be counted once.
+    is_mixed = len(elements) < len(tensors)
+    of_rows = given_of_rows if is_mixed and given_of_rows is not None else (False,) * len(heads)
+    varying_heads = tuple(head for head, of_row in zip(heads, of_rows, strict=True) if not of_row)
+    carries_shape = not varying_heads
+    if carries_shape:
+        carrier = free_name("space", derived.parameters)
+        derived = _with_unread(derived, len(heads), carrier)
+        heads = (*heads, carrier)
+        varying_heads = (carrier,)
     row = free_name("row", derived.parameters)
-    arguments = [f"Tensor {each}" for each in heads]
-    arguments += [f"{'Tensor' if each in tensors else types[each]} {each}" for each in names]
+    arguments = [f"Tensor {head}" for head in heads]
+    arguments += [f"{'Tensor' if name in tensors else types[name]} {name}" for name in names]
     returns = "Tensor" if len(wanted) == 1 else f"({', '.join(['Tensor'] * len(wanted))})"
     signature = f"({', '.join([*arguments, f'int[] {row}'])}) -> {returns}"
-    described = repr((name, signature, derived.nodes, derived.results)).encode()
+    differing = (*varying_heads, *elements)
+    described = repr((name, signature, derived.nodes, derived.results, differing)).encode()
     stem = name.partition("::")[2].replace(".", "_").strip("_")
     digest = hashlib.blake2b(described, digest_size=6).hexdigest()
     schema = parse_schema(f"derived::{stem}_gradient_{digest}{signature}")
     with _lock:
-        run = known_operator(schema) or _define(schema, derived, (*heads, *tensors), wanted, name)
-    return RowGradient(run, names, len(wanted))
+        run = known_operator(schema) or _define(schema, derived, differing, wanted, name)
+    of_elements = tuple(name in elements for name in wanted)
+    return RowGradient(run, names, of_rows, carries_shape, of_elements)
+
+
+def _with_unread(function: ScalarFunction, at: int, name: str) -> ScalarFunction:
+    """Return the function with a parameter more, which it does not read."""
+    parameters = (*function.parameters[:at], name, *function.parameters[at:])
+    nodes = (*function.nodes, UntypedNode("parameter", (), name))
+    places = (*function.places, function.places[0])
+    return ScalarFunction(function.name, parameters, {}, nodes, places, function.results, function.source)
 
 
 def _define(
@@ -127,7 +184,7 @@ class RowDerivative:
         self.names = tuple(each.name for each in definition.parameters)
         self.tensors = tuple(each.name for each in definition.parameters if each.role.name == "TENSOR")
         self.types = {each.python_name: str(each.type).removesuffix("?") for each in definition.schema.arguments}
-        self._gradients: dict[tuple[tuple[str, ...], tuple[str, ...]], RowGradient] = {}
+        self._gradients: dict[tuple[tuple[str, ...], tuple[str, ...], Variation | None], RowGradient] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: all of them."""
@@ -140,8 +197,7 @@ class RowDerivative:
             ScalarFunctionError: an operation of the scalar function has no derivative.
         """
         wanted = tuple(required)
-        read = self.definition.scalar_function().parameters
-        needed = self._gradient(tuple(each for each in wanted if each in read), read).names
+        needed = self._needed(wanted)
 
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             return self._run(wanted, gradients, values, asked)
@@ -155,24 +211,46 @@ class RowDerivative:
         wanted = [each for each in required or self.tensors if each in function.parameters]
         return shown(differentiate(function, wanted, elements=self.tensors))
 
-    def _gradient(self, wanted: tuple[str, ...], present: tuple[str, ...]) -> RowGradient:
-        key = (wanted, present)
+    def _needed(self, wanted: Sequence[str]) -> set[str]:
+        """Return the parameters that gradients are made of, whatever differs from element to element in a call."""
+        function = self.definition.scalar_function()
+        names = [name for name in wanted if name in function.parameters]
+        either = [differentiate(function, names, elements=elements) for elements in (self.tensors, ())]
+        return {name for derived in either for name in derived.parameters[len(function.results) :]}
+
+    def _gradient(self, wanted: tuple[str, ...], present: tuple[str, ...], variation: Variation | None) -> RowGradient:
+        key = (wanted, present, variation)
         with _lock:
             found = self._gradients.get(key)
             if found is None:
                 function = self.definition.scalar_function(present)
-                found = row_gradient(function, wanted, self.tensors, self.types, self.definition.name)
+                tensors = tuple(name for name in self.tensors if name in present)
+                found = row_gradient(function, wanted, tensors, self.types, self.definition.name, variation)
                 self._gradients[key] = found
             return found
 
     def _run(
         self, names: tuple[str, ...], gradients: Sequence[Any], values: Mapping[str, Any], asked: Sequence[bool]
     ) -> list[Any]:
-        state = self.definition.prepare(tuple(values[name] for name in self.names), ()).state
+        prepared = self.definition.prepare(tuple(values[name] for name in self.names), ())
+        state = prepared.state
         present = tuple(self.names[at] for at in state.places)
         wanted = tuple(name for name, is_asked in zip(names, asked, strict=True) if is_asked and name in present)
         known = next(each for each in gradients if each is not None)
-        given = [filled(known.geometry, 0) if each is None else each for each in gradients]
-        found = self._gradient(wanted, present)(given, values, state.shape, state.dims) if wanted else []
+        given = [
+            filled(known.geometry, 0, spec.shape) if gradient is None else gradient
+            for gradient, spec in zip(gradients, prepared.specs, strict=True)
+        ]
+        variation = self._variation(present, values, prepared)
+        found = self._gradient(wanted, present, variation)(given, values, state.shape, state.dims) if wanted else []
         by_name = dict(zip(wanted, found, strict=True))
         return [by_name.get(name) for name in names]
+
+    def _variation(self, present: Sequence[str], values: Mapping[str, Any], prepared: PreparedCall) -> Variation | None:
+        """Return what differs within the rows of a call; None where rows have one element."""
+        shape, dims = prepared.state.shape, prepared.state.dims
+        if not differs_in_row(shape, shape, dims):
+            return None
+        tensors = [name for name in self.tensors if name in present]
+        elements = tuple(name for name in tensors if differs_in_row(values[name].shape, shape, dims))
+        return Variation(elements, tuple(not differs_in_row(spec.shape, shape, dims) for spec in prepared.specs))

@@ -201,10 +201,11 @@ def _operator(
     name = f"derived::{stem}_{what}_{digest}"
     schema = parse_schema(name + signature)
     known = known_operator(schema)
+    serial = 2
     while known is not None and is_own:
-        name += "_"
-        schema = parse_schema(name + signature)
+        schema = parse_schema(f"{name}_{serial}{signature}")
         known = known_operator(schema)
+        serial += 1
     if known is not None:
         return known
     definition = RowDefinition(schema, own.name)

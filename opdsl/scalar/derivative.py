@@ -34,6 +34,7 @@ def differentiate(
     is_complex: bool = False,
     result: str = "",
     elements: Collection[str] | None = None,
+    of_rows: Sequence[bool] | None = None,
 ) -> ScalarFunction:
     """The gradients of parameters, from those of the results.
 
@@ -42,8 +43,10 @@ def differentiate(
         wanted: names of parameters.
         is_complex: whether complex numbers take part; otherwise conjugates are left out.
         result: a name for the only result, where the gradients are to be made of that as far as it goes.
-        elements: of a row function, the parameters that differ from element to element, wanted ones among them. The
-            gradient of a result that a row has one of is that of the row; what comes back is a row function, too.
+        elements: of a row function, the parameters that differ from element to element. What comes back is a row
+            function, too; the gradients of wanted parameters that a row has one of are those of the row.
+        of_rows: of a row function, for each result whether the gradient given for it is that of a row as a whole, or
+            each element has its own; by default the former for results that do not differ from element to element.
 
     Returns:
         A scalar function whose first parameters are the gradients of the results, ``grad`` or ``grad0``, ``grad1``,
@@ -60,8 +63,9 @@ def differentiate(
     """
     names = _gradient_names(function)
     builder = _Builder(function, is_complex=is_complex, elements=elements)
-    for name, position in zip(names, function.results, strict=True):
-        builder.send(position, {(): builder.add("parameter", value=name)})
+    for index, (name, position) in enumerate(zip(names, function.results, strict=True)):
+        of_element = of_rows is not None and not of_rows[index]
+        builder.send(position, {(): builder.add("parameter", value=name)}, of_element=of_element)
     for position in range(len(function.nodes) - 1, -1, -1):
         builder.visit(position)
     results = [builder.gradient_of(name) for name in wanted]
@@ -123,7 +127,7 @@ class _Builder(GrowingGraph):
         """Hand a node's gradients on to its arguments."""
         node = self.function.nodes[position]
         self.place = self.function.places[position]
-        if position in self.spread and node.op != "parameter":
+        if position in self.spread:
             self.send(position, {(): self.add("row_sum", self.collected(position, self.spread))})
         gradients = self.found.get(position)
         if gradients is None or node.op == "parameter":

@@ -54,13 +54,14 @@ _EXPENSIVE: Final = frozenset(
 ) | {"power", "loop"}
 
 
-def row_program(graph: TypedGraph, elements: int, *, keep: bool) -> RowProgram:
+def row_program(graph: TypedGraph, elements: int, *, keep: bool, repeated: Sequence[bool] = ()) -> RowProgram:
     """Cut the graph of a row function into stages.
 
     graph: its first ``elements`` parameters differ from element to element, the others are the same for all.
     keep: whether values may be kept from one stage to another.
+    repeated: the results that are written for each element, even where they are the same for all; none by default.
     """
-    return _Cutter(graph, elements, keep=keep).program()
+    return _Cutter(graph, elements, keep=keep).program(repeated or (False,) * len(graph.results))
 
 
 class _Cutter:
@@ -130,8 +131,8 @@ class _Cutter:
                 waiting.extend(self.graph.nodes[position].arguments)
         return found
 
-    def program(self) -> RowProgram:
-        """The stages."""
+    def program(self, repeated: Sequence[bool]) -> RowProgram:
+        """Return the stages; see ``row_program``."""
         stages = []
         for stage, folds in enumerate(self.folds):
             lifted = [self.graph.nodes[fold].arguments[0] for fold in folds]
@@ -139,8 +140,9 @@ class _Cutter:
             graph = self._graph(f"stage{stage}", stage, [*lifted, *self.kept[stage]])
             stages.append(Stage(graph, kinds, len(self.kept[stage])))
         count = len(self.folds)
-        is_element = tuple(self.varies[at] for at in self.graph.results)
-        chosen = [[at for at in self.graph.results if self.varies[at] is varies] for varies in (True, False)]
+        results = self.graph.results
+        is_element = tuple(self.varies[at] or repeat for at, repeat in zip(results, repeated, strict=True))
+        chosen = [[at for at, varies in zip(results, is_element, strict=True) if varies is of] for of in (True, False)]
         return RowProgram(
             tuple(stages),
             self._graph("elements", count, chosen[0]),

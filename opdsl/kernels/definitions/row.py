@@ -25,7 +25,13 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import in_order, require_exact
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
-from opdsl.kernels.definitions.row_places import parameters_of_places, places_elsewhere, places_in, require_in_row
+from opdsl.kernels.definitions.row_places import (
+    differs_in_row,
+    parameters_of_places,
+    places_elsewhere,
+    places_in,
+    require_in_row,
+)
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
@@ -156,6 +162,8 @@ class RowDefinition(RowwiseDefinition):
         dims = self._dims(returned, shape)
         specs = context.specs(self.meta.__name__)
         self._check_shapes(specs, shape, dims)
+        shapes = {self.parameters[index].name: arguments[index].shape for index in arrays}
+        self._check_results(specs, shapes, shape, dims)
         if self.places:
             values = {self.parameters[index].name: arguments[index] for index in wanted}
             require_in_row(self.scalar_function(), self.places, values, shape, dims)
@@ -194,6 +202,36 @@ class RowDefinition(RowwiseDefinition):
             if spec.shape not in (shape, row):
                 problem = f"set output {index} to shape {spec.shape}"
                 raise self._error(problem, f"Rows of {shape} along {dims} have results of that shape, or of {row}")
+
+    def _check_results(
+        self,
+        specs: Sequence[OutputSpec],
+        tensors: Mapping[str, tuple[int, ...]],
+        shape: tuple[int, ...],
+        dims: tuple[int, ...],
+    ) -> None:
+        """Refuse a result that differs within a row where there is one place for it.
+
+        Args:
+            specs: of the outputs.
+            tensors: shapes of tensors by parameter.
+            shape: of all elements.
+            dims: of a row.
+        """
+        from opdsl.scalar.growing_graph import varying
+
+        single = [index for index, spec in enumerate(specs) if not differs_in_row(spec.shape, shape, dims)]
+        if not single or not differs_in_row(shape, shape, dims):
+            return
+        function = self.scalar_function()
+        varies = varying(function, [name for name, own in tensors.items() if differs_in_row(own, shape, dims)])
+        for index in single:
+            if function.results[index] in varies:
+                problem = f"set output {index} to shape {specs[index].shape}"
+                raise self._error(
+                    f"{problem}, and what {function.name} gives for it differs within rows of {shape} along {dims}",
+                    f"Use row_sum or another fold, read operands of size 1 along the row, or set the shape {shape}",
+                )
 
     def _error(self, problem: str, remedy: str) -> KernelError:
         return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")

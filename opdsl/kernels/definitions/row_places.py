@@ -18,10 +18,29 @@ from opdsl.runtime.tensor import Tensor
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
 
-__all__ = ["parameters_of_places", "places_elsewhere", "places_in", "require_counted", "require_in_row"]
+__all__ = [
+    "differs_in_row",
+    "parameters_of_places",
+    "places_elsewhere",
+    "places_in",
+    "require_counted",
+    "require_in_row",
+]
 
 # float32 holds all whole numbers up to here.
 _MOST_COUNTED = 1 << 24
+
+
+def differs_in_row(own: Sequence[int], shape: Sequence[int], dims: Sequence[int]) -> bool:
+    """Return whether a tensor may differ from element to element of a row.
+
+    Args:
+        own: its shape.
+        shape: of all elements.
+        dims: of a row.
+    """
+    missing = len(shape) - len(own)
+    return any(dim >= missing and own[dim - missing] != 1 for dim in dims)
 
 
 def places_in(function: ScalarFunction) -> tuple[int, ...]:
@@ -93,13 +112,12 @@ def require_in_row(
         source, node = function.places[at]
         tensors = {name: values[name] for name in _parameters(function, place) if isinstance(values[name], Tensor)}
         for name, tensor in tensors.items():
-            own = (1,) * (len(shape) - tensor.ndim) + tensor.shape
             problem = f"{name} of shape {tensor.shape} has other places within a row of {shape} along {tuple(dims)}"
             advice = (
                 "Give one place for each row, of size 1 along it. Places of elements are gathered where they are "
                 f"computed: {name} + 0 * row_index(...)."
             )
-            check(all(own[dim] == 1 for dim in dims), str(source.error(node, problem, advice)))
+            check(not differs_in_row(tensor.shape, shape, dims), str(source.error(node, problem, advice)))
             integer = tensor.dtype.category in (Category.BOOL, Category.INT)
             check(integer, str(source.error(node, f"{name} is no tensor of integers", "Convert it first.")))
         if any(each.is_meta for each in tensors.values()):

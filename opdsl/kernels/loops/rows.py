@@ -56,7 +56,8 @@ class _Rows:
         self.kept, (self.along,) = maker.ranges("i", call.kept), maker.ranges("j", (call.length,))
         self.kinds = [kind for _, kind in graph.parameters]
         arrays = sum(spec.strides is not None for spec in call.inputs)
-        self.program = row_program(graph, arrays, keep=keep)
+        repeated = [spec.strides is not None and spec.strides[-1] != 0 for spec in call.outputs]
+        self.program = row_program(graph, arrays, keep=keep, repeated=repeated)
         self.sources: list[str | None] = []
         for k, (spec, kind) in enumerate(zip(call.inputs, self.kinds, strict=True)):
             ranges = (*self.kept, self.along)
