@@ -207,7 +207,7 @@ class LoopText(StatementText):
         text, assigned = self.text, each.part
         assert assigned is not None, "it is a part of all turns"
         left = text.value(f"trunc i64 {turns} to i32")
-        with self.turns_of(each, begin, ("0", self.size(assigned.turns)), GUARDED) as loop:
+        with self.turns_of(each, begin, ("0", self.size(assigned.turns)), GUARDED, turns) as loop:
             inside = text.value(f"icmp slt i32 {loop.turn}, {left}")
             for inner in each.body:
                 if isinstance(inner, Load) and inner.array not in self.near:
@@ -272,7 +272,7 @@ class LoopText(StatementText):
         whole = text.value(f"sub i64 {size}, {text.value(f'urem i64 {size}, {count}')}")
         is_whole = isinstance(each.size, int) and each.size % count == 0
         for begin, end, lanes in (("0", whole, count), (whole, size, 1))[: 1 if is_whole else 2]:
-            with self.within(each.body, each.index), Loop(text, self.fresh(), begin, end, lanes) as loop:
+            with self.looped(Loop(text, self.fresh(), begin, end, lanes), each.body, each.index) as loop:
                 self.lanes = [dict(self.lanes[0]) for _ in range(lanes)]
                 indices = [text.value(f"add i64 {loop.counter}, {lane}") for lane in range(lanes)]
                 self.give(each.index, ScalarType.INT64, indices)
@@ -332,7 +332,7 @@ class LoopText(StatementText):
         kind = PARALLEL if is_innermost and not each.in_order else ""
         found = [list(each) for each in first]
         for piece, how in self.pieces(each.body, extent, kind):
-            with self.within(each.body, index), Loop(self.text, self.fresh(), *piece, kind=how) as loop:
+            with self.looped(Loop(self.text, self.fresh(), *piece, kind=how), each.body, index) as loop:
                 before = self.carried(loop, each.combine.result_types, found)
                 self.indices(index, begins, [loop.counter] * len(begins))
                 self.block(each.body)
@@ -416,7 +416,7 @@ class LoopText(StatementText):
         begins = self.begins(each.part)
         turns = self.turns(size, each.part, begins[0])
         first = self.first(each.first, kinds)
-        with self.within(each.body, index), Loop(self.text, self.fresh(), "0", turns) as loop:
+        with self.looped(Loop(self.text, self.fresh(), "0", turns), each.body, index) as loop:
             before = self.carried(loop, kinds, first)
             self.indices(index, begins, [self.turn(loop, turns, is_reverse=each.is_reverse)] * len(begins))
             self.block(each.body)

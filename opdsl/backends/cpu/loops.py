@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from opdsl.backends.cpu.storage import REGISTER, Text
@@ -64,22 +64,32 @@ class Loop:
         kind: what follows the branch back, such as ``PARALLEL``.
 
     results: after the loop, what ``carry`` carried through it.
+    ahead: prints what all turns need, without branches; it runs where there is a turn at least.
+    count: how many turns count, of a loop whose turns behind them do nothing; empty where all do.
     """
 
     def __init__(self, text: Text, name: str, begin: str, end: str, step: int | str = 1, kind: str = "") -> None:
         self.text, self.name, self.begin, self.end, self.step, self.kind = text, name, begin, end, step, kind
         self.results: list[str] = []
+        self.ahead: Callable[[], None] | None = None
+        self.count = ""
         self._carried: list[tuple[str, str]] = []
         self._next: list[str] = []
 
     def __enter__(self) -> Loop:
         n, line = self.name, self.text.line
-        line(f"  br label %{n}_head\n{n}_head:\n  %{n}_any = icmp slt i64 {self.begin}, {self.end}")
+        least, most = ("0", self.count) if self.count else (self.begin, self.end)
+        line(f"  br label %{n}_head\n{n}_head:\n  %{n}_any = icmp slt i64 {least}, {most}")
         if self.is_short:
             line(f"  %{n}_size = sub i64 {self.end}, {self.begin}\n  %{n}_turns = trunc i64 %{n}_size to i32")
-        line(f"  br i1 %{n}_any, label %{n}_loop, label %{n}_end\n{n}_loop:")
+        if self.ahead is not None:
+            line(f"  br i1 %{n}_any, label %{n}_ahead, label %{n}_end\n{n}_ahead:")
+            self.ahead()
+            line(f"  br label %{n}_loop\n{n}_loop:")
+        else:
+            line(f"  br i1 %{n}_any, label %{n}_loop, label %{n}_end\n{n}_loop:")
         count = self._count
-        line(f"  {self.turn} = phi {count.kind} [ {count.begin}, %{n}_head ], [ %{n}_next, %{n}_latch ]")
+        line(f"  {self.turn} = phi {count.kind} [ {count.begin}, %{self._before} ], [ %{n}_next, %{n}_latch ]")
         self._top = len(self.text.lines)
         line("")  # where what is carried will stand
         if self.is_short:
@@ -95,6 +105,11 @@ class Loop:
     def turn(self) -> str:
         """The counter's value, counted from the first turn where loops are short."""
         return f"%{self.name}_turn" if self.is_short else self.counter
+
+    @property
+    def _before(self) -> str:
+        """The block from which the first turn is entered."""
+        return f"{self.name}_head" if self.ahead is None else f"{self.name}_ahead"
 
     @property
     def _count(self) -> _Count:
@@ -124,10 +139,10 @@ class Loop:
         line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.kind}\n{n}_end:")
         carried = []
         for index, ((register, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
-            ends = f"phi {register} [ {first}, %{n}_head ], [ {value}, %{n}_latch ]"
-            carried.append(f"  %{n}_carried{index} = {ends}")
+            again = f"[ {value}, %{n}_latch ]"
+            carried.append(f"  %{n}_carried{index} = phi {register} [ {first}, %{self._before} ], {again}")
             self.results.append(f"%{n}_result{index}")
-            line(f"  %{n}_result{index} = {ends}")
+            line(f"  %{n}_result{index} = phi {register} [ {first}, %{n}_head ], {again}")
         self.text.lines[self._top] = "\n".join(carried)
 
 

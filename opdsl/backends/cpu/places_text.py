@@ -152,7 +152,8 @@ class PlacesText(LoopText):
             low, high = (self.index(bound, lane) for bound in each.bounds)
             extent, start = (low, high), "0"
         kind, count = self.kind_of(each), len(self.lanes)
-        with self.within(each.body, each.index, each.place), Loop(self.text, self.fresh(), *extent, kind=kind) as loop:
+        turns = Loop(self.text, self.fresh(), *extent, kind=kind)
+        with self.looped(turns, each.body, each.index, each.place) as loop:
             self.indices(each.index, [start] * count, [loop.counter] * count)
             if each.place is not None:
                 place = loop.counter if start == begin else self.text.value(f"sub i64 {loop.counter}, {begin}")
@@ -211,7 +212,7 @@ class PlacesText(LoopText):
             low, high = (self.index(bound, lane) for bound in each.bounds)
             extent = low, high
         (first,) = self.first(each.neutral, kinds)
-        with self.within(each.body, index), Loop(self.text, self.fresh(), *extent) as loop:
+        with self.looped(Loop(self.text, self.fresh(), *extent), each.body, index) as loop:
             before = [loop.carry(kind.value, value) for kind, value in zip(kinds, first, strict=True)]
             self.indices(index, ["0"], [loop.counter])
             self.block(each.body)

@@ -352,22 +352,55 @@ class StatementText(abc.ABC):
 
     @contextmanager
     def within(self, body: Sequence[Statement], *own: str | None) -> Iterator[None]:
-        """What is known within a loop is not known behind it; elements that it need not read again are read before.
+        """Print a block: what is known in it is not known behind it; elements that it need not read again come first.
 
         Args:
+            body: of the block, which runs once at least.
+            own: the names of its indices.
+        """
+        outer = self.lanes
+        self.lanes = [dict(lane) for lane in outer]
+        for load in self.same_in_all(body, own):
+            self.load(load, "")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.lanes = outer
+
+    @contextmanager
+    def looped(self, loop: Loop, body: Sequence[Statement], *own: str | None) -> Iterator[Loop]:
+        """Print a loop as ``within`` does a block; no element is read where it has no turns.
+
+        Args:
+            loop: the loop.
             body: of the loop.
             own: the names of its indices.
         """
         outer = self.lanes
         self.lanes = [dict(lane) for lane in outer]
-        written = _written(body)
-        for each in body:
-            if isinstance(each, Load) and each.array not in written and self.is_same(each, own):
-                self.load(each, "")
+        same = self.same_in_all(body, own)
+
+        def ahead() -> None:
+            self.depth -= 1
+            for load in same:
+                self.load(load, "")
+            self.depth += 1
+
+        loop.ahead = ahead if same else None
         self.depth += 1
-        yield
+        with loop:
+            yield loop
         self.depth -= 1
         self.lanes = outer
+
+    def same_in_all(self, body: Sequence[Statement], own: Sequence[str | None]) -> list[Load]:
+        """Return the loads of elements that are the same in all turns of a loop."""
+        written = _written(body)
+        return [
+            statement
+            for statement in body
+            if isinstance(statement, Load) and statement.array not in written and self.is_same(statement, own)
+        ]
 
     def is_same(self, each: Load, own: Sequence[str | None]) -> bool:
         """Whether an element is the same in all turns of a loop."""
@@ -378,12 +411,11 @@ class StatementText(abc.ABC):
         return not any(index in own or index not in self.lanes[0] for index in moving)
 
     @contextmanager
-    def turns_of(self, each: For, begin: str, extent: tuple[str, str], kind: str) -> Iterator[Loop]:
-        """A loop over some turns of another, each of which knows its index."""
-        with (
-            self.within(each.body, each.index, each.place),
-            Loop(self.text, self.fresh(), *extent, kind=kind) as loop,
-        ):
+    def turns_of(self, each: For, begin: str, extent: tuple[str, str], kind: str, count: str = "") -> Iterator[Loop]:
+        """A loop over some turns of another, each of which knows its index; ``count`` as a loop has it."""
+        loop = Loop(self.text, self.fresh(), *extent, kind=kind)
+        loop.count = count
+        with self.looped(loop, each.body, each.index, each.place):
             turn = self.turn(loop, extent[1], is_reverse=each.is_reverse)
             self.located(each, begin, [turn])
             yield loop

@@ -148,14 +148,13 @@ class Stretches:
     def compute_costly(self, name: str, lanes: int, first: str, count: str, places: str, found: Sequence[str]) -> None:
         """The results of the turns that were found, several at once."""
         text, printer = self.text, self.printer
-        with (
-            printer.within(self.loop.body, self.loop.index, self.loop.place),
-            Loop(text, printer.fresh(), "0", count, lanes) as loop,
-        ):
+        turns = Loop(text, printer.fresh(), "0", count, lanes)
+        with printer.looped(turns, self.loop.body, self.loop.index, self.loop.place) as loop:
             at = [text.value(f"add nuw nsw i64 {loop.counter}, {lane}") for lane in range(lanes)]
-            turns = [text.value(f"load i64, ptr {text.value(f'getelementptr i64, ptr {places}, i64 {k}')}") for k in at]
+            pointers = [text.value(f"getelementptr i64, ptr {places}, i64 {lane}") for lane in at]
+            chosen = [text.value(f"load i64, ptr {pointer}") for pointer in pointers]
             printer.lanes = [dict(printer.lanes[0]) for _ in range(lanes)]
-            printer.located(self.loop, self.begin, turns)
+            printer.located(self.loop, self.begin, chosen)
             printer.block(self.given)
             given = ", ".join(self.vector([self.arguments(lane)[k] for lane in range(lanes)]) for k in self.taken)
             types = [f"<{lanes} x {REGISTER[kind]}>" for kind in self.kinds]
@@ -163,7 +162,7 @@ class Stretches:
             result = text.value(f"call {returned} @{name}.lanes({given})")
             for o, (kind, array) in enumerate(zip(self.kinds, found, strict=True)):
                 values = result if len(types) == 1 else text.value(f"extractvalue {returned} {result}, {o}")
-                for lane, turn in enumerate(turns):
+                for lane, turn in enumerate(chosen):
                     value = text.value(f"extractelement {types[o]} {values}, i32 {lane}")
                     place = self.own(array, REGISTER[kind], turn, first)
                     text.line(f"  store {REGISTER[kind]} {value}, ptr {place}")
