@@ -7,6 +7,7 @@ from typing import Any
 
 from opdsl.aten._shared.index_tensors import BOTH, along, sizes_of
 from opdsl.aten._shared.scalars import larger, plus, smaller, times
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.create.factories import full
 from opdsl.aten.create.like_factories import ones_like, zeros_like
 from opdsl.aten.index.gathering import require_apart
@@ -15,7 +16,7 @@ from opdsl.declare import Inplace, Library, Out, Row, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
 from opdsl.kernels.iteration.numbers import to_element
-from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
+from opdsl.runtime import Category, Tensor, bool_, int64, wrap_dimension
 
 lib = Library("aten")
 
@@ -245,17 +246,18 @@ def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self,
     if reduce == "sum":
         for_self, for_src = grad, grad.gather(dim, index)
     elif reduce == "mean":
-        counts = (ones_like(grad) if include_self else zeros_like(grad)).scatter_add(dim, index, ones_like(src))
-        counts = counts.masked_fill(counts == 0, 1)
-        for_self, for_src = grad / counts, (grad / counts).gather(dim, index)
+        start = grad.new_full(grad.shape, int(include_self), dtype=int64)
+        counts = start.scatter_add(dim, index, ones_like(src, dtype=int64)).clamp(min=1)
+        for_self = shared(grad, counts)
+        for_src = for_self.gather(dim, index)
     elif reduce == "prod":
         for_self, for_src = product_gradients(grad, self, dim, index, src, include_self, result)
     else:
         value = result.gather(dim, index)
         is_self, is_src = self == result, src == value
-        counts = zeros_like(grad).scatter_add(dim, index, is_src.to(grad.dtype)) + is_self.to(grad.dtype)
-        shared = grad / counts
-        for_self, for_src = where(is_self, shared, 0.0), where(is_src, shared.gather(dim, index), 0.0)
+        counts = is_self.to(int64).scatter_add(dim, index, is_src.to(int64))
+        part = shared(grad, counts)
+        for_self, for_src = where(is_self, part, 0.0), where(is_src, part.gather(dim, index), 0.0)
     return (for_self if include_self else for_self.scatter(dim, index, 0)), written_part(for_src, whole)
 
 
@@ -282,8 +284,8 @@ def divide_by_counts(sums: Tensor, include_self: bool, count: Callable[[Tensor],
     Args:
         count: adds to a tensor of the shape of the sums how many there are beside what was there.
     """
-    counts = full(sums.shape, int(include_self), dtype=sums.dtype, device=sums.device)
+    counts = full(sums.shape, int(include_self), dtype=int64, device=sums.device)
     count(counts)
-    counts = where(counts == 0, full([], 1, dtype=sums.dtype, device=sums.device), counts)
-    rounding_mode = None if sums.dtype.category >= Category.FLOAT else "floor"
-    copy_(sums, sums.div(counts, rounding_mode=rounding_mode))
+    counts = counts.clamp(min=1)
+    is_float = sums.dtype.category >= Category.FLOAT
+    copy_(sums, shared(sums, counts) if is_float else sums.div(counts, rounding_mode="floor"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from opdsl.aten._shared.checks import require_kernel
 from opdsl.aten._shared.index_tensors import BOTH
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.bucketization import searchsorted
 from opdsl.aten.index.scattering import product_gradients
@@ -129,7 +130,7 @@ def segment_reduce(
     if reduce == "mean":
         sizes = per_segment(begins.diff(), found)
         nothing = math.nan if initial is None else initial
-        found = where(sizes > 0, found / sizes.clamp(min=1), nothing)
+        found = where(sizes > 0, shared(found, sizes.clamp(min=1)), nothing)
     return found.to(data.dtype).contiguous()
 
 
@@ -172,9 +173,9 @@ def _segment_reduce_backward(
         return product_gradients(given, start, axis, places, data, True, found)[1]
     if reduce in ("max", "min"):
         chosen = (found.gather(axis, places) == data).logical_or(data != data)
-        counts = given.new_zeros(given.shape).scatter_add(axis, places, chosen.to(data.dtype))
-        return where(chosen, (given / counts.clamp(min=1)).gather(axis, places), 0.0)
+        counts = given.new_zeros(given.shape, dtype=int64).scatter_add(axis, places, chosen.to(int64))
+        return where(chosen, shared(given, counts.clamp(min=1)).gather(axis, places), 0.0)
     if reduce == "mean":
         sizes = per_segment(begins.diff(), grad).clamp(min=1)
-        given = constant_pad_nd((grad / sizes).to(grad.dtype), beside)
+        given = constant_pad_nd(shared(grad, sizes), beside)
     return given.gather(axis, places)

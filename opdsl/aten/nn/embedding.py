@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.pointwise.comparison import where
 from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError
@@ -58,7 +59,7 @@ def embedding_dense_backward(
     if counted.shape[0] < numbers.shape[0]:
         numbers, grads = numbers.index_select(0, counted), grads.index_select(0, counted)
     if scale_grad_by_freq:
-        grads = grads / frequencies(numbers, numbers.new_ones(numbers.shape), num_weights).to(grads.dtype)
+        grads = shared(grads, frequencies(numbers, numbers.new_ones(numbers.shape), num_weights))
     return grad_output.new_zeros((num_weights, grads.shape[1])).index_add_(0, numbers, grads)
 
 
@@ -68,7 +69,7 @@ def embedding_dense_backward_derivative(grad, indices, num_weights, padding_idx,
     numbers = where(counted, indices, 0).reshape((-1,))
     rows = grad.index_select(0, numbers)
     if scale_grad_by_freq:
-        rows = rows / frequencies(numbers, counted.reshape((-1,)).to(numbers.dtype), num_weights)
+        rows = shared(rows, frequencies(numbers, counted.reshape((-1,)).to(numbers.dtype), num_weights))
     return where(counted.unsqueeze(-1), rows.view((*indices.shape, grad.shape[-1])), 0)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opdsl.aten._shared.checks import require_floating
+from opdsl.aten._shared.checks import holds, require_floating
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.create.like_factories import zeros_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.bucketization import searchsorted
@@ -25,6 +26,34 @@ def bag_of_each(indices: Tensor, offsets: Tensor) -> Tensor:
     check(indices.ndim == offsets.ndim == 1, "expected vectors of indices and of where bags begin", got=forms)
     positions = arange(indices.shape[0], dtype=offsets.dtype, device=indices.device)
     return searchsorted(offsets, positions, right=True) - 1
+
+
+def check_offsets(offsets: Tensor, count: int) -> None:
+    """Refuse offsets at which bags cannot begin.
+
+    Args:
+        offsets: where bags begin.
+        count: of the indices.
+
+    Raises:
+        ShapeError: the first one is not 0, one is smaller than the one before it, or lies behind the indices.
+    """
+    if offsets.is_meta:
+        return
+    check(
+        holds(offsets[0] == 0),
+        "embedding_bag: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
+        "0. However, got another one",
+    )
+    check(
+        holds((offsets.diff() >= 0).all()),
+        "embedding_bag: expected offsets in ascending order, but got one that is smaller than the one before it. Sort "
+        "the bags, with their indices",
+    )
+    check(
+        holds(offsets[-1] <= count),
+        f"embedding_bag: offsets[-1] can not be greater than input's length {count}, but got one that is",
+    )
 
 
 def counts_in(bags: Tensor, counted: Tensor, count: int) -> Tensor:
@@ -55,6 +84,7 @@ def bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offs
         )
     count = offsets.shape[0] - include_last_offset
     numbers, begins = indices.to(int64), offsets.to(int64)[:count]
+    check_offsets(offsets.to(int64), numbers.shape[0])
     bags = bag_of_each(numbers, begins)
     counted = numbers != padding_idx
     sizes = counts_in(bags, counted, count)
@@ -68,7 +98,7 @@ def bagged(weight, indices, offsets, mode, per_sample_weights, include_last_offs
             rows = rows * per_sample_weights.unsqueeze(1)
         found = rows.new_zeros((count, weight.shape[1])).index_add(0, bags, where(counted.unsqueeze(1), rows, 0.0))
         if mode == MEAN:
-            found = found / sizes.clamp(min=1).unsqueeze(1).to(found.dtype)
+            found = shared(found, sizes.clamp(min=1).unsqueeze(1))
         else:  # which nothing asks for then
             sizes, largest = zeros_like(sizes), zeros_like(sizes)
         found = found.to(weight.dtype)
@@ -111,12 +141,12 @@ def table_gradient(
         return whole.scatter_add(0, maximum_indices.to(int64), where((bag_size > 0).unsqueeze(1), grad, 0.0))
     numbers, counted = indices.to(int64), indices != padding_idx
     if mode == MEAN:
-        grad = grad / bag_size.clamp(min=1).unsqueeze(1).to(grad.dtype)
+        grad = shared(grad, bag_size.clamp(min=1).unsqueeze(1))
     rows = grad.index_select(0, offset2bag.to(int64))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     if scale_grad_by_freq:
-        rows = rows / frequencies(numbers, numbers.new_ones(numbers.shape), num_weights).to(rows.dtype)
+        rows = shared(rows, frequencies(numbers, numbers.new_ones(numbers.shape), num_weights))
     return whole.index_add(0, numbers, where(counted.unsqueeze(1), rows, 0.0))
 
 

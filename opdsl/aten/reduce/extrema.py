@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opdsl.aten._shared.scalars import larger, smaller
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.pointwise.clamping import maximum, minimum
 from opdsl.aten.reduce.sums import restore_dims
 from opdsl.declare import Library, Out, Row, forward, op
@@ -42,8 +43,8 @@ def shared_among_equals(
 ) -> Tensor:
     """The gradient of an extremum, in equal parts to all elements that are it."""
     spread, wanted = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
-    hits = (self == wanted).to(grad.dtype)
-    return hits * (spread / hits.sum(dim or None, True))
+    hits = self == wanted
+    return hits.to(grad.dtype) * shared(spread, hits.sum(dim or None, True))
 
 
 def selected_derivative(grad: Tensor, self: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Tensor:

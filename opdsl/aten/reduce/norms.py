@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from opdsl.aten._shared.scalars import larger, plus, smaller
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.pointwise.comparison import where
 from opdsl.aten.reduce.sums import restore_dims
 from opdsl.aten.reduce.variances import Dimensions, square
@@ -120,8 +121,8 @@ def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, 
     if order == 2:
         return (self * (spread / norm)).masked_fill(vanishing, 0)
     if math.isinf(order):
-        hits = (size == norm.masked_fill(vanishing, 0)).to(size.dtype)
-        return direction * (spread / hits.sum(dim or None, True)) * hits
+        hits = size == norm.masked_fill(vanishing, 0)
+        return direction * shared(spread, hits.sum(dim or None, True)) * hits.to(size.dtype)
     slope = where(size == 0, 0.0, size.masked_fill(size == 0, 1).pow(order - 1))
     return (direction * slope * (spread / norm.pow(order - 1))).masked_fill(vanishing, 0)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from opdsl.aten._shared.checks import CONVERT, holds, is_ordered, require_kernel
+from opdsl.aten._shared.sharing import shared
 from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.index.sorting import sort, sort_stable
@@ -111,7 +112,7 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
     @median.derivative("self")
     def median_derivative(grad, self, result):
         hits = where(result.isnan(), self.isnan(), self == result)
-        return hits * (grad / hits.sum())
+        return hits * shared(grad, hits.sum())
 
     @median.overload(
         "dim",

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from opdsl.aten._shared.scalars import plus, times
-from opdsl.aten.pointwise.comparison import eq
+from opdsl.aten.pointwise.comparison import eq, where
 from opdsl.aten.pointwise.division import div
 from opdsl.aten.shape.joining import cat
 from opdsl.declare import Library, Out, Row, forward, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
-from opdsl.runtime import DType, Tensor, wrap_dimension
+from opdsl.runtime import DType, Tensor, float32, int64, promote_types, wrap_dimension
 from opdsl.runtime.promotion import can_cast
 from opdsl.schema.vocabulary import IntList, Size
 
@@ -145,10 +145,15 @@ def products_of_others(tensor: Tensor, dim: int) -> Tensor:
     if tensor.ndim == 0 or tensor.shape[dim] < 2:
         return tensor.new_ones(tensor.shape)
     size = tensor.shape[dim]
+    is_zero, is_finite = tensor == 0, tensor.isfinite()
+    zeros, infinite = is_zero.to(int64), is_finite.logical_not().to(int64)
     one = tensor.narrow(dim, 0, 1).new_ones(tensor.narrow(dim, 0, 1).shape)
     before = tensor.narrow(dim, 0, size - 1).cumprod(dim)
     after = tensor.narrow(dim, 1, size - 1).flip([dim]).cumprod(dim).flip([dim])
-    return cat([one, before], dim) * cat([after, one], dim)
+    products = cat([one, before], dim) * cat([after, one], dim)
+    # A product of finite numbers with a 0 among them is 0, also where the others overflow before they meet it.
+    vanishes = (zeros.sum(dim, True) > zeros) * (infinite.sum(dim, True) == infinite)
+    return where(products.isnan() * vanishes, 0.0, products)
 
 
 @op(
@@ -209,7 +214,12 @@ def nanmean(
         f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype.scalar_type}",
     )
     counted = sum_dim(eq(self, self), dim, keepdim)
-    return div(nansum(self, dim, keepdim, dtype=dtype, out=out), counted, out=out)
+    kept = self.dtype if dtype is None else dtype
+    if kept.itemsize > 2 or (out is not None and out.dtype is not kept):
+        return div(nansum(self, dim, keepdim, dtype=dtype, out=out), counted, out=out)
+    # Neither the sum nor how many numbers it is of need fit into 16 bits.
+    total = nansum(self, dim, keepdim, dtype=promote_types(kept, float32))
+    return div(total, counted).to(kept) if out is None else div(total, counted, out=out)
 
 
 @op("aten::count_nonzero.dim_IntList", variants="function, method", tags="reduction", structured=False, out=True)

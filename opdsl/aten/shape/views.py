@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from opdsl.aten._shared.everywhere import EVERYWHERE
+from opdsl.aten._shared.sharing import shared
 from opdsl.declare import Inplace, Library, Row, forward, op, traceable
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels import check
@@ -222,7 +223,7 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
     )
     found = grad.new_zeros((count,)).index_add(0, shown, grad.reshape((-1,))).index_select(0, own)
     if has_internal_overlap(self.geometry):
-        found = found / grad.new_zeros((count,)).index_add(0, own, grad.new_ones(own.shape)).index_select(0, own)
+        found = shared(found, own.new_zeros((count,)).index_add(0, own, own.new_ones(own.shape)).index_select(0, own))
     return found.view(self.shape)
 
 
