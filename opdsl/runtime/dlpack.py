@@ -6,6 +6,7 @@ single byte, the type code; that byte is what is rewritten here.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy
@@ -15,6 +16,7 @@ from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType, bfloat16, to_dtype
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor_base import TensorBase
+from opdsl.runtime.views import required_storage
 
 # DLDeviceType in dlpack.h
 _CPU = 1
@@ -106,6 +108,7 @@ def take(source: object) -> Taken:
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, or a capsule "
             f"(got {type(source).__name__})"
         )
+    source = _held(source)
     if kind == _CUDA:
         device = Device("cuda", index)
         array, dtype = device_memory(device).take_dlpack(source)
@@ -113,6 +116,44 @@ def take(source: object) -> Taken:
     if kind not in (_CPU, _CUDA_HOST):
         raise InterchangeError(f"from_dlpack knows CPU and CUDA memory (got DLPack device type {kind})")
     return _take_from_host(source)
+
+
+def require_torch_memory(source: Any, reach: int) -> None:
+    """Hold a torch tensor against its storage, which anybody may shrink, as FSDP does.
+
+    Args:
+        source: the tensor.
+        reach: how many elements lie between its first and the end of its last.
+
+    Raises:
+        InterchangeError: the storage is too small for it.
+    """
+    present, needed = source.untyped_storage().nbytes(), (source.storage_offset() + reach) * source.itemsize
+    if reach and present < needed:
+        raise InterchangeError(
+            f"a torch tensor of shape {tuple(source.shape)} and {source.dtype} needs a storage of {needed} bytes (got "
+            f"one of {present}). Its storage was resized: fill it again first."
+        )
+
+
+def _held(source: object) -> object:
+    """Return a torch tensor that holds its storage, so that the memory stays when the given one gets another.
+
+    A capsule holds the tensor that it is of, and torch does not look whether its memory is there. What is no torch
+    tensor is returned as it is.
+
+    Raises:
+        InterchangeError: the storage is too small for the tensor.
+    """
+    torch: Any = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", None)
+    if kind is None or not isinstance(source, kind):
+        return source
+    tensor: Any = source
+    if tensor.requires_grad or tensor.layout is not torch.strided:
+        return tensor  # torch says what is wrong
+    require_torch_memory(tensor, required_storage(tuple(tensor.shape), tuple(tensor.stride())))
+    return tensor.detach()
 
 
 def _take_from_host(source: object) -> Taken:

@@ -11,11 +11,9 @@ counts; a call is made again by its seed and the same names.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import functools
 import math
-import mmap
 import multiprocessing
 import random
 import re
@@ -35,9 +33,10 @@ import numpy
 import opdsl
 from opdsl.dispatch import Operator
 from opdsl.errors import KernelCompileError, KernelError, LawError, OpdslError
-from opdsl.runtime import ALL_DTYPES, DType, Tensor, make_view
+from opdsl.runtime import ALL_DTYPES, DType, Tensor
 from opdsl.runtime.snapshot import content, tensors_in
 from opdsl.schema import BaseType, ListType, OptionalType, Type
+from opdsl.testing.guarded import guarded_tensor
 from opdsl.testing.sample import Sample, described
 from opdsl.testing.samples import samples_of
 
@@ -67,38 +66,6 @@ class Failure(NamedTuple):
     def kind(self) -> str:
         """What failures of one cause have in common."""
         return re.sub(r"-?\d+", "N", f"{self.call.partition('(')[0]} {self.problem}")
-
-
-# ------------------------------------------------------------------------------------------------------- guarded memory
-
-_libc = ctypes.CDLL(None, use_errno=True)
-_PAGE = mmap.PAGESIZE
-
-
-def guarded(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
-    """A contiguous copy of an array that ends where a page begins which nobody may touch; another lies before it."""
-    inside = -(-max(array.nbytes, 1) // _PAGE) * _PAGE
-    memory = mmap.mmap(-1, inside + 2 * _PAGE)
-    begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    for page in (begin, begin + _PAGE + inside):
-        if _libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(_PAGE), 0):
-            raise OSError(ctypes.get_errno(), "mprotect")
-    offset = _PAGE + inside - array.nbytes
-    made: numpy.ndarray[Any, Any] = numpy.ndarray(array.shape, array.dtype, memory, offset)
-    made[...] = array
-    return made
-
-
-def guarded_tensor(tensor: Tensor) -> Tensor:
-    """The same elements in guarded memory, with the same strides where these leave no gaps that matter."""
-    if tensor.is_meta or tensor.numel() == 0 or tensor.numel() > 10**6:
-        return tensor
-    strides = tensor.strides
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
-    flat = tensor.detach().as_strided((extent,), (1,), tensor.storage_offset())
-    array = guarded(opdsl.runtime.values.host_array(flat))
-    made = make_view(opdsl.runtime.wrap(array, tensor.dtype), tensor.shape, strides).detach()
-    return made.requires_grad_() if tensor.requires_grad else made
 
 
 # ---------------------------------------------------------------------------------------------------------- arguments
@@ -444,7 +411,7 @@ def try_seed(seed: int) -> Failure | None:
 
 def _work(first: int, end: int, at: Synchronized[int], found: Any) -> None:
     with open("/proc/self/statm", encoding="ascii") as sizes:
-        most = int(sizes.read().split()[0]) * _PAGE + MEMORY
+        most = int(sizes.read().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.disable()

@@ -11,8 +11,9 @@ import numpy
 import pytest
 
 import opdsl
+from opdsl.testing.guarded import guarded
 from tests.laws import overloads
-from tests.laws.overloads import Call, failures, guarded, run
+from tests.laws.overloads import Call, failures, run
 
 CALLS = 100
 

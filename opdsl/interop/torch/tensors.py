@@ -14,6 +14,7 @@ import torch.utils.dlpack
 
 from opdsl.errors import InterchangeError
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, from_dlpack
+from opdsl.runtime.dlpack import require_torch_memory
 from opdsl.runtime.dtype import ALL_DTYPES
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.init_hooks import prepare
@@ -83,7 +84,6 @@ def shared(source: torch.Tensor) -> Tensor:
     form = geometry_of(source)
     if form.device.type == "cpu":
         return over(array_over(source, form), form)
-    _require_memory(source, required_storage(form.shape, form.strides))
     return from_dlpack(source.detach())
 
 
@@ -126,21 +126,6 @@ def _layout(form: TensorMeta) -> _Layout:
     return _Layout(ctypes.c_char * (reach * dtype.itemsize), form.shape, dtype, steps, reach)
 
 
-def _require_memory(source: torch.Tensor, reach: int) -> None:
-    """Hold a torch tensor against its storage, which anybody may shrink, as FSDP does.
-
-    Args:
-        source: the tensor.
-        reach: how many elements lie between its first and the end of its last.
-    """
-    present, needed = source.untyped_storage().nbytes(), (source.storage_offset() + reach) * source.itemsize
-    if reach and present < needed:
-        raise InterchangeError(
-            f"a torch tensor of shape {tuple(source.shape)} and {source.dtype} needs a storage of {needed} bytes (got "
-            f"one of {present}). Its storage was resized: fill it again first."
-        )
-
-
 def array_over(source: torch.Tensor, form: TensorMeta) -> numpy.ndarray[Any, Any]:
     """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more.
 
@@ -150,7 +135,7 @@ def array_over(source: torch.Tensor, form: TensorMeta) -> numpy.ndarray[Any, Any
     memory, shape, dtype, steps, reach = _layout(form)
     if form.numel == 0:
         return numpy.ndarray(shape, dtype, numpy.empty(1, dtype), 0, steps)
-    _require_memory(source, reach)
+    require_torch_memory(source, reach)
     held: Any = memory.from_address(source.data_ptr())
     held.source = source  # which the array keeps alive
     return numpy.ndarray(shape, dtype, held, 0, steps)

@@ -12,6 +12,7 @@ from opdsl.kernels import StructuredDefinition, StructuredKernel, new_tensor
 from opdsl.runtime import Device, Tensor, make_view
 from opdsl.runtime.snapshot import contents, tensors_in
 from opdsl.schema import OptionalType
+from opdsl.testing.laws import guard_pages
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
@@ -37,6 +38,7 @@ def check(subject: Subject) -> Iterator[str]:
         if [contents(each) for each in (*sample.given, *sample.named.values())] != before:
             yield f"{what}: an argument is changed"
     yield from _outside(subject)
+    yield from guard_pages.check(subject)
 
 
 def _outside(subject: Subject) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+import opdsl
 from opdsl.errors import InterchangeError
 from tests.torch.interop.bridge import registered, run_alone
 
@@ -109,3 +110,30 @@ def test_a_conjugate_view_that_is_written_gives_gradients(ops) -> None:
         memory.abs().sum().backward()
         found.append(x.grad)
     torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("left", [0, 8, 15])
+@pytest.mark.parametrize("take", [opdsl.from_dlpack, opdsl.tensor, opdsl.asarray, opdsl.array_api.from_dlpack])
+def test_a_storage_that_is_too_small_is_not_shared(take: Callable[[Any], Any], left: int) -> None:
+    with pytest.raises(InterchangeError, match=f"needs a storage of 16 bytes .got one of {left}"):
+        take(shrunk(left))
+    part = torch.arange(4.0)[2:]
+    part.untyped_storage().resize_(12)
+    with pytest.raises(InterchangeError, match="needs a storage of 16 bytes .got one of 12"):
+        take(part)
+    assert take(part[:0]).shape == (0,)
+    assert take(part[:1]).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("way", ["set_", "data"])
+def test_memory_that_is_shared_stays_when_torch_replaces_it(way: str) -> None:
+    source = torch.full((1000,), 2.0)
+    taken = opdsl.from_dlpack(source)
+    address = source.data_ptr()
+    if way == "set_":
+        source.set_(torch.zeros(1000))
+    else:
+        source.data = torch.zeros(1000)
+    others = [torch.full((1000,), 7.0) for _ in range(50)]
+    assert all(other.data_ptr() != address for other in others), "the memory is still held"
+    assert taken.tolist() == [2.0] * 1000

@@ -1,0 +1,129 @@
+"""Part of law 10: no kernel touches memory beside its arrays, also where these have no elements.
+
+Calls are made in a process of their own, on tensors that lie between pages that nobody may touch: the system ends it
+where one is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from opdsl.runtime import Tensor
+from opdsl.testing.guarded import guarded_tensor
+from opdsl.testing.sample import Sample
+from opdsl.testing.subject import Subject
+
+# Samples that are tried, and sizes of each that are made 0, one after another.
+_SAMPLES, _SIZES = 6, 2
+
+# Seconds of the processor that the calls of one operator may take.
+_SECONDS = 120
+
+
+class _Attempt(NamedTuple):
+    """A call: a sample, the size that is 0 instead, and where the pages lie."""
+
+    sample: Sample
+    emptied: int | None
+    at_end: bool
+
+    def __str__(self) -> str:
+        size = "" if self.emptied is None else f" with 0 for the size {self.emptied}"
+        return f"{self.sample}{size}, {'before' if self.at_end else 'behind'} a page that nobody may touch"
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    if not hasattr(os, "fork"):
+        return
+    attempts = list(_attempts(subject))
+    begin = 0
+    while begin < len(attempts):
+        last, status = _in_a_process(subject, attempts, begin)
+        if os.WIFSIGNALED(status):
+            what = signal.strsignal(os.WTERMSIG(status))
+            yield f"{attempts[last]}: the call ends the process: {what}"
+        elif status == 0:
+            return
+        begin = last + 1
+
+
+def _attempts(subject: Subject) -> Iterator[_Attempt]:
+    for sample in subject.samples[:_SAMPLES]:
+        sizes = dict.fromkeys(size for tensor in sample.tensors() for size in tensor.shape if size)
+        yield _Attempt(sample, None, True)
+        yield _Attempt(sample, None, False)
+        for size in list(sizes)[:_SIZES]:
+            yield _Attempt(sample, size, True)
+
+
+def _in_a_process(subject: Subject, attempts: list[_Attempt], begin: int) -> tuple[int, int]:
+    """Make calls in a child; return which was the last, and the child's status as ``waitpid`` has it."""
+    receive, send = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child calls nothing that they hold
+        process = os.fork()
+    if process == 0:
+        os.close(receive)
+        _work(subject, attempts, begin, send)
+    os.close(send)
+    last = begin
+    with open(receive, "rb") as numbers:
+        while number := numbers.read(4):
+            last = int.from_bytes(number, "little")
+    _, status = os.waitpid(process, 0)
+    return last, status
+
+
+def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> None:
+    """Make the calls, and end the process."""
+    status = 1
+    try:
+        faulthandler.disable()
+        for sent in (signal.SIGPROF, signal.SIGSEGV, signal.SIGBUS):
+            signal.signal(sent, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+        warnings.simplefilter("ignore")
+        for number in range(begin, len(attempts)):
+            os.write(send, number.to_bytes(4, "little"))
+            with contextlib.suppress(Exception):  # which errors calls raise is for the rest of the law
+                _make(subject, attempts[number])
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _make(subject: Subject, attempt: _Attempt) -> None:
+    sample = attempt.sample.copy()
+    placed = {id(tensor): _placed(tensor, attempt) for tensor in sample.tensors()}
+    given = [_replaced(placed, value) for value in sample.given]
+    named = {name: _replaced(placed, value) for name, value in sample.named.items()}
+    subject.function(*given, **named)
+
+
+def _placed(tensor: Tensor, attempt: _Attempt) -> Tensor:
+    if attempt.emptied is not None:
+        shape = tuple(0 if size == attempt.emptied else size for size in tensor.shape)
+        if shape != tensor.shape:
+            tensor = tensor.detach().new_empty(shape).requires_grad_(tensor.requires_grad)
+    return guarded_tensor(tensor, at_end=attempt.at_end)
+
+
+def _replaced(placed: dict[int, Tensor], value: object) -> object:
+    if isinstance(value, Tensor):
+        return placed[id(value)]
+    if isinstance(value, (list, tuple)):
+        return [_replaced(placed, part) for part in value]
+    return value
