@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Alias, Library, Tensor
+from opdsl import Alias, Array, Library, Tensor
 from opdsl.errors import DeclarationError, LawError, OptionError
 from opdsl.kernels import copy_
 from opdsl.testing import Maker, Sample, check_op, samples_of, violations_of
@@ -488,6 +488,37 @@ def test_an_error_that_is_not_ours(library: Library) -> None:
     found = violations_of(fragile, laws=[10])
     assert [each.law for each in found] == [10]
     assert "ValueError is no error of opdsl's" in str(found[0])
+
+
+def test_a_kernel_that_reads_beside_its_array(library: Library) -> None:
+    """The first element, whether there is one or not: the samples themselves have all that is read."""
+
+    @library.op
+    def doubled_first(self: Tensor) -> Tensor: ...
+
+    @doubled_first.meta
+    def doubled_first_meta(ctx, self):
+        ctx.set_output(0, (1,), like=self)
+
+    @doubled_first.out_kernel("CPU")
+    def doubled_first_cpu(self: Array, out: Array) -> None:
+        out[0] = 2 * self[0]
+
+    found = violations_of(doubled_first, [Sample(opdsl.ones(7))], laws=[10])
+    assert len(found) == 1
+    assert "(float32[7]) with 0 for the size 7" in str(found[0])
+    assert "Segmentation fault" in str(found[0])
+
+    @library.op
+    def first_or_nothing(self: Tensor) -> Tensor: ...
+
+    first_or_nothing.meta(doubled_first_meta)
+
+    @first_or_nothing.out_kernel("CPU")
+    def first_or_nothing_cpu(self: Array, out: Array) -> None:
+        out[0] = self[0] if self.shape[0] > 0 else 0
+
+    assert violations_of(first_or_nothing, [Sample(opdsl.ones(7))], laws=[10]) == []
 
 
 def test_the_message_names_operator_law_and_sample(library: Library) -> None:

@@ -117,15 +117,21 @@ def i1_scalar(x: Any) -> Any:
     return math.exp(abs(x)) * i1e(x)
 
 
+def log_of_half(x: Any) -> Any:
+    """``log(x / 2)``, where the half of the smallest numbers is 0, and near 2 that of the half is exact."""
+    is_small = x < 1.0
+    return math.log(x if is_small else x / 2) - (math.log(2.0) if is_small else 0.0)
+
+
 def k0_near(x: Any) -> Any:
     square = x * x
-    found = evaluate("K0_NEAR", square) - math.log(x / 2) * evaluate("I0_SMALL", square)
+    found = evaluate("K0_NEAR", square) - log_of_half(x) * evaluate("I0_SMALL", square)
     return math.inf if x == 0 else found
 
 
 def k1_near(x: Any) -> Any:
     square = x * x
-    found = evaluate("K1_NEAR", square) / x + math.log(x / 2) * (x * evaluate("I1_SMALL", square))
+    found = evaluate("K1_NEAR", square) / x + log_of_half(x) * (x * evaluate("I1_SMALL", square))
     return math.inf if x == 0 else found
 
 

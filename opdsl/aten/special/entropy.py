@@ -7,7 +7,7 @@ from typing import Any
 
 from opdsl.aten.pointwise.blends import number_xlogy, xlogy, xlogy_number
 from opdsl.aten.pointwise.comparison import where
-from opdsl.aten.pointwise.exponentials import erf
+from opdsl.aten.pointwise.exponentials import erfc
 from opdsl.aten.pointwise.powers import number_pow, pow_number, pow_tensors
 from opdsl.declare import Library, Out, Row, forward, op
 from opdsl.errors import DTypeError
@@ -97,7 +97,7 @@ lib.table(
 @op("aten::special_ndtr", **SPECIAL, out=Out(explicit=True, cast="safe"))
 def special_ndtr(self: Tensor) -> Tensor:
     """The area below the standard normal curve, up to every element."""
-    return (erf(self / math.sqrt(2)) + 1) * 0.5
+    return erfc(self / -math.sqrt(2)) * 0.5
 
 
 def cast_into(out: Tensor, value: Tensor) -> Tensor:

@@ -56,12 +56,17 @@ def digamma_positive(x: Any) -> Any:
     return math.log(x) - 0.5 / x - square * series_of_square(square, DIGAMMA) - total
 
 
+def from_nearest(x: Any) -> Any:
+    """How far a number is from the nearest integer, which is exact: at poles nothing else tells how large values are."""
+    return x - round(x)
+
+
 def digamma_scalar_function(x: Any) -> Any:
-    # Below 0 by reflection, DLMF 5.5.4; the fraction keeps the angle small.
-    fraction = x - math.trunc(x)
+    # Below 0 by reflection, DLMF 5.5.4.
+    distance = from_nearest(x)
     found = digamma_positive(1.0 - x if x < 0 else x)
-    reflected = found - math.pi / math.tan(math.pi * fraction)
-    below = math.nan if fraction == 0 else reflected
+    reflected = found - math.pi / math.tan(math.pi * distance)
+    below = math.nan if distance == 0 else reflected
     return math.copysign(math.inf, -x) if x == 0 else below if x < 0 else found
 
 
@@ -110,12 +115,16 @@ def zeta_positive(s: Any, q: Any) -> Any:
 
 
 def zeta_function(s: Any, q: Any) -> Any:
-    """Terms with a negative base are those of another sum, up to their sign, that ends where a third one begins."""
-    lowest = q - math.floor(q) if q < 0 else q
+    """Below 0 the base that is nearest to 0 is told apart; bases below it are those of another sum, up to their sign.
+
+    That sum ends where a third one begins.
+    """
+    distance = from_nearest(q)
     sign = -1.0 if s % 2.0 == 1.0 else 1.0
-    found = zeta_positive(s, lowest)
-    below = sign * (zeta_positive(s, 1.0 - lowest) - zeta_positive(s, 1.0 - q))
-    whole = q <= 0 and q == math.floor(q)
+    found = zeta_positive(s, 1.0 + distance if q < 0 else q)
+    nearest = (sign if distance < 0 else 1.0) * abs(distance) ** -s
+    below = nearest + sign * (zeta_positive(s, 1.0 - distance) - zeta_positive(s, 1.0 - q))
+    whole = q <= 0 and distance == 0
     outside = s < 1 or (q < 0 and s != math.floor(s))
     regular = found + below if q < 0 else found
     return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
@@ -161,7 +170,7 @@ TRIGAMMA = tuple(float(each) for each in BERNOULLI[:8])
 
 
 def trigamma_scalar_function(self: Any) -> Any:
-    """By reflection, DLMF 5.15.6, below 1/2; at poles it is as large as rounding of the angle lets it be."""
+    """By reflection, DLMF 5.15.6, below 1/2."""
     low = self < 0.5
     x = 1.0 - self if low else self
     total: Any = 0.0
@@ -171,7 +180,7 @@ def trigamma_scalar_function(self: Any) -> Any:
         x = x + 1.0 if small else x
     square = 1.0 / (x * x)
     found = total + (1.0 + square * series_of_square(square, TRIGAMMA)) / x + 0.5 * square
-    sine = math.sin(math.pi * self)
+    sine = math.sin(math.pi * from_nearest(self))
     return math.pi * math.pi / (sine * sine) - found if low else found
 
 

@@ -21,7 +21,7 @@ from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
 # Samples that are tried, and sizes of each that are made 0, one after another.
-_SAMPLES, _SIZES = 6, 2
+_SAMPLES, _SIZES = 4, 2
 
 # Seconds of the processor that the calls of one operator may take.
 _SECONDS = 120
