@@ -92,6 +92,24 @@ def reflected(x: Any) -> Any:
     return max(1, abs(mpmath.pi / mpmath.tan(mpmath.pi * x))) if x < 0 else 1
 
 
+def beside_one(kind: type[Any]) -> Any:
+    """Below 1, down to the middle."""
+    apart = numpy.array([1 - 10.0**-power for power in range(1, 16)], kind)
+    found = numpy.concatenate([beside([1.0], kind), apart, small(kind)])
+    return found[abs(found) < 1]
+
+
+def inverse_of_erf(y: Any) -> Any:
+    """By Newton's method, on the complement."""
+    if abs(y) < mpmath.mpf(0.5):
+        return mpmath.erfinv(y)
+    rest = 1 - abs(y)
+    x = mpmath.sqrt(-mpmath.log(rest * (2 - rest)))
+    for _ in range(60):
+        x += (mpmath.erfc(x) - rest) * mpmath.exp(x * x) * mpmath.sqrt(mpmath.pi) / 2
+    return x if y > 0 else -x
+
+
 # What is computed, its definition, the arguments, the size of its largest term, and how many units it may be off.
 CASES: dict[str, tuple[Any, Any, Any, Any, float]] = {
     "digamma": (opdsl.digamma, mpmath.digamma, around_poles, reflected, 6),
@@ -125,6 +143,7 @@ CASES: dict[str, tuple[Any, Any, Any, Any, float]] = {
     "slope of zeta(3)": (slope(zeta(3)), lambda q: -3 * mpmath.zeta(4, q), around_poles, zeta_scale(4), 24),
     "zeta(2.5)": (zeta(2.5), lambda q: mpmath.zeta(2.5, q), positive, nothing, 8),
     "erf": (opdsl.erf, mpmath.erf, small, nothing, 2),
+    "erfinv": (opdsl.erfinv, inverse_of_erf, beside_one, nothing, 3),
     "expm1": (opdsl.expm1, mpmath.expm1, small, nothing, 2),
     "log": (opdsl.log, mpmath.log, positive, nothing, 2),
     "k0": (

@@ -57,7 +57,7 @@ def digamma_positive(x: Any) -> Any:
 
 
 def from_nearest(x: Any) -> Any:
-    """How far a number is from the nearest integer, which is exact: at poles nothing else tells how large values are."""
+    """Return how far a number is from the nearest integer, exactly: beside poles it says how large values are."""
     return x - round(x)
 
 
