@@ -71,6 +71,10 @@ VIEWS: dict[str, Call] = {
     "copied deeply": lambda lib, x: copy.deepcopy(x.conj()),
 }
 
+# Singular values are as exact as the largest one lets them be: a 0 among them is what rounding leaves of it, which
+# differs from processor to processor.
+INEXACT: dict[str, Callable[[torch.dtype], float]] = {"svd": lambda dtype: 16 * torch.finfo(dtype).eps}
+
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_have_the_bits_and_the_memory_of_pytorch(name: str) -> None:
@@ -78,7 +82,7 @@ def test_views_have_the_bits_and_the_memory_of_pytorch(name: str) -> None:
     ours = of(theirs)
     for _ in range(4):
         found, expected = VIEWS[name](opdsl, ours), VIEWS[name](torch, theirs)
-        assert_agree(found, expected)
+        assert_agree(found, expected, tolerance=INEXACT.get(name))
         assert bit_differences(found, expected) == []
         assert (found.data_ptr() == ours.data_ptr()) == (expected.data_ptr() == theirs.data_ptr())
 
