@@ -27,6 +27,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from opdsl.backends.cpu.author_code import Compiled, signature_text
+from opdsl.backends.cpu.author_integers import mixture_in
 from opdsl.backends.cpu.machine.language import fields
 from opdsl.backends.cpu.machine.objects import Array
 from opdsl.errors import KernelCompileError
@@ -68,11 +69,14 @@ def compile_author(
     Raises:
         KernelCompileError: numba refuses the kernel; numba's error is the cause.
     """
-    entry = numba.njit(**_OPTIONS)(_entry(function, [_numba_type(each) for each in arguments], checks_bounds))
+    dispatchers: dict[FunctionType, Any] = {}
+    kinds = [_numba_type(argument) for argument in arguments]
+    entry = numba.njit(**_OPTIONS)(_entry(function, kinds, checks_bounds, dispatchers))
     try:
         entry.compile((types.intp,))
     except NumbaError as error:
         raise KernelCompileError(_refusal(function, arguments, error)) from error
+    _require_integers(arguments, dispatchers)
     (result,) = entry.overloads.values()
     library = result.library
     content = library._get_compiled_object()
@@ -200,9 +204,32 @@ def _dispatcher(
     return dispatcher
 
 
-def _entry(function: FunctionType, argument_types: Sequence[Any], checks_bounds: bool) -> Any:
+def _require_integers(arguments: Sequence[Any], dispatchers: dict[FunctionType, Any]) -> None:
+    """Refuse a kernel in which numba computes uint64 as something else.
+
+    Raises:
+        KernelCompileError: it does.
+    """
+    for function, dispatcher in dispatchers.items():
+        for result in dispatcher.overloads.values():
+            mixture = mixture_in(result.type_annotation)
+            if mixture is not None:
+                line = _line(function.__code__.co_filename, mixture.line)
+                raise KernelCompileError(
+                    f"{function.__module__}.{function.__qualname__} ({line}): the kernel for "
+                    f"({signature_text(arguments)}) is not exact: {mixture.what} by numba. Convert the signed integer "
+                    "first: numpy.uint64(1)."
+                )
+
+
+def _entry(
+    function: FunctionType,
+    argument_types: Sequence[Any],
+    checks_bounds: bool,
+    dispatchers: dict[FunctionType, Any],
+) -> Any:
     unpack = _unpacker(types.Tuple(list(argument_types)))
-    kernel = _dispatcher(function, checks_bounds, {}, is_called=False)
+    kernel = _dispatcher(function, checks_bounds, dispatchers, is_called=False)
 
     def entry(frame):
         kernel(*unpack(frame))
