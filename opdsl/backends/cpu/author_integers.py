@@ -50,8 +50,7 @@ def mixture_in(annotation: Any) -> Mixture | None:
 
 
 def _is_unsigned(kind: Any) -> bool:
-    kind = types.unliteral(kind)
-    return isinstance(kind, types.Integer) and not kind.signed and kind.bitwidth == 64
+    return bool(types.unliteral(kind) == types.uint64)
 
 
 def _holds_unsigned(kind: Any) -> bool:
