@@ -140,10 +140,12 @@ def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
-    """The names as identifiers that differ."""
+    """The names as identifiers of ASCII that differ and do not begin with an underscore."""
     made: list[str] = []
     for each in names:
-        name = "".join(letter if letter.isalnum() or letter == "_" else "_" for letter in each)
+        letters = [letter if letter.isascii() and letter.isalnum() else "_" for letter in each]
+        name = "".join(letters).lstrip("_") or "argument"
+        name = f"argument_{name}" if name[0].isdecimal() else name
         while name in made or name in RESERVED:
             name += "_"
         made.append(name)

@@ -109,8 +109,10 @@ def renamed_value(value: Any, names: dict[str, str]) -> Any:
 
 
 def without_unused_sizes(program: Program) -> Program:
-    """The program without expressions of sizes that only kernels have asked for."""
+    """The program without expressions of sizes that only kernels have asked for, and no shape of a result names."""
     used = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
+    shapes = [each.shape for step in program.steps for each in step.results if each is not None]
+    used |= names_in(tuple(Expression(size) for shape in shapes for size in shape if isinstance(size, str)))
     used |= names_in(program.outputs)
     used |= names_in(tuple(Expression(each) for each in program.guards))
     kept = []

@@ -9,20 +9,17 @@ from __future__ import annotations
 import importlib
 import math
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import ProgramError
-from opdsl.generated import function_from_source
-from opdsl.programs import drawing, saving
+from opdsl.programs import drawing, printing
 from opdsl.programs.memory import MemoryPlan, made_apart, memory_plan
-from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, counted, names_in, short_name
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.programs.steps import Expression, Input, Step, counted, short_name
+from opdsl.runtime import Tensor
 
 __all__ = ["Program"]
 
@@ -48,6 +45,8 @@ class Program:
     guards: expressions of sizes and numbers that hold for every call that it serves.
     sizes: what guards and operands name beside the sizes of inputs: names and expressions, in order.
     constants: tensors that are no arguments, by name.
+    example: sizes and numbers of a call that it serves, by name, as far as they are known; of tensors the strides,
+        where they are not contiguous.
     """
 
     name: str
@@ -57,6 +56,7 @@ class Program:
     guards: tuple[str, ...] = ()
     sizes: tuple[tuple[str, str], ...] = ()
     constants: Mapping[str, Tensor] = attrs.field(factory=dict)
+    example: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
     _made: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
 
     def __hash__(self) -> int:
@@ -77,9 +77,10 @@ class Program:
         self.check(arguments)
         result = self.function(*arguments, *self.constants.values())
         if result is UNSERVED:
+            conditions = " and ".join(self.conditions) or "what it computes of numbers has a result"
             raise ProgramError(
-                f"the program of {self.name} does not serve these sizes: it holds where "
-                f"{' and '.join(self.conditions)}. Trace the function anew, or use opdsl.compile, which does so."
+                f"the program of {self.name} does not serve these sizes and numbers: it holds where {conditions}. "
+                "Trace the function anew, or use opdsl.compile, which does so."
             )
         return result
 
@@ -149,21 +150,19 @@ class Program:
     def function(self) -> Callable[..., Any]:
         """The steps as a function of inputs, then constants, which returns ``UNSERVED`` where a guard does not hold."""
         if "function" not in self._made:
-            self._made["function"] = self._compiled()
+            self._made["function"] = printing.compiled(self)
         made: Callable[..., Any] = self._made["function"]
         return made
 
     @property
     def source(self) -> str:
         """The program as typed Python: paste it, and it runs."""
-        lines = _Source(self).lines()
-        imports = ["import math", ""] * any("math." in each for each in lines) + ["import opdsl"]
-        return "\n".join([*imports, *_constant_lines(self), "", "", *lines]) + "\n"
+        return printing.source(self)
 
     @property
     def conditions(self) -> list[str]:
         """The guards, those of sizes that are the same among them."""
-        return [*_Sizes(self.inputs).checks, *self.guards]
+        return [*printing.size_checks(self.inputs), *self.guards]
 
     def __str__(self) -> str:
         return self.source
@@ -176,11 +175,6 @@ class Program:
         if len(self.steps) > drawing.MOST_STEPS:
             return None
         return drawing.svg(self.inputs, self.steps, self.outputs, self.constants)
-
-    def _compiled(self) -> Callable[..., Any]:
-        namespace: dict[str, Any] = {"math": math}
-        lines = _Source(self, namespace).lines()
-        return function_from_source(_identifier(self.name), "\n".join(lines) + "\n", namespace, title=self.name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program to a file: JSON, operators by their schemas. Nothing of it is executed when it is read.
@@ -199,7 +193,7 @@ class Program:
         ...     opdsl.Program.load(pathlib.Path(folder, "program.json")) == program
         True
         """
-        saving.save(path, {each.name: getattr(self, each.name) for each in attrs.fields(Program) if each.init})
+        importlib.import_module("opdsl.programs.saving").save(path, self)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Program:
@@ -221,7 +215,8 @@ class Program:
         ...     opdsl.Program.load(path)(opdsl.ones(3))
         tensor([2., 2., 2.])
         """
-        return Program(**saving.load(path))
+        program: Program = importlib.import_module("opdsl.programs.loading").load(path)
+        return program
 
     def to_fx(self) -> Any:
         """The program as a ``torch.fx.GraphModule``: a call of the torch operator of the same schema for each step.
@@ -258,152 +253,3 @@ class Program:
         'same'
         """
         return attrs.evolve(self, **changes)
-
-
-class _Sizes:
-    """The lines that read sizes of inputs, and what has to hold of them."""
-
-    def __init__(self, inputs: Sequence[Input], wanted: frozenset[str] | None = None) -> None:
-        self.lines: list[str] = []
-        self.checks: list[str] = []
-        self._known: set[str] = set()
-        self._wanted = wanted
-        for each in inputs:
-            if each.kind is None:
-                self._read(each.shape, f"{each.name}.shape")
-                self._read(each.strides or (), f"{each.name}.stride()")
-
-    def _read(self, sizes: Sequence[Size], text: str) -> None:
-        names = []
-        for index, size in enumerate(sizes):
-            if isinstance(size, int) or size in self._known:
-                self.checks.append(f"{text}[{index}] == {size}")
-                names.append("_")
-            elif not size.isidentifier():  # what follows from other sizes
-                names.append("_")
-            else:
-                self._known.add(size)
-                names.append(size if self._wanted is None or size in self._wanted else "_")
-        if any(each != "_" for each in names):
-            self.lines.append(f"{', '.join(names)}{',' * (len(names) == 1)} = {text}")
-
-
-class _Source:
-    """The lines of a program.
-
-    Args:
-        program: this one.
-        namespace: where what the lines name is put: the lines are run then; None for lines to read.
-    """
-
-    def __init__(self, program: Program, namespace: dict[str, Any] | None = None) -> None:
-        self.program = program
-        self.namespace = namespace
-
-    def lines(self) -> list[str]:
-        """The whole function."""
-        program = self.program
-        used = names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps))
-        used |= names_in(program.outputs) | {word for each in program.guards for word in WORDS.findall(each)}
-        used |= {word for _, text in program.sizes for word in WORDS.findall(text)}
-        repeated = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
-        used |= {str(each) for each in repeated if isinstance(each, str) and repeated.count(each) > 1}
-        sizes = _Sizes(program.inputs, used)
-        parameters = [*map(self._parameter, program.inputs), *(program.constants if self.namespace is not None else ())]
-        lines = [f"def {_identifier(program.name)}({', '.join(parameters)}):"]
-        if self.namespace is None:
-            lines += [f"    # {each}" for each in program.inputs if each.kind is None]
-        lines += [f"    {each}" for each in sizes.lines]
-        lines += [f"    {line}" for each in sizes.checks for line in self._guard(each)]
-        computed = dict(program.sizes)
-        guards = list(program.guards)
-        for name, text in computed.items():
-            lines.append(f"    {name} = {text}")
-        lines += [f"    {line}" for each in guards for line in self._guard(each)]
-        lines += [f"    {line}" for each in program.steps for line in self._lines(each)]
-        return [*lines, f"    return {self._text(program.outputs)}"]
-
-    def _parameter(self, each: Input) -> str:
-        if self.namespace is not None:
-            return each.name
-        return f"{each.name}: {'opdsl.Tensor' if each.kind is None else each.kind.__name__}"
-
-    def _guard(self, condition: str) -> list[str]:
-        if self.namespace is None:
-            return [f"assert {condition}"]
-        self.namespace["unserved"] = UNSERVED
-        return [f"if not ({condition}):", "    return unserved"]
-
-    def _lines(self, step: Step) -> list[str]:
-        if self.namespace is not None or not step.parts:
-            return [self._step(step)]
-        return ["# fused:", *map(self._step, step.parts)]
-
-    def _step(self, step: Step) -> str:
-        arguments = [self._text(each) for each in step.operands]
-        arguments += [f"{name}={self._text(each)}" for name, each in step.options.items()]
-        call = f"{self._function(step.operator)}({', '.join(arguments)})"
-        names = [each.name if each is not None else "_" for each in step.results]
-        if not any(each != "_" for each in names):
-            return call
-        target = f"{', '.join(names)}{',' * step.is_list}" if len(names) > 1 or step.is_list else names[0]
-        notes = ", ".join(str(each).partition(": ")[2] for each in step.results if each is not None)
-        return f"{target} = {call}{f'  # {notes}' if self.namespace is None else ''}"
-
-    def _function(self, operator: Operator) -> str:
-        if self.namespace is None:
-            return function_text(operator)
-        name = re.sub(r"\W", "_", f"call_{operator.name}")
-        self.namespace[name] = operator.function
-        return name
-
-    def _text(self, value: Any) -> str:
-        if isinstance(value, Expression):
-            return value.text
-        if isinstance(value, tuple):
-            parts = [self._text(each) for each in value]
-            if hasattr(value, "_fields") and self.namespace is not None:
-                return f"{self._constant(type(value))}({', '.join(parts)})"
-            return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-        if isinstance(value, list):
-            return f"[{', '.join(self._text(each) for each in value)}]"
-        if isinstance(value, dict):
-            return f"{{{', '.join(f'{key!r}: {self._text(each)}' for key, each in value.items())}}}"
-        return self._constant(value) if self.namespace is not None else constant_text(value)
-
-    def _constant(self, value: Any) -> str:
-        if value is None or type(value) in (bool, int, str):
-            return repr(value)
-        assert self.namespace is not None, "a program that is run"
-        name = f"_literal_{len(self.namespace)}"
-        self.namespace[name] = value
-        return name
-
-
-def function_text(operator: Operator) -> str:
-    """The expression of an operator's function."""
-    namespace, _, rest = operator.name.partition("::")
-    packet, _, overload = rest.partition(".")
-    return f"opdsl.ops.{namespace}.{packet}.{overload or 'default'}"
-
-
-def constant_text(value: Any) -> str:
-    """The expression of a constant."""
-    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
-        return f'float("{value}")'
-    if isinstance(value, (DType, Layout, MemoryFormat)):
-        return str(value) if str(value).startswith("opdsl.") else f"opdsl.{value}"
-    if isinstance(value, Device):
-        return f'opdsl.device("{value}")'
-    return repr(value)
-
-
-def _constant_lines(program: Program) -> Iterator[str]:
-    """What stands for the tensors that are no arguments."""
-    for name, value in program.constants.items():
-        yield f"{name}: opdsl.Tensor = ...  # {short_name(value.dtype)}{list(value.shape)}"
-
-
-def _identifier(name: str) -> str:
-    made = re.sub(r"\W", "_", name)
-    return made if made.isidentifier() else f"program_{made}"

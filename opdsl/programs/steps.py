@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import attrs
@@ -16,7 +15,6 @@ from opdsl.runtime import Device, DType
 from opdsl.runtime.symbol import Symbol
 
 __all__ = [
-    "FUNCTIONS",
     "WORDS",
     "Call",
     "Expression",
@@ -29,19 +27,11 @@ __all__ = [
     "operator_named",
     "short_name",
     "sizes_of",
+    "unfused",
 ]
 
 WORDS = re.compile(r"[A-Za-z_]\w*")
 """The names in an expression."""
-
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "max": max,
-    "min": min,
-    "math.ceil": math.ceil,
-    "math.floor": math.floor,
-    "math.trunc": math.trunc,
-}
-"""What expressions of sizes may call."""
 
 UPDATING = frozenset(
     (
@@ -189,6 +179,21 @@ class Step:
     def is_view(self) -> bool:
         """Whether its results may share memory with its operands."""
         return self.operator.schema.is_view or self.operator.may_alias
+
+
+def unfused(steps: Iterable[Step]) -> list[tuple[Step, ...]]:
+    """The parts of each step, which one that is not fused is itself.
+
+    What gives a result of a fused step another shape has none: a part has given that result as it should be.
+    """
+    bound: set[str] = set()
+    found = []
+    for step in steps:
+        is_given = bool(step.made) and step.made <= bound
+        parts = () if is_given else step.parts or (step,)
+        bound = bound.union(*(part.made for part in parts))
+        found.append(parts)
+    return found
 
 
 def operator_named(name: str) -> Operator:

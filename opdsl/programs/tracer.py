@@ -25,17 +25,8 @@ from opdsl.programs.leaves import RESERVED, Leaves, unflatten
 from opdsl.programs.passes import without_unused_sizes
 from opdsl.programs.program import Program
 from opdsl.programs.reverse import Noted, conditions, followed, pulled_back
-from opdsl.programs.steps import (
-    FUNCTIONS,
-    WORDS,
-    Call,
-    Expression,
-    Input,
-    Result,
-    Step,
-    operator_named,
-    sizes_of,
-)
+from opdsl.programs.sizes import FUNCTIONS
+from opdsl.programs.steps import WORDS, Call, Expression, Input, Result, Step, operator_named, sizes_of
 from opdsl.runtime import Device, Tensor
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray
@@ -113,6 +104,7 @@ class Tracer(DispatchMode):
         self.required = {id(made) for made, _ in self.inputs.tensors if made.geometry.requires_grad}
         for made, _ in self.inputs.tensors:
             made.geometry = made.geometry.replace(requires_grad=False)
+        self.example = {symbol.text: value for value, symbol in self.inputs.symbols.items()} | _example(leaves)
         self.before = current.get()
         self.steps: list[Step] = []
         self.calls: list[Noted] = []
@@ -428,7 +420,7 @@ class Tracer(DispatchMode):
         asked = [(self._text(text), outcome) for text, outcome in self.recorder.guards.items()]
         guards += [text if outcome else f"not ({text})" for text, outcome in asked]
         sizes = tuple((name, self._text(text)) for text, name in self.recorder.parts.items())
-        made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants)
+        made = Program(name, inputs, tuple(self.steps), outputs, tuple(guards), sizes, self.constants, self.example)
         return made if keeps_sizes else without_unused_sizes(made)
 
 
@@ -544,6 +536,15 @@ def _has_numbers(result: Any) -> bool:
     """Whether what an operator gives is, or has in it, something other than tensors."""
     listed = result if isinstance(result, (tuple, list)) else (result,)
     return any(each is not None and not isinstance(each, Tensor) for each in listed)
+
+
+def _example(leaves: Leaves) -> dict[str, Any]:
+    """The numbers of a call by name, and the strides of tensors that are not contiguous."""
+    pairs = list(zip(leaves.names, leaves.values, strict=True))
+    strides = {
+        name: tuple(value.stride()) for name, value in pairs if isinstance(value, Tensor) and not value.is_contiguous()
+    }
+    return strides | {name: value for name, value in pairs if not isinstance(value, Tensor)}
 
 
 def _input(name: str, value: Any, made: Any) -> Input:

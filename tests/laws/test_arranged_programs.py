@@ -183,3 +183,11 @@ def test_a_norm_before_a_product_is_computed_again_and_not_kept() -> None:
     ours, wanted = (opdsl.autograd.grad(each(*given).square().sum(), given) for each in both)
     for one, other in zip(ours, wanted, strict=True):
         numpy.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
+
+
+def test_a_memory_plan_knows_sizes_that_kernels_compute() -> None:
+    program = opdsl.trace(
+        lambda x, w: opdsl.conv2d(x, w, stride=2).sum(), opdsl.ones(2, 3, 9, 9), opdsl.ones(5, 3, 4, 4)
+    )
+    plan = program.memory_plan(opdsl.ones(1, 2, 12, 12), opdsl.ones(7, 2, 3, 3))
+    assert [each.size for each in plan.blocks] == [7 * 5 * 5 * 4]

@@ -9,6 +9,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from opdsl.errors import ArgumentError, ProgramError
 from opdsl.interop.torch.reading import GraphReader
+from opdsl.programs.checking import checked
 from opdsl.programs.program import Program
 
 __all__ = ["from_fx"]
@@ -17,9 +18,9 @@ __all__ = ["from_fx"]
 def from_fx(exported: Any) -> Program:
     """See ``opdsl.interop.torch.from_fx``."""
     if isinstance(exported, torch.export.ExportedProgram):
-        return _ExportedReader(exported).program("exported")
+        return checked(_ExportedReader(exported).program("exported"))
     if isinstance(exported, torch.fx.GraphModule):
-        return GraphReader(exported.graph.nodes, exported).program(str(exported.meta.get("name", "graph")))
+        return checked(GraphReader(exported.graph.nodes, exported).program(str(exported.meta.get("name", "graph"))))
     raise ArgumentError(
         f"from_fx takes what torch.export.export gives, or a torch.fx.GraphModule of ATen's operators (got "
         f"{type(exported).__name__}). Export the model first."

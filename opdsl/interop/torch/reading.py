@@ -15,6 +15,7 @@ from opdsl.errors import OpdslError, ProgramError, UnknownOperatorError
 from opdsl.interop.torch import tensors
 from opdsl.interop.torch.crossing import Crossing
 from opdsl.programs.program import Program
+from opdsl.programs.sizes import SizeSyntaxError, read, written
 from opdsl.programs.steps import Expression, Input, Result, Size, Step, operator_named
 from opdsl.runtime import Device, Tensor
 
@@ -103,6 +104,8 @@ class GraphReader:
         self.missing: set[str] = set()
         # The nodes that give them, by the names of results.
         self.made: dict[str, str] = {}
+        # Sizes and numbers that torch knows of a call, by name.
+        self.example: dict[str, Any] = {}
         # Names of sizes of inputs, by what torch knows them as.
         self._sizes: dict[str, str] = {}
 
@@ -124,14 +127,14 @@ class GraphReader:
                 outputs = self.outputs(node)
             elif node.op != "call_module":
                 raise ProgramError(f"a node {node.op} of {node.target} is none of ATen's. Export with torch.export.")
-        name, sizes = getattr(self.attributes, "meta", {}).get(KEPT, (name, ()))
+        name, sizes, example = getattr(self.attributes, "meta", {}).get(KEPT, (name, (), self.example))
         if self.missing:
             raise ProgramError(
                 f"the exported program calls what is not here: {', '.join(sorted(self.missing))}. Decompose it: "
                 "exported.run_decompositions()."
             )
         guards = tuple(self.guards)
-        return Program(name, tuple(self.inputs), tuple(self.steps), outputs, guards, sizes, self.constants)
+        return Program(name, tuple(self.inputs), tuple(self.steps), outputs, guards, sizes, self.constants, example)
 
     def placeholder(self, node: torch.fx.Node) -> None:
         """Read an argument of the graph."""
@@ -145,6 +148,7 @@ class GraphReader:
         else:
             kinds = {bool: bool, torch.SymBool: bool, float: float, torch.SymFloat: float}
             self.inputs.append(Input(node.name, kinds.get(type(value), int)))
+            self._note(node.name, value)
         self.values[node] = Expression(self.inputs[-1].name)
 
     def _named(self, size: Any, name: str) -> Size:
@@ -152,7 +156,15 @@ class GraphReader:
         if type(size) is int:
             return size
         text = str(size)
-        return self._sizes.setdefault(text, text if text.isidentifier() else name)
+        known = self._sizes.setdefault(text, text if text.isidentifier() else name)
+        self._note(known, size)
+        return known
+
+    def _note(self, name: str, value: Any) -> None:
+        """Note the value that torch knows of a size or a number."""
+        found = value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
+        if isinstance(found, (bool, int, float, complex)):
+            self.example[name] = found
 
     def constant(self, node: torch.fx.Node, found: torch.Tensor) -> None:
         """Read a tensor that is no argument; its memory is shared."""
@@ -263,7 +275,14 @@ def _results(node: torch.fx.Node) -> tuple[tuple[Result | None, ...], bool, bool
 
 
 def _size(value: Any) -> Size:
-    return value if type(value) is int else str(value)
+    """A size of a result; torch's own functions of sizes are names, which nothing reads."""
+    if type(value) is int:
+        return value
+    text = str(value)
+    try:
+        return written(read(text))
+    except SizeSyntaxError:
+        return re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
 
 
 def _refuse(value: torch.Tensor) -> Tensor:

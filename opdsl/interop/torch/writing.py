@@ -15,7 +15,7 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.reading import ARITHMETIC, FUNCTIONS, KEPT
 from opdsl.interop.torch.tensors import to_torch
 from opdsl.programs.program import Program
-from opdsl.programs.steps import Expression, Step
+from opdsl.programs.steps import Expression, Step, unfused
 from opdsl.runtime import Generator
 
 __all__ = ["to_fx"]
@@ -54,7 +54,7 @@ class _Writer:
         self.root = torch.nn.Module()
         self.nodes: dict[str, Any] = {}
         self.sizes = dict(program.sizes)
-        self.parts = [part for step in program.steps for part in step.parts or (step,)]
+        self.parts = [part for parts in unfused(program.steps) for part in parts]
         # Where names of sizes are read: the input, and how.
         self.read: dict[str, tuple[str, Any, int]] = {}
 
@@ -91,7 +91,7 @@ class _Writer:
             self._step(step)
         self.graph.output(self.value(program.outputs))
         made = torch.fx.GraphModule(self.root, self.graph, "Program")
-        made.meta[KEPT] = program.name, program.sizes
+        made.meta[KEPT] = program.name, program.sizes, program.example
         return made
 
     def _step(self, step: Step) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy
 import pytest
 import torch
@@ -121,3 +123,28 @@ def test_what_is_not_here_is_named() -> None:
 
     with pytest.raises(ProgramError, match="calls what is not here: exported_test::turned"):
         from_fx(exported(Special(), torch.ones(2, 2), dynamic=False))
+
+
+def test_an_exported_program_is_saved_and_read(tmp_path: Path) -> None:
+    class Cut(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
+            return torch.cat([x[: x.shape[0] // 2], y]).view(-1, 2)[::3], x.nonzero().sum(0)
+
+    rows = {0: torch.export.Dim.AUTO}
+    given = torch.ones(8, 4), torch.ones(6, 4)
+    program = from_fx(torch.export.export(Cut(), given, dynamic_shapes={"x": rows, "y": rows}))
+    program.save(tmp_path / "program.json")
+    loaded = opdsl.Program.load(tmp_path / "program.json")
+    assert loaded == program
+    for one, other in zip(
+        loaded(opdsl.ones(13, 4), opdsl.ones(3, 4)), Cut()(torch.ones(13, 4), torch.ones(3, 4)), strict=True
+    ):
+        assert one.tolist() == other.tolist()
+
+
+def test_names_and_expressions_of_a_graph_are_checked() -> None:
+    graph = opdsl.trace(lambda x: x[: x.shape[0] // 2], opdsl.ones(6)).to_fx()
+    (guard,) = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    guard.meta["opdsl"] = attrs.evolve(guard.meta["opdsl"], shape=("open('x', 'w')",))
+    with pytest.raises(ProgramError, match="is called, which is none of"):
+        from_fx(graph)

@@ -325,3 +325,24 @@ def test_integers_are_not_fused() -> None:
 def test_rows_of_narrow_floats_are_not_fused() -> None:
     program = opdsl.trace(lambda x: x / x.sum(0, keepdim=True), opdsl.ones(3, dtype=opdsl.bfloat16))
     assert parts(program) == [1, 1]
+
+
+def test_parameters_get_names_that_mean_nothing_else() -> None:
+    program = opdsl.trace(
+        lambda _, é, __x, _opdsl_1: _ * é + __x - _opdsl_1, *[opdsl.full((2, n), 2.0) for n in (3, 1, 3, 1)]
+    )
+    assert program(*[opdsl.full((4, n), 3.0) for n in (5, 1, 5, 1)]).tolist() == [[9.0] * 5] * 4
+    assert [each.name for each in program.inputs] == ["argument", "argument_", "x", "opdsl_1"]
+
+
+def test_numbers_without_a_result_are_not_served() -> None:
+    def scaled(x: Any, r: float) -> Any:
+        return x * (1.0 / r)
+
+    program = opdsl.trace(scaled, opdsl.ones(2), 2.0)
+    with pytest.raises(ProgramError, match="does not serve these sizes and numbers"):
+        program(opdsl.ones(2), 0.0)
+    compiled = opdsl.compile(scaled)
+    assert compiled(opdsl.ones(2), 2.0).tolist() == [0.5, 0.5]
+    with pytest.raises(ZeroDivisionError):
+        compiled(opdsl.ones(2), 0.0)

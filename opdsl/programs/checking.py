@@ -1,0 +1,318 @@
+"""What holds of every program that comes from outside: names are bound once and before they are read, and expressions
+are trees of the nodes in ``sizes``, of numbers of bounded length."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import attrs
+
+from opdsl.errors import ProgramError
+from opdsl.programs.leaves import RESERVED
+from opdsl.programs.printing import OWN_NAMES
+from opdsl.programs.program import Program
+from opdsl.programs.sizes import (
+    Asked,
+    Binary,
+    Called,
+    Group,
+    Name,
+    Number,
+    SizeSyntaxError,
+    Spelling,
+    Tree,
+    Unary,
+    names_of,
+    read,
+    written,
+)
+from opdsl.programs.steps import Expression, Input, Result, Size, Step
+
+__all__ = ["checked"]
+
+_BUILTINS: Final = frozenset(dir(builtins))
+_LONGEST_NAME: Final = 200
+# What integers may have in bits: those of arguments, and those that are computed of them.
+_SIZE_BITS, _MOST_BITS = 64, 1 << 13
+_LARGEST_FLOAT_BITS: Final = 1100
+_LARGEST_EXPONENT: Final = 64
+_ORDER: Final = ("bool", "int", "float", "complex")
+
+
+class _Kind(NamedTuple):
+    """What an expression is: a number, a tensor, or the text of a number.
+
+    type: ``"bool"``, ``"int"``, ``"float"``, ``"complex"``, ``"tensor"`` or ``"text"``.
+    size: the bits that an integer has at most; the dimensions of a tensor.
+    """
+
+    type: str
+    size: int = 0
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it can be computed with."""
+        return self.type in _ORDER
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is an integer."""
+        return self.type in ("bool", "int")
+
+
+_INT, _BOOL, _FLOAT, _TEXT = _Kind("int", _SIZE_BITS), _Kind("bool", 1), _Kind("float"), _Kind("text")
+
+
+def checked(program: Program) -> Program:
+    """The program, with every expression read and printed anew.
+
+    Raises:
+        ProgramError: a name is none, is bound twice or read before it is bound, or an expression is no such tree.
+    """
+    scope = _Scope()
+    inputs = scope.inputs(program.inputs)
+    for name, tensor in program.constants.items():
+        scope.bind(name, _Kind("tensor", tensor.ndim))
+    sizes = []
+    for name, text in program.sizes:
+        tree = scope.tree(text)
+        kind = scope.number(tree)
+        scope.bind(name, kind, is_size=True)
+        sizes.append((name, written(tree)))
+    return program.replace(
+        inputs=inputs,
+        sizes=tuple(sizes),
+        guards=tuple([scope.text(text) for text in program.guards]),
+        steps=tuple([scope.step(step) for step in program.steps]),
+        outputs=scope.value(program.outputs),
+    )
+
+
+class _Scope:
+    """The names that are bound so far, with what they are."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, _Kind] = {}
+        # Sizes that elements decide: the shapes of results alone name them.
+        self.late: set[str] = set()
+
+    def bind(self, name: str, kind: _Kind, *, is_size: bool = False) -> None:
+        """Bind a name.
+
+        Raises:
+            ProgramError: it is none, means something else in Python or in a program, or is bound already.
+        """
+        is_name = name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME
+        is_taken = name in RESERVED or (keyword.issoftkeyword(name) and name == "_") or (is_size and name in _BUILTINS)
+        if not is_name or is_taken or name.startswith(("__", OWN_NAMES)):
+            raise ProgramError(f"{name[:60]!r} is no name for {'a size' if is_size else 'a tensor or number'}")
+        if name in self.kinds or name in self.late:
+            raise ProgramError(f"the name {name} is bound twice")
+        self.kinds[name] = kind
+
+    def inputs(self, inputs: Sequence[Input]) -> tuple[Input, ...]:
+        """Bind the arguments, and the names of their sizes."""
+        for each in inputs:
+            self.bind(each.name, _Kind("tensor", len(each.shape)) if each.kind is None else _of_type(each.kind))
+        for size in (size for each in inputs for size in (*each.shape, *(each.strides or ()))):
+            if isinstance(size, str) and size.isidentifier() and size not in self.kinds:
+                self.bind(size, _INT, is_size=True)
+        return tuple([self._input(each) for each in inputs])
+
+    def _input(self, each: Input) -> Input:
+        if each.kind is not None:
+            return each
+        strides = None if each.strides is None else self.shape(each.strides)
+        if strides is not None and len(strides) != len(each.shape):
+            raise ProgramError(f"{each.name} has {len(strides)} strides and {len(each.shape)} sizes")
+        return attrs.evolve(each, shape=self.shape(each.shape), strides=strides)
+
+    def shape(self, sizes: Iterable[Size], *, may_be_late: bool = False) -> tuple[Size, ...]:
+        """Sizes: numbers, and expressions of what is bound."""
+        return tuple([size if isinstance(size, int) else self._size(size, may_be_late) for size in sizes])
+
+    def _size(self, text: str, may_be_late: bool) -> str:
+        tree = self.tree(text)
+        if may_be_late:
+            for name in names_of(tree) - self.kinds.keys() - self.late:
+                self.bind(name, _INT, is_size=True)
+                del self.kinds[name]
+                self.late.add(name)
+        if not self.kind(tree, self.late if may_be_late else frozenset()).is_whole:
+            raise ProgramError(f"{_short(text)} is no size")
+        return written(tree)
+
+    def step(self, step: Step) -> Step:
+        """Check the operands of a step, and bind its results."""
+        operands, options = self.value(step.operands), {name: self.value(one) for name, one in step.options.items()}
+        results = tuple([None if result is None else self._result(result) for result in step.results])
+        return attrs.evolve(step, operands=operands, options=options, results=results)
+
+    def _result(self, result: Result) -> Result:
+        shape = self.shape(result.shape, may_be_late=True)
+        self.bind(result.name, _Kind("tensor", len(shape)))
+        return attrs.evolve(result, shape=shape)
+
+    def value(self, value: Any) -> Any:
+        """An operand, or what a program returns."""
+        if isinstance(value, Expression):
+            tree = self.tree(value.text)
+            if not (isinstance(tree, Name) and self.kind(tree).type == "tensor"):
+                self.number(tree)
+            return Expression(written(tree))
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self.value, value))
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(self.value, value))
+        if isinstance(value, Mapping):
+            return {key: self.value(one) for key, one in value.items()}
+        return value
+
+    def text(self, text: str) -> str:
+        """A number, as it is printed."""
+        tree = self.tree(text)
+        self.number(tree)
+        return written(tree)
+
+    def tree(self, text: str) -> Tree:
+        """Read an expression.
+
+        Raises:
+            ProgramError: it is none.
+        """
+        try:
+            return read(text)
+        except SizeSyntaxError as error:
+            raise ProgramError(f"{_short(text)} is no expression of sizes: {error}") from error
+
+    def number(self, tree: Tree) -> _Kind:
+        """The kind of an expression that is a number.
+
+        Raises:
+            ProgramError: it is a tensor or a text.
+        """
+        kind = self.kind(tree)
+        if not kind.is_number:
+            raise ProgramError(f"{_short(written(tree))} is no number")
+        return kind
+
+    def kind(self, tree: Tree, late: Iterable[str] = ()) -> _Kind:
+        """What an expression is.
+
+        Args:
+            tree: the expression.
+            late: sizes that it may read beside what is bound.
+
+        Raises:
+            ProgramError: it reads what is not bound, computes with what is no number, or numbers grow without bound.
+        """
+        kind = self._kind(tree, late)
+        if kind.is_whole and kind.size > _MOST_BITS:
+            raise ProgramError(f"{_short(written(tree))} may be a number of {kind.size} bits")
+        return kind
+
+    def _kind(self, tree: Tree, late: Iterable[str]) -> _Kind:
+        match tree:
+            case Name(name):
+                return _INT if name in late else self._bound(name)
+            case Number(value):
+                return _of_type(type(value), max(1, int(value).bit_length()) if isinstance(value, int) else 0)
+            case Spelling():
+                return _TEXT
+            case Group(inner):
+                return self.kind(inner, late)
+            case Asked(tensor, what, dim):
+                bound = self._bound(tensor)
+                if bound.type != "tensor" or (what != "storage_offset" and dim >= bound.size):
+                    raise ProgramError(f"{written(tree)} is asked of what has none")
+                return _INT
+            case Unary(sign, operand):
+                kind = self.kind(operand, late)
+                _require(kind.is_number, tree)
+                return _BOOL if sign == "not" else _added(kind, kind)
+            case Called(function, operands):
+                return _called(function, [self.kind(operand, late) for operand in operands], tree)
+            case Binary("is", Name(left), Name(right)):
+                _require(self._bound(left).type == self._bound(right).type == "tensor", tree)
+                return _BOOL
+            case Binary(sign, left, right):
+                return _binary(tree, self.kind(left, late), self.kind(right, late))
+
+    def _bound(self, name: str) -> _Kind:
+        if name not in self.kinds:
+            raise ProgramError(f"{name} is read, which nothing before has bound")
+        return self.kinds[name]
+
+
+def _of_type(type_: type, size: int = _SIZE_BITS) -> _Kind:
+    return _Kind(type_.__name__, size if type_ is int else int(type_ is bool))
+
+
+def _require(holds: bool, tree: Tree) -> None:
+    if not holds:
+        raise ProgramError(f"{_short(written(tree))} cannot be computed")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 200 else f"{text[:200]}...")
+
+
+def _widest(*kinds: _Kind) -> str:
+    return max((kind.type for kind in kinds), key=_ORDER.index)
+
+
+def _added(left: _Kind, right: _Kind) -> _Kind:
+    """The kind of a sum."""
+    type_ = _widest(left, right)
+    return _Kind("int", max(left.size, right.size) + 1) if type_ in ("bool", "int") else _Kind(type_)
+
+
+def _called(function: str, operands: Sequence[_Kind], tree: Tree) -> _Kind:
+    _require(all(kind.is_number for kind in operands), tree)
+    if function == "repr":
+        return _TEXT
+    type_ = _widest(*operands)
+    _require(type_ != "complex", tree)
+    size = max(kind.size for kind in operands)
+    if function in ("max", "min"):
+        return _Kind(type_, size)
+    return _Kind("int", _LARGEST_FLOAT_BITS if type_ == "float" else size)
+
+
+def _binary(tree: Binary, left: _Kind, right: _Kind) -> _Kind:
+    """The kind of arithmetic, a comparison or a junction of two operands."""
+    sign = tree.sign
+    if sign in ("==", "!=") and left == right == _TEXT:
+        return _BOOL
+    _require(left.is_number and right.is_number and sign != "is", tree)
+    type_ = _widest(left, right)
+    _require(type_ != "complex" or sign in ("+", "-", "*", "/", "**", "==", "!="), tree)
+    if sign in ("==", "!=", "<", "<=", ">", ">="):
+        return _BOOL
+    if sign in ("and", "or"):
+        return _Kind(type_, max(left.size, right.size))
+    if sign == "**":
+        return _power(tree, left, right)
+    if type_ in ("float", "complex") or sign == "/":
+        return _Kind(type_ if type_ == "complex" else "float")
+    if sign == "*":
+        return _Kind("int", left.size + right.size)
+    return _added(left, right)
+
+
+def _power(tree: Binary, base: _Kind, exponent: _Kind) -> _Kind:
+    """The kind of a power: of integers alone where the exponent is a small number."""
+    type_ = _widest(base, exponent)
+    if type_ in ("float", "complex"):
+        return _Kind(type_)
+    number = tree.right
+    while isinstance(number, Group):
+        number = number.inner
+    if isinstance(number, Unary) and isinstance(number.operand, Number):
+        return _FLOAT
+    _require(isinstance(number, Number) and 0 <= number.value <= _LARGEST_EXPONENT, tree)
+    assert isinstance(number, Number), "required above"
+    return _Kind("int", max(1, base.size * int(number.value)))

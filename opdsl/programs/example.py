@@ -1,0 +1,241 @@
+"""Sizes and numbers of a call that a program serves, and what its steps give for them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+
+from opdsl.errors import OpdslError, ProgramError, TraceError
+from opdsl.programs.leaves import as_leaves
+from opdsl.programs.program import Program
+from opdsl.programs.sizes import Asked, Binary, Name, Tree, computed, names_of, parts_of, read
+from opdsl.programs.steps import Expression, Input, Result, Size, Step
+from opdsl.programs.tracer import Tracer, tracing
+from opdsl.runtime import Device, DType, Tensor
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.symbol import NotLoweredError, is_symbol
+
+__all__ = ["example_of", "rehearse"]
+
+# Where no call is known: this many are tried, of sizes up to this one.
+_TRIES: Final = 500
+_LARGEST_SIZE: Final = 64
+_NUMBERS: Final[Mapping[type, Any]] = {bool: True, int: 2, float: 0.5, complex: 0.5j}
+
+
+def example_of(program: Program) -> dict[str, Any]:
+    """The sizes and numbers of a call, by name: those that were traced, or some that hold the guards.
+
+    Raises:
+        ProgramError: none are found.
+    """
+    wanted = _wanted(program)
+    known = {name: program.example[name] for name in (*wanted, *_tensors(program)) if name in program.example}
+    missing = wanted.keys() - known.keys()
+    source = random.Random(0)
+    for _ in range(_TRIES if missing else 1):
+        example = wanted | known
+        for name in sorted(missing):
+            if type(example[name]) is int:
+                example[name] = source.randint(2, _LARGEST_SIZE)
+        if _holds(program, example):
+            return example
+    raise ProgramError(
+        f"no sizes are found that the program of {program.name} serves: it holds where "
+        f"{' and '.join(program.conditions)}. Trace the function."
+    )
+
+
+def _wanted(program: Program) -> dict[str, Any]:
+    """The names of sizes and numbers of the inputs, each with a value that it may have."""
+    numbers = {each.name: _NUMBERS[each.kind] for each in program.inputs if each.kind is not None}
+    sizes = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
+    names = {size: 2 for size in sizes if isinstance(size, str) and size.isidentifier()}
+    return names | numbers
+
+
+def _tensors(program: Program) -> dict[str, int]:
+    """The tensors among the inputs, with their dimensions."""
+    return {each.name: len(each.shape) for each in program.inputs if each.kind is None}
+
+
+def _values(program: Program, example: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of an example with the sizes that are computed of them, as far as no tensor decides them."""
+    values = {name: value for name, value in example.items() if not isinstance(value, tuple)}
+    for name, text in program.sizes:
+        tree = read(text)
+        if not _asks_tensors(tree):
+            values[name] = computed(tree, values)
+    return values
+
+
+def _asks_tensors(tree: Tree) -> bool:
+    return isinstance(tree, Asked) or any(map(_asks_tensors, parts_of(tree)))
+
+
+def _holds(program: Program, example: Mapping[str, Any]) -> bool:
+    """Whether the guards hold that no tensor decides."""
+    try:
+        values = _values(program, example)
+        trees = [read(text) for text in program.guards]
+        return all(computed(tree, values) for tree in trees if _is_about(tree, values))
+    except (ArithmeticError, TypeError):
+        return False
+
+
+def _is_about(tree: Tree, values: Mapping[str, Any]) -> bool:
+    """Whether an expression reads these numbers alone."""
+    if isinstance(tree, Name):
+        return tree.name in values
+    return not isinstance(tree, Asked) and all(_is_about(part, values) for part in parts_of(tree))
+
+
+def rehearse(program: Program) -> None:
+    """Run the steps on tensors without elements, for the sizes of the example, and compare what they give.
+
+    Raises:
+        ProgramError: a step does not take its operands, or gives something else.
+    """
+    wanted, tensors = _wanted(program), _tensors(program)
+    wrong = {name for name, value in wanted.items() if type(program.example.get(name)) is not type(value)}
+    for name, value in program.example.items():
+        is_known = name in wanted or (name in tensors and _are_strides(value, tensors[name]))
+        wrong |= set() if is_known else {name}
+    if wrong or not _holds(program, program.example):
+        about = f" ({', '.join(sorted(wrong))})" if wrong else ""
+        raise ProgramError(f"the example is no call that the program serves{about}")
+    try:
+        values = _values(program, program.example)
+        arguments = _arguments(program, values)
+    except (OpdslError, ArithmeticError, TypeError) as error:
+        raise ProgramError(f"the inputs cannot have the sizes of the example: {error}") from error
+    leaves = as_leaves(program.inputs, arguments)
+    try:
+        with tracing(rehearse, leaves) as tracer:
+            tracer.within(_Rehearsal(tracer, program).run)
+    except TraceError:
+        return  # what elements decide shows when it is called
+    except (ArithmeticError, TypeError) as error:
+        raise ProgramError(f"what it computes of sizes has no value: {error}") from error
+
+
+def _are_strides(value: Any, ndim: int) -> bool:
+    return (
+        isinstance(value, tuple) and len(value) == ndim and all(type(stride) is int and stride >= 0 for stride in value)
+    )
+
+
+def _arguments(program: Program, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arguments of the example; inputs that a guard says to be one tensor are one."""
+    made: dict[str, Any] = {}
+    for each in program.inputs:
+        made[each.name] = values[each.name] if each.kind is not None else _stand_in(each, program, values)
+    for tree in map(read, program.guards):
+        if (
+            isinstance(tree, Binary)
+            and tree.sign == "is"
+            and isinstance(tree.left, Name)
+            and isinstance(tree.right, Name)
+        ):
+            made[tree.left.name] = made.get(tree.right.name)
+    return tuple([made[each.name] for each in program.inputs])
+
+
+def _stand_in(each: Input, program: Program, values: Mapping[str, Any]) -> Tensor:
+    """A tensor without elements."""
+    assert each.dtype is not None and each.device is not None, "a tensor's"
+    tensor = Tensor()
+    shape = _numbers(each.shape, values)
+    strides = program.example.get(each.name) if each.strides is None else _numbers(each.strides, values)
+    tensor.geometry = geometry(each.dtype, each.device, shape, strides)
+    tensor._writes, tensor._base = 0, None
+    return tensor
+
+
+def _numbers(sizes: tuple[Size, ...], values: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple([size if isinstance(size, int) else computed(read(size), values) for size in sizes])
+
+
+class _Rehearsal:
+    """A run of the steps of a program under a tracer.
+
+    values: what names stand for: tensors without elements, and numbers.
+    """
+
+    def __init__(self, tracer: Tracer, program: Program) -> None:
+        self.tracer = tracer
+        self.program = program
+        self.values: dict[str, Any] = {}
+        for each, value in zip(program.inputs, tracer.given, strict=True):
+            self.values[each.name] = value
+            if isinstance(value, Tensor):
+                sizes = zip((*each.shape, *(each.strides or ())), (*value.shape, *value.stride()), strict=False)
+                self.values |= {size: actual for size, actual in sizes if isinstance(size, str) and size.isidentifier()}
+        self.values |= program.constants
+
+    def run(self) -> Any:
+        """Run all steps."""
+        for name, text in self.program.sizes:
+            self.values[name] = computed(read(text), self.values)
+        for step in self.program.steps:
+            self._run(step)
+        return self._value(self.program.outputs)
+
+    def _run(self, step: Step) -> None:
+        operands, options = self._value(step.operands), self._value(dict(step.options))
+        try:
+            found = step.operator.function(*operands, **options)
+        except NotLoweredError:
+            raise
+        except Exception as error:
+            raise ProgramError(f"{step.name} does not take its operands: {error}") from error
+        several = isinstance(found, (tuple, list))
+        results = list(found) if several else [found]
+        if len(results) != len(step.results) or isinstance(found, list) is not step.is_list:
+            raise ProgramError(f"{step.name} gives {len(results)} results (got {len(step.results)})")
+        for result, value in zip(step.results, results, strict=True):
+            if result is not None:
+                self._compare(step, result, value)
+                self.values[result.name] = value
+
+    def _compare(self, step: Step, result: Result, value: Any) -> None:
+        """Hold what a step gave against what the program says of it."""
+        if not isinstance(value, Tensor):
+            raise ProgramError(f"{step.name} gives no tensor for {result.name}")
+        if len(value.shape) == len(result.shape):
+            for size, actual in zip(result.shape, value.shape, strict=True):
+                if isinstance(size, str) and size.isidentifier():
+                    self.values.setdefault(size, actual)
+        got = value.dtype, value.device, _plain(value.shape)
+        said = result.dtype, result.device, _plain(self._said(result.shape, got[2]))
+        if said != got:
+            raise ProgramError(f"{step.name} gives {_shown(*got)} for {result.name} (got {_shown(*said)})")
+
+    def _said(self, shape: tuple[Size, ...], got: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The sizes that a program says; those that elements decide are what they are."""
+        is_late = [isinstance(size, str) and not names_of(read(size)) <= self.values.keys() for size in shape]
+        if len(shape) != len(got) or not any(is_late):
+            return _numbers(shape, self.values)
+        pairs = zip(shape, got, is_late, strict=True)
+        return tuple([actual if late else _numbers((size,), self.values)[0] for size, actual, late in pairs])
+
+    def _value(self, value: Any) -> Any:
+        """An operand with tensors and numbers in place of names."""
+        if isinstance(value, Expression):
+            return computed(read(value.text), self.values)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self._value, value))
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(self._value, value))
+        if isinstance(value, dict):
+            return {key: self._value(one) for key, one in value.items()}
+        return value
+
+
+def _plain(sizes: Any) -> tuple[Any, ...]:
+    return tuple([size.example if is_symbol(size) else size for size in sizes])
+
+
+def _shown(dtype: DType, device: Device, shape: tuple[Any, ...]) -> str:
+    return f"{dtype}{list(shape)} on {device}"

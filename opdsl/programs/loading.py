@@ -1,0 +1,264 @@
+"""Programs read from files. A file holds data: nothing of it is run, and no text of it becomes Python as it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from opdsl.dispatch import Operator
+from opdsl.errors import OpdslError, ProgramError, UnknownOperatorError
+from opdsl.programs.checking import checked
+from opdsl.programs.example import rehearse
+from opdsl.programs.program import Program
+from opdsl.programs.saving import FORMAT, TENSORS, VERSION
+from opdsl.programs.steps import Expression, Input, Result, Size, Step, operator_named
+from opdsl.runtime import Device, Layout, MemoryFormat, Tensor
+from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.runtime.saving import load as load_tensors
+
+__all__ = ["load"]
+
+_KINDS: Final[Mapping[str, type]] = {kind.__name__: kind for kind in (bool, int, float, complex)}
+_DTYPES: Final = {str(dtype): dtype for dtype in ALL_DTYPES}
+_MOST_BYTES: Final = 1 << 26
+_LARGEST_SIZE: Final = (1 << 63) - 1
+_DEEPEST: Final = 40
+_LONGEST_NUMBER: Final = 400
+
+
+def load(path: str | os.PathLike[str]) -> Program:
+    """Read a program; see ``Program.load``."""
+    place = Path(path)
+    try:
+        program = checked(_Reader(place).program(_contents(place)))
+        rehearse(program)
+    except ProgramError as error:
+        remedy = "" if str(error).endswith(".") else ". Save the program anew."
+        raise ProgramError(f"{place}: {error}{remedy}") from error
+    except RecursionError as error:
+        raise ProgramError(f"{place} is nested too deeply for a program. Save the program anew.") from error
+    return program
+
+
+def _contents(place: Path) -> Any:
+    """What the file holds, as JSON has it.
+
+    Raises:
+        ProgramError: it is no JSON, or larger than a program is.
+    """
+    size = place.stat().st_size
+    if size > _MOST_BYTES:
+        raise ProgramError(f"this is no program: it has {size} bytes (at most {_MOST_BYTES})")
+    try:
+        return json.loads(
+            place.read_bytes(), object_pairs_hook=_without_repetition, parse_constant=_refused, parse_float=_refused
+        )
+    except ValueError as error:
+        raise ProgramError(f"this is no program: {error}. Write one with Program.save.") from error
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return found
+
+
+def _refused(text: str) -> Any:
+    raise ValueError(f"the number {text[:40]}, which is no integer")
+
+
+class _Reader:
+    """Reads the fields of a program, and trusts nothing of them."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def program(self, contents: Any) -> Program:
+        """The program, whose expressions are not read yet.
+
+        Raises:
+            ProgramError: a field is missing, is not one of those that ``save`` writes, or has another type.
+        """
+        is_ours = isinstance(contents, dict) and contents.get("format") == FORMAT
+        version = contents.get("version") if is_ours else None
+        if type(version) is not int or version != VERSION:
+            raise ProgramError("this is no program that this version reads. Write one with Program.save.")
+        fields = "format version name inputs steps outputs guards sizes constants example"
+        (_, _, name, inputs, steps, outputs, guards, sizes, constants, example) = _fields(contents, fields)
+        return Program(
+            _text(name),
+            tuple(map(self._input, _list(inputs))),
+            tuple(map(self._step, _list(steps))),
+            self._value(outputs),
+            tuple(map(_text, _list(guards))),
+            tuple([(_text(size), _text(expression)) for size, expression in map(_pair, _list(sizes))]),
+            self._constants(_list(constants)),
+            {key: self._value(value) for key, value in _object(example).items()},
+        )
+
+    def _constants(self, names: list[Any]) -> dict[str, Tensor]:
+        """The tensors in the file beside the program's."""
+        if not names:
+            return {}
+        place = self.place.with_suffix(TENSORS)
+        try:
+            tensors = load_tensors(place)
+        except (OSError, OpdslError) as error:
+            raise ProgramError(f"its tensors cannot be read from {place}: {error}") from error
+        if not isinstance(tensors, dict) or len(set(map(_text, names))) != len(names):
+            raise ProgramError(f"{place} holds no tensors by name, or a name stands twice")
+        found = {name: tensors[name] for name in names if isinstance(tensors.get(name), Tensor)}
+        missing = sorted(set(names) - found.keys())
+        if missing:
+            raise ProgramError(f"{place} has no tensor {', '.join(missing)[:100]}")
+        return found
+
+    def _input(self, value: Any) -> Input:
+        if "kind" in _object(value):
+            name, kind = _fields(value, "name kind")
+            return Input(_text(name), _one_of(_KINDS, kind))
+        name, dtype, device, shape, strides = _fields(value, "name dtype device shape strides")
+        given = None if strides is None else _sizes(strides)
+        return Input(_text(name), None, _one_of(_DTYPES, dtype), _device(device), _sizes(shape), given)
+
+    def _step(self, value: Any) -> Step:
+        fields = "operator schema operands options results is_list"
+        name, schema, operands, options, results, is_list = _fields(value, fields)
+        operator = _operator(_text(name), _text(schema))
+        operands, options = self._value(operands), self._value(options)
+        names = {argument.python_name for argument in operator.schema.arguments} | {"out"}
+        if not isinstance(operands, tuple) or not isinstance(options, dict) or not names.issuperset(options):
+            raise ProgramError(f"{name} is not called with a tuple and options of its own")
+        if type(is_list) is not bool:
+            raise ProgramError(f"is_list of {name} is neither true nor false")
+        made = tuple([None if result is None else self._result(result) for result in _list(results)])
+        return Step(operator, operands, options, made, is_list)
+
+    @staticmethod
+    def _result(value: Any) -> Result:
+        name, dtype, shape, device = _fields(value, "name dtype shape device")
+        return Result(_text(name), _one_of(_DTYPES, dtype), _sizes(shape), _device(device))
+
+    def _value(self, value: Any, depth: int = 0) -> Any:
+        """An operand, or what the program returns."""
+        if depth > _DEEPEST:
+            raise ProgramError(f"operands are nested deeper than {_DEEPEST} levels")
+
+        def inner(value: Any) -> Any:
+            return self._value(value, depth + 1)
+
+        if isinstance(value, list):
+            return list(map(inner, value))
+        if not isinstance(value, dict):
+            return value
+        if len(value) != 1:
+            raise ProgramError(f"an operand has the keys {', '.join(value)[:100]}: one is wanted")
+        ((kind, content),) = value.items()
+        readers: dict[str, Callable[[], Any]] = {
+            "expression": lambda: Expression(_text(content)),
+            "tuple": lambda: tuple(map(inner, _list(content))),
+            "dict": lambda: _dict(content, inner),
+            "float": lambda: _number(float, content),
+            "complex": lambda: _number(complex, content),
+            "dtype": lambda: _one_of(_DTYPES, content),
+            "device": lambda: _device(content),
+            "layout": lambda: _one_of(Layout.__members__, content),
+            "memory_format": lambda: _one_of(MemoryFormat.__members__, content),
+        }
+        return _one_of(readers, kind)()
+
+
+def _operator(name: str, schema: str) -> Operator:
+    """The operator of a name, if its schema is still the one that was saved."""
+    try:
+        operator = operator_named(name)
+    except UnknownOperatorError as error:
+        raise ProgramError(
+            f"the program calls {schema}, which is not here. Import the library that declares it."
+        ) from error
+    if str(operator.schema) != schema:
+        raise ProgramError(
+            f"the program was saved with {schema}, but here it is {operator.schema}. Trace the function anew."
+        )
+    return operator
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ProgramError(f"an object is wanted (got {_shown(value)})")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ProgramError(f"a list is wanted (got {_shown(value)})")
+    return value
+
+
+def _pair(value: Any) -> list[Any]:
+    if len(_list(value)) != 2:
+        raise ProgramError(f"a pair is wanted (got {_shown(value)})")
+    return _list(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ProgramError(f"a text is wanted (got {_shown(value)})")
+    return value
+
+
+def _fields(value: Any, names: str) -> list[Any]:
+    """The values of an object that has these keys and no others."""
+    wrong = sorted(_object(value).keys() ^ set(names.split()))
+    if wrong:
+        raise ProgramError(f"keys are missing or not known: {', '.join(wrong)[:200]}")
+    return [value[name] for name in names.split()]
+
+
+def _one_of(known: Mapping[str, Any], name: Any) -> Any:
+    if not isinstance(name, str) or name not in known:
+        raise ProgramError(f"{_shown(name)} is none of {', '.join(known)}")
+    return known[name]
+
+
+def _device(text: Any) -> Device:
+    try:
+        return Device(_text(text))
+    except ProgramError:
+        raise
+    except OpdslError as error:
+        raise ProgramError(f"{_shown(text)} is no device: {error}") from error
+
+
+def _sizes(value: Any) -> tuple[Size, ...]:
+    for size in _list(value):
+        if not (isinstance(size, str) or (type(size) is int and 0 <= size <= _LARGEST_SIZE)):
+            raise ProgramError(f"{_shown(size)} is no size")
+    return tuple(value)
+
+
+def _number(kind: type[float | complex], text: Any) -> float | complex:
+    try:
+        if len(_text(text)) <= _LONGEST_NUMBER:
+            return kind(text)
+    except ValueError:
+        pass
+    raise ProgramError(f"{_shown(text)} is no {kind.__name__}")
+
+
+def _dict(pairs: Any, inner: Callable[[Any], Any]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for key, value in map(_pair, _list(pairs)):
+        name = inner(key)
+        if type(name) not in (str, int, bool, float, type(None)) or name in found:
+            raise ProgramError(f"{_shown(key)} is no key, or stands twice")
+        found[name] = inner(value)
+    return found
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:100] if not isinstance(value, (dict, list)) else f"a {type(value).__name__}"

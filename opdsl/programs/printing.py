@@ -1,0 +1,277 @@
+"""Programs as Python: text for people to read, and the function that is run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final, Protocol
+
+from opdsl.dispatch import Operator
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.errors import ProgramError
+from opdsl.generated import function_from_source
+from opdsl.programs.leaves import RESERVED
+from opdsl.programs.steps import WORDS, Expression, Input, Size, Step, names_in, short_name, unfused
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+
+__all__ = ["OWN_NAMES", "compiled", "size_checks", "source"]
+
+OWN_NAMES: Final = "_opdsl"
+"""How names begin that the function of a program has beside those of the program."""
+
+_ERRORS: Final = (ArithmeticError, TypeError)
+
+
+def _attempt(compute: Callable[[], Any]) -> Any:
+    """Compute a number that the results of steps decide.
+
+    Raises:
+        ProgramError: it has no value.
+    """
+    try:
+        return compute()
+    except _ERRORS as error:
+        raise ProgramError(f"a number that the program computes of sizes has no value: {error}") from error
+
+
+# What expressions call is all that the function knows of Python's own.
+_GLOBALS: Final[Mapping[str, Any]] = {
+    "__builtins__": {},
+    "math": math,
+    "max": max,
+    "min": min,
+    "repr": repr,
+    "unserved": UNSERVED,
+    f"{OWN_NAMES}_errors": _ERRORS,
+    f"{OWN_NAMES}_attempt": _attempt,
+}
+
+# Operators that not all numbers have a result of.
+_PARTIAL: Final = re.compile(r"[/%]|\*\*|math\.")
+
+
+class Printed(Protocol):
+    """The part of ``Program`` that is printed."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[Input, ...]: ...
+    @property
+    def steps(self) -> tuple[Step, ...]: ...
+    @property
+    def outputs(self) -> Any: ...
+    @property
+    def guards(self) -> tuple[str, ...]: ...
+    @property
+    def sizes(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def constants(self) -> Mapping[str, Tensor]: ...
+
+
+def source(program: Printed) -> str:
+    """Print a program as Python that runs where it is pasted."""
+    lines = _Source(program).lines()
+    imports = ["import math", ""] * any("math." in line for line in lines) + ["import opdsl"]
+    return "\n".join([*imports, *_constant_lines(program), "", "", *lines]) + "\n"
+
+
+def compiled(program: Printed) -> Callable[..., Any]:
+    """Make the function of a program, which takes inputs, then constants; see ``Program.function``."""
+    namespace = dict(_GLOBALS)
+    printer = _Source(program, namespace)
+    return function_from_source(
+        printer.name, "\n".join(printer.lines()) + "\n", namespace, title=_identifier(program.name)
+    )
+
+
+def size_checks(inputs: Sequence[Input]) -> list[str]:
+    """List what has to hold of the shapes and strides of inputs."""
+    return _Sizes(inputs).checks
+
+
+class _Sizes:
+    """The lines that read sizes of inputs, and what has to hold of them."""
+
+    def __init__(self, inputs: Sequence[Input], wanted: frozenset[str] | None = None) -> None:
+        self.lines: list[str] = []
+        self.checks: list[str] = []
+        self.known: set[str] = set()
+        self._wanted = wanted
+        for each in inputs:
+            if each.kind is None:
+                self._read(each.shape, f"{each.name}.shape")
+                self._read(each.strides or (), f"{each.name}.stride()")
+
+    def _read(self, sizes: Sequence[Size], text: str) -> None:
+        names = []
+        for index, size in enumerate(sizes):
+            if isinstance(size, int) or size in self.known:
+                self.checks.append(f"{text}[{index}] == {size}")
+                names.append("_")
+            elif not size.isidentifier():  # what follows from other sizes
+                names.append("_")
+            else:
+                self.known.add(size)
+                names.append(size if self._wanted is None or size in self._wanted else "_")
+        if any(each != "_" for each in names):
+            self.lines.append(f"{', '.join(names)}{',' * (len(names) == 1)} = {text}")
+
+
+class _Source:
+    """The lines of a program.
+
+    name: of the function.
+
+    Args:
+        program: this one.
+        namespace: where what the lines name is put: the lines are run then; None for lines to read.
+    """
+
+    def __init__(self, program: Printed, namespace: dict[str, Any] | None = None) -> None:
+        self.program = program
+        self.namespace = namespace
+        self.name = f"{OWN_NAMES}_program" if namespace is not None else _identifier(program.name)
+        self.sizes = _needed_sizes(program)
+        # What operands compute of sizes is computed before all steps.
+        self._early: list[str] = []
+        self._numbers = count()
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        program = self.program
+        used = names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps))
+        used |= names_in(program.outputs) | {word for each in program.guards for word in WORDS.findall(each)}
+        used |= {word for text in self.sizes.values() for word in WORDS.findall(text)}
+        repeated = [size for each in program.inputs for size in (*each.shape, *(each.strides or ()))]
+        used |= {str(each) for each in repeated if isinstance(each, str) and repeated.count(each) > 1}
+        sizes = _Sizes(program.inputs, used)
+        self._known = sizes.known | self.sizes.keys() | {each.name for each in program.inputs} | _GLOBALS.keys()
+        parameters = [*map(self._parameter, program.inputs), *(program.constants if self.namespace is not None else ())]
+        head = [*sizes.lines, *(line for each in sizes.checks for line in self._guard(each))]
+        steps = [line for each in self._calls() for line in each]
+        returned = f"return {self._text(program.outputs)}"
+        computed = [f"{name} = {text}" for name, text in self.sizes.items()]
+        computed += [*self._early, *(line for each in program.guards for line in self._guard(each))]
+        if self.namespace is not None:
+            computed = self._attempted(computed)
+        else:
+            head = [*(f"# {each}" for each in program.inputs if each.kind is None), *head]
+        body = [*head, *computed, *steps, returned]
+        return [f"def {self.name}({', '.join(parameters)}):", *(f"    {line}" for line in body)]
+
+    @staticmethod
+    def _attempted(lines: list[str]) -> list[str]:
+        """Lines that compute with numbers of a call; it is not served where that has no result."""
+        if not any(_PARTIAL.search(line) for line in lines):
+            return lines
+        indented = [f"    {line}" for line in lines]
+        return ["try:", *indented, f"except {OWN_NAMES}_errors:", "    return unserved"]
+
+    def _parameter(self, each: Input) -> str:
+        if self.namespace is not None:
+            return each.name
+        return f"{each.name}: {'opdsl.Tensor' if each.kind is None else each.kind.__name__}"
+
+    def _guard(self, condition: str) -> list[str]:
+        if self.namespace is None:
+            return [f"assert {condition}"]
+        return [f"if not ({condition}):", "    return unserved"]
+
+    def _calls(self) -> Iterator[list[str]]:
+        """The lines of each step: those of its parts in text for people."""
+        if self.namespace is not None:
+            yield from ([self._step(step)] for step in self.program.steps)
+            return
+        for step, parts in zip(self.program.steps, unfused(self.program.steps), strict=True):
+            yield [*["# fused:"] * bool(step.parts), *map(self._step, parts)]
+
+    def _step(self, step: Step) -> str:
+        arguments = [self._text(each) for each in step.operands]
+        arguments += [f"{name}={self._text(each)}" for name, each in step.options.items()]
+        call = f"{self._function(step.operator)}({', '.join(arguments)})"
+        names = [each.name if each is not None else "_" for each in step.results]
+        if not any(each != "_" for each in names):
+            return call
+        target = f"{', '.join(names)}{',' * step.is_list}" if len(names) > 1 or step.is_list else names[0]
+        notes = ", ".join(str(each).partition(": ")[2] for each in step.results if each is not None)
+        return f"{target} = {call}{f'  # {notes}' if self.namespace is None else ''}"
+
+    def _function(self, operator: Operator) -> str:
+        return _function_text(operator) if self.namespace is None else self._constant(operator.function)
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, Expression):
+            return self._expression(value.text)
+        if isinstance(value, tuple):
+            parts = [self._text(each) for each in value]
+            if hasattr(value, "_fields") and self.namespace is not None:
+                return f"{self._constant(type(value))}({', '.join(parts)})"
+            return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+        if isinstance(value, list):
+            return f"[{', '.join(self._text(each) for each in value)}]"
+        if isinstance(value, dict):
+            return f"{{{', '.join(f'{self._text(key)}: {self._text(each)}' for key, each in value.items())}}}"
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        return self._constant(value) if self.namespace is not None else _constant_text(value)
+
+    def _expression(self, text: str) -> str:
+        """An expression; what may have no result is computed before all steps, as far as these do not decide it."""
+        if self.namespace is None or not _PARTIAL.search(text):
+            return text
+        if not self._known.issuperset(word for word in WORDS.findall(text) if f"math.{word}" not in text):
+            return f"{OWN_NAMES}_attempt(lambda: {text})"
+        name = f"{OWN_NAMES}_number_{next(self._numbers)}"
+        self._early.append(f"{name} = {text}")
+        return name
+
+    def _constant(self, value: Any) -> str:
+        assert self.namespace is not None, "a program that is run"
+        name = f"{OWN_NAMES}_{len(self.namespace)}"
+        self.namespace[name] = value
+        return name
+
+
+def _needed_sizes(program: Printed) -> dict[str, str]:
+    """The sizes that a program computes: those that steps, outputs, guards and such sizes read."""
+    needed = set(names_in(tuple((each.operands, tuple(each.options.values())) for each in program.steps)))
+    needed |= names_in(program.outputs)
+    needed |= {word for each in program.guards for word in WORDS.findall(each)}
+    kept: list[tuple[str, str]] = []
+    for name, text in reversed(program.sizes):
+        if name in needed:
+            kept.append((name, text))
+            needed.update(WORDS.findall(text))
+    return dict(reversed(kept))
+
+
+def _function_text(operator: Operator) -> str:
+    """The expression of an operator's function."""
+    namespace, _, rest = operator.name.partition("::")
+    packet, _, overload = rest.partition(".")
+    return f"opdsl.ops.{namespace}.{packet}.{overload or 'default'}"
+
+
+def _constant_text(value: Any) -> str:
+    """The expression of a constant."""
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return f'float("{value}")'
+    if isinstance(value, (DType, Layout, MemoryFormat)):
+        return str(value) if str(value).startswith("opdsl.") else f"opdsl.{value}"
+    if isinstance(value, Device):
+        return f'opdsl.device("{value}")'
+    return repr(value)
+
+
+def _constant_lines(program: Printed) -> Iterator[str]:
+    """What stands for the tensors that are no arguments."""
+    for name, value in program.constants.items():
+        yield f"{name}: opdsl.Tensor = ...  # {short_name(value.dtype)}{list(value.shape)}"
+
+
+def _identifier(name: str) -> str:
+    made = re.sub(r"\W", "_", name)
+    return made if made.isidentifier() and made not in RESERVED else f"program_{made}"

@@ -1,0 +1,392 @@
+"""Expressions of sizes as trees of a closed set of nodes: read from text, checked, printed and computed here alone.
+
+What a program holds as text passes through these trees before it becomes Python, so that no text of a file does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from opdsl.runtime.symbol import largest, smallest
+
+__all__ = [
+    "FUNCTIONS",
+    "Asked",
+    "Binary",
+    "Called",
+    "Group",
+    "Name",
+    "Number",
+    "SizeSyntaxError",
+    "Spelling",
+    "Tree",
+    "Unary",
+    "computed",
+    "names_of",
+    "parts_of",
+    "read",
+    "written",
+]
+
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "max": max,
+    "min": min,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.trunc": math.trunc,
+    "repr": repr,
+}
+"""What expressions may call."""
+
+# The same of symbols, too, of which no guard tells which is the larger one.
+_COMPUTING: Final = {**FUNCTIONS, "max": largest, "min": smallest}
+
+# What an expression may have. Python itself reads no more than 200 brackets in one another.
+_MOST_CHARACTERS: Final = 20_000
+_MOST_LEVELS: Final = 90
+_MOST_HEIGHT: Final = 200
+_MOST_DIGITS: Final = 400
+
+
+class SizeSyntaxError(ValueError):
+    """A text is no expression of sizes; the message says where."""
+
+
+@attrs.frozen
+class Name:
+    """A size, a number or a tensor, by its name."""
+
+    name: str
+
+
+@attrs.frozen
+class Number:
+    """A constant."""
+
+    value: int | float
+
+
+@attrs.frozen
+class Spelling:
+    """How ``repr`` writes a number: what a pinned number is compared with."""
+
+    text: str
+
+
+@attrs.frozen
+class Unary:
+    """``-`` or ``not`` of an operand."""
+
+    sign: str
+    operand: Tree
+
+
+@attrs.frozen
+class Binary:
+    """Arithmetic, a comparison, ``and`` or ``or`` of two operands."""
+
+    sign: str
+    left: Tree
+    right: Tree
+
+
+@attrs.frozen
+class Called:
+    """A call of one of ``FUNCTIONS``."""
+
+    function: str
+    operands: tuple[Tree, ...]
+
+
+@attrs.frozen
+class Asked:
+    """What a tensor tells of itself.
+
+    tensor: its name.
+    what: ``"storage_offset"``, ``"shape"`` or ``"stride"``.
+    dim: of a shape or strides.
+    """
+
+    tensor: str
+    what: str
+    dim: int = 0
+
+
+@attrs.frozen
+class Group:
+    """An expression in brackets, which are kept, so that a text that was read is printed as it was."""
+
+    inner: Tree
+
+
+Tree = Name | Number | Spelling | Unary | Binary | Called | Asked | Group
+
+# Binding strengths are Python's. A comparison takes no other one as an operand: chains mean something else there.
+_STRENGTHS: Final = {
+    "or": 1,
+    "and": 2,
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "is"), 4),
+    **dict.fromkeys(("+", "-"), 5),
+    **dict.fromkeys(("*", "/", "//", "%"), 6),
+    "**": 8,
+}
+_NOT, _COMPARISON, _MINUS, _POWER = 3, 4, 7, 8
+_BINARY: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": operator.is_,
+}
+_TOKEN: Final = re.compile(
+    r" *(?:(?P<number>[0-9][0-9.]*(?:e[+-]?[0-9]+)?)|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|'(?P<spelling>[-+.()a-zA-Z0-9]*)'"
+    r"|(?P<sign>\*\*|//|==|!=|<=|>=|[-+*/%<>()\[\].,]))"
+)
+
+
+def read(text: str) -> Tree:
+    """Read an expression.
+
+    Raises:
+        SizeSyntaxError: it is none, or too long.
+
+    >>> read("(s1 + 1) // 2")
+    Binary(sign='//', left=Group(inner=Binary(sign='+', left=Name(name='s1'), ...
+    """
+    return _Parser(text).whole()
+
+
+class _Parser:
+    """Reads one text by binding strengths; every bracket is one level deeper."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > _MOST_CHARACTERS:
+            raise SizeSyntaxError(f"an expression of {len(text)} characters (at most {_MOST_CHARACTERS})")
+        self.text = text
+        self.tokens: list[tuple[str, str]] = []
+        end = len(text.rstrip(" "))
+        place = 0
+        while place < end:
+            token = _TOKEN.match(text, place)
+            if token is None:
+                raise SizeSyntaxError(f"unexpected {text[place : place + 20]!r} at character {place}")
+            self.tokens.append((token.lastgroup or "", token[token.lastgroup or 0]))
+            place = token.end()
+        self.tokens.append(("end", ""))
+        self.place = 0
+        self.level = 0
+
+    def whole(self) -> Tree:
+        """The whole text as one expression."""
+        tree = self._expression(0)
+        if self.tokens[self.place][0] != "end":
+            raise self._unexpected()
+        height, layer = 0, [tree]
+        while layer:
+            height += 1
+            layer = [part for node in layer for part in parts_of(node)]
+        if height > _MOST_HEIGHT:
+            raise SizeSyntaxError(f"{height} operands stand in a row (at most {_MOST_HEIGHT})")
+        return tree
+
+    def _unexpected(self) -> SizeSyntaxError:
+        kind, token = self.tokens[self.place]
+        return SizeSyntaxError("it ends too early" if kind == "end" else f"unexpected {token!r}")
+
+    def _take(self, *wanted: str) -> bool:
+        """Whether the next tokens are these, which are passed then."""
+        following = [token for kind, token in self.tokens[self.place : self.place + len(wanted)] if kind != "spelling"]
+        if following != list(wanted):
+            return False
+        self.place += len(wanted)
+        return True
+
+    def _expect(self, *wanted: str) -> None:
+        if not self._take(*wanted):
+            raise self._unexpected()
+
+    def _expression(self, least: int) -> Tree:
+        """An expression of signs that bind at least so strongly."""
+        self.level += 1
+        if self.level > _MOST_LEVELS:
+            raise SizeSyntaxError(f"it is nested deeper than {_MOST_LEVELS} levels")
+        left = self._prefixed(least)
+        while True:
+            kind, sign = self.tokens[self.place]
+            strength = _STRENGTHS.get(sign, -1) if kind in ("sign", "word") else -1
+            if strength < least or strength < 0:
+                break
+            self.place += 1
+            right = self._expression(_MINUS if strength == _POWER else strength + 1)
+            left = Binary(sign, left, right)
+            if strength == _COMPARISON and _STRENGTHS.get(self.tokens[self.place][1]) == _COMPARISON:
+                raise SizeSyntaxError("comparisons stand in a chain")
+            if strength == _POWER and self.tokens[self.place][1] == "**":
+                raise SizeSyntaxError("powers stand in a chain")
+        self.level -= 1
+        return left
+
+    def _prefixed(self, least: int) -> Tree:
+        if self._take("-"):
+            return Unary("-", self._expression(_MINUS))
+        if self.tokens[self.place] == ("word", "not") and least <= _NOT:
+            self.place += 1
+            return Unary("not", self._expression(_NOT))
+        return self._atom()
+
+    def _atom(self) -> Tree:
+        kind, token = self.tokens[self.place]
+        self.place += 1
+        if kind == "number":
+            return Number(_number(token))
+        if kind == "spelling":
+            return Spelling(token)
+        if (kind, token) == ("sign", "("):
+            inner = self._expression(0)
+            self._expect(")")
+            return Group(inner)
+        if kind == "word" and token not in ("and", "or", "not", "is"):
+            return self._named(token)
+        self.place -= 1
+        raise self._unexpected()
+
+    def _named(self, name: str) -> Tree:
+        """What begins with a name: that, a call, or what a tensor tells."""
+        if name in ("True", "False"):
+            return Number(name == "True")
+        if name == "math" and self._take("."):
+            name = f"math.{self.tokens[self.place][1]}"
+            self.place += 1
+            if name not in FUNCTIONS or self.tokens[self.place][1] != "(":
+                raise SizeSyntaxError(f"{name} is none of {', '.join(FUNCTIONS)}")
+        if self._take("("):
+            if name not in FUNCTIONS:
+                raise SizeSyntaxError(f"{name} is called, which is none of {', '.join(FUNCTIONS)}")
+            operands = [self._expression(0)]
+            while self._take(","):
+                operands.append(self._expression(0))
+            self._expect(")")
+            if (len(operands) > 1) != (name in ("max", "min")):
+                raise SizeSyntaxError(f"{name} of {len(operands)} operands")
+            return Called(name, tuple(operands))
+        if self._take(".", "storage_offset", "(", ")"):
+            return Asked(name, "storage_offset")
+        if self._take(".", "shape", "["):
+            return self._of_dim(name, "shape")
+        if self._take(".", "stride", "(", ")", "["):
+            return self._of_dim(name, "stride")
+        return Name(name)
+
+    def _of_dim(self, name: str, what: str) -> Tree:
+        kind, token = self.tokens[self.place]
+        if kind != "number" or not token.isdecimal() or len(token) > 3:
+            raise self._unexpected()
+        self.place += 1
+        self._expect("]")
+        return Asked(name, what, int(token))
+
+
+def _number(token: str) -> int | float:
+    if len(token) > _MOST_DIGITS:
+        raise SizeSyntaxError(f"a number of {len(token)} characters (at most {_MOST_DIGITS})")
+    try:
+        return int(token) if token.isdecimal() else float(token)
+    except ValueError as error:
+        raise SizeSyntaxError(f"{token!r} is no number") from error
+
+
+def written(tree: Tree) -> str:
+    """Print an expression; what was read from it is equal.
+
+    >>> written(read("max(s1,2)*( -s2 )"))
+    'max(s1, 2) * (-s2)'
+    """
+    match tree:
+        case Name(name):
+            return name
+        case Number(value):
+            return "1e999" if value == math.inf else repr(value)
+        case Spelling(text):
+            return repr(text)
+        case Unary(sign, operand):
+            return f"{sign}{' ' * (sign == 'not')}{written(operand)}"
+        case Binary(sign, left, right):
+            return f"{written(left)} {sign} {written(right)}"
+        case Called(function, operands):
+            return f"{function}({', '.join(map(written, operands))})"
+        case Asked(tensor, "storage_offset"):
+            return f"{tensor}.storage_offset()"
+        case Asked(tensor, what, dim):
+            return f"{tensor}.{what}{'()' * (what == 'stride')}[{dim}]"
+        case Group(inner):
+            return f"({written(inner)})"
+
+
+def names_of(tree: Tree) -> frozenset[str]:
+    """The names that an expression reads."""
+    if isinstance(tree, Name):
+        return frozenset((tree.name,))
+    if isinstance(tree, Asked):
+        return frozenset((tree.tensor,))
+    return frozenset().union(*map(names_of, parts_of(tree)))
+
+
+def parts_of(tree: Tree) -> Sequence[Tree]:
+    """The operands of a node."""
+    match tree:
+        case Unary(_, operand) | Group(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return left, right
+        case Called(_, operands):
+            return operands
+        case _:
+            return ()
+
+
+def computed(tree: Tree, values: Mapping[str, Any]) -> Any:
+    """Compute an expression.
+
+    Args:
+        tree: the expression.
+        values: numbers and tensors by name.
+    """
+    match tree:
+        case Name(name):
+            return values[name]
+        case Number(value):
+            return value
+        case Spelling(text):
+            return text
+        case Group(inner):
+            return computed(inner, values)
+        case Unary(sign, operand):
+            value = computed(operand, values)
+            return -value if sign == "-" else not value
+        case Binary("and", left, right):
+            return computed(left, values) and computed(right, values)
+        case Binary("or", left, right):
+            return computed(left, values) or computed(right, values)
+        case Binary(sign, left, right):
+            return _BINARY[sign](computed(left, values), computed(right, values))
+        case Called(function, operands):
+            return _COMPUTING[function](*[computed(operand, values) for operand in operands])
+        case Asked(tensor, "storage_offset"):
+            return values[tensor].storage_offset()
+        case Asked(tensor, what, dim):
+            return (values[tensor].shape if what == "shape" else values[tensor].stride())[dim]
