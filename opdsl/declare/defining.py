@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -20,21 +19,6 @@ from opdsl.schema.implementation import OUT
 from opdsl.schema.model import python_name
 
 _VARIABLE = CO_VARARGS | CO_VARKEYWORDS
-
-_QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
-
-
-def as_printed(text: str) -> str:
-    """A schema as its printer spells it, of one that PyTorch's ``Library.define`` takes as well.
-
-    >>> as_printed("f(Tensor self, int[] d=[-2, -1], int a = 2) -> (Tensor)")
-    'f(Tensor self, int[] d=[-2,-1], int a=2) -> Tensor'
-    """
-    pieces = re.split(_QUOTED, text.strip())
-    for place in range(0, len(pieces), 2):  # what stands between texts in quotes
-        piece = re.sub(r"\s*=\s*", "=", pieces[place])
-        pieces[place] = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", ""), piece)
-    return re.sub(r"-> \(([^,()]+(?:\([^()]*\))?[^,()]*)\)$", r"-> \1", "".join(pieces))
 
 
 def function_of(

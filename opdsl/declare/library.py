@@ -15,6 +15,7 @@ from opdsl.dispatch import DispatchKey, Registry, declared_into
 from opdsl.dispatch.model.registry import Implementation
 from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError
 from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema.torch_spelling import as_written
 
 if TYPE_CHECKING:
     from opdsl.declare.operator import Operator as OperatorFunction
@@ -138,10 +139,9 @@ class Library(Scope):
         ...     scale(opdsl.tensor([1.0, 2.0]), 3.0).tolist()
         [3.0, 6.0]
         """
-        from opdsl.declare.defining import as_printed
         from opdsl.declare.handle import define
 
-        parsed = parse_schema(as_printed(schema)) if isinstance(schema, str) else schema
+        parsed = parse_schema(as_written(schema)) if isinstance(schema, str) else schema
         frame = sys._getframe(1)
         code, line = (frame.f_code, frame.f_lineno) if at is None else (at.__code__, at.__code__.co_firstlineno)
         module = str(frame.f_globals.get("__name__")) if at is None else at.__module__
@@ -196,7 +196,6 @@ class Library(Scope):
         ...     made["halved"](x).tolist()
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
         """
-        from opdsl.declare.defining import as_printed
         from opdsl.declare.handle import declare_rows
 
         wrong = next((each for each in rows if not isinstance(rows[each], Row)), None)
@@ -207,7 +206,7 @@ class Library(Scope):
             )
         frame = sys._getframe(1)
         place = frame.f_code.co_filename, frame.f_lineno
-        parsed = {parse_schema(as_printed(schema)): row for schema, row in rows.items()}
+        parsed = {parse_schema(as_written(schema)): row for schema, row in rows.items()}
         return declare_rows(self, parsed, str(frame.f_globals.get("__name__")), place, options)
 
     def entry(self, schema: str, **options: object) -> Callable[[Callable[..., object]], OperatorFunction[..., Any]]:
@@ -235,13 +234,12 @@ class Library(Scope):
         [2.0, 4.0]
         """
         from opdsl.declare.declaring import require_declaration
-        from opdsl.declare.defining import as_printed
         from opdsl.declare.handle import declare_rows
 
         def declare(decorated: object) -> OperatorFunction[..., Any]:
             function = require_declaration(decorated)
             place = function.__code__.co_filename, function.__code__.co_firstlineno
-            rows = {parse_schema(as_printed(schema)): Row(function.__doc__ or "", function)}
+            rows = {parse_schema(as_written(schema)): Row(function.__doc__ or "", function)}
             (made,) = declare_rows(self, rows, function.__module__, place, options).values()
             handle: Any = made
             handle.operator.declaration.is_tabled = False  # it has a body of its own

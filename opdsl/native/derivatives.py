@@ -40,7 +40,10 @@ NAMED_GRADIENT = r"(?<![A-Za-z0-9_.>:])grad_[A-Za-z0-9_]+(?![A-Za-z0-9_(<])"
 GRADIENT_INDEX = r"(?<![A-Za-z0-9_])grads\[(\d+)\]"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
-ASIDE = r'"(?:[^"\\]|\\.)*"|/\*.*?\*/'
+QUOTED = r'"(?:[^"\\]|\\.?)*+(?:"|\Z)'
+"""A text in quotes, to the end where they are not closed."""
+
+ASIDE = rf"{QUOTED}|/\*.*?(?:\*/|\Z)"
 """Texts in quotes and comments: no code."""
 
 BARE_NAME = r"(?<![A-Za-z0-9_.:>])[a-z_][A-Za-z0-9_]*(?![A-Za-z0-9_>]|\s*(?:\(|::|<))"
@@ -372,7 +375,7 @@ def is_differentiable(type: Type) -> bool:
 def _balanced(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """Brackets are closed; texts in quotes have none."""
     opened: list[str] = []
-    for character in re.sub(r'"(?:[^"\\]|\\.)*"', '""', formula.text):
+    for character in _compiled(QUOTED).sub('""', formula.text):
         if character in BRACKETS.values():
             opened.append(character)
         elif character in BRACKETS and (not opened or opened.pop() != BRACKETS[character]):

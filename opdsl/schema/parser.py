@@ -6,7 +6,7 @@ The text has one form only, the one that ``str`` of the values gives back, so th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from functools import cache
 from typing import NoReturn, TypeVar
 
@@ -24,21 +24,25 @@ from opdsl.schema.invariants import (
     value_alias_faults,
 )
 from opdsl.schema.model import Argument, Default, DefaultValue, FunctionSchema, OperatorName, Return, Symbol
+from opdsl.schema.torch_spelling import as_torch_prints
 from opdsl.schema.types import CLASS_PREFIX, BaseType, ClassType, FormerType, ListType, OptionalType, Type
 from opdsl.schema.violation import Violation, violation_error
 
 WORD = r"[A-Za-z0-9_]+"
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 DOTTED = r"[A-Za-z0-9_.]+"
-NUMBER = r"-?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.])"
+NUMBER = r"-?(?:inf|nan|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)(?![A-Za-z0-9_.])"
 INTEGER = r"-?(?:0|[1-9][0-9]*)"
 STRING = r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'"
 LONGEST_NUMBER = 40
 LONGEST_GUESS = 64
 MOST_PARTS = 256
 """How many arguments or returns a schema may have: no operator comes near, and rules compare them pairwise."""
+MOST_CHARACTERS = 1 << 16
+"""How long the text of a schema may be."""
 MOST_REMEMBERED = 8192
 """How many argument and return texts are kept; schemas repeat few of them very often."""
+LONGEST_REMEMBERED = 512
 
 BASE_TYPES: dict[str, Type] = {type.value: type for type in BaseType}
 ESCAPES = {"n": "\n", "t": "\t"}
@@ -51,7 +55,8 @@ def parse_schema(text: str) -> FunctionSchema:
     """Reads ``[namespace::]name[.overload](arguments) -> returns``; ``str`` of the result is the text again.
 
     Args:
-        text: one schema, as native_functions.yaml has it after ``func:``.
+        text: one schema, as native_functions.yaml has it after ``func:``, or as PyTorch prints it, with blanks in lists
+            and enumerators as numbers, which ``str`` spells as the file does.
 
     Returns:
         The schema as a value: ``name``, ``arguments``, ``returns``.
@@ -62,7 +67,15 @@ def parse_schema(text: str) -> FunctionSchema:
     >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
     'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
     """
-    parsed, violations = examine_schema(text)
+    try:
+        parsed, violations = examine_schema(text)
+        is_other = bool(violations) and as_torch_prints(text) != text
+    except SchemaError:
+        is_other = isinstance(text, str) and len(text) <= MOST_CHARACTERS and as_torch_prints(text) != text
+        if not is_other:
+            raise
+    if is_other:
+        parsed, violations = examine_schema(as_torch_prints(text))
     if violations:
         raise violation_error(parsed, violations)
     return parsed
@@ -126,6 +139,8 @@ class Cursor:
         self.former = former
         self.position = 0
         self.has_doubtful_parts = False
+        if len(text) > MOST_CHARACTERS:
+            self.fail(f"a schema has at most {MOST_CHARACTERS} characters (got {len(text)})", 0, 1, "INV-2")
 
     def accept(self, token: str) -> bool:
         """Steps over ``token`` where it is next."""
@@ -243,7 +258,7 @@ def remembered_argument(cursor: Cursor, last: int) -> Argument:
     value = argument(cursor)
     if cursor.position != end or any(_argument_faults(value)):
         cursor.has_doubtful_parts = True
-    elif len(_arguments) < MOST_REMEMBERED and not cursor.former:
+    elif _is_kept(text, _arguments) and not cursor.former:
         _arguments[text] = value
     return value
 
@@ -368,7 +383,7 @@ def remembered_returns(cursor: Cursor) -> tuple[Return, ...]:
     values = returns(cursor)
     if any(fault for one in values for fault in (*type_faults(one.type), *value_alias_faults(one))):
         cursor.has_doubtful_parts = True
-    elif cursor.position == len(cursor.text) and len(_returns) < MOST_REMEMBERED and not cursor.former:
+    elif cursor.position == len(cursor.text) and _is_kept(text, _returns) and not cursor.former:
         _returns[text] = values
     return values
 
@@ -402,6 +417,11 @@ def return_value(cursor: Cursor) -> Return:
 
 _arguments: dict[str, Argument] = {}
 _returns: dict[str, tuple[Return, ...]] = {}
+
+
+def _is_kept(text: str, known: Mapping[str, object]) -> bool:
+    """Whether a text is short enough to be kept, and few enough are."""
+    return len(text) <= LONGEST_REMEMBERED and len(known) < MOST_REMEMBERED
 
 
 def forget() -> None:

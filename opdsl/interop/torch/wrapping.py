@@ -7,7 +7,6 @@ torch's meta kernels give the shapes, torch's autograd the gradients (``recordin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, cast
@@ -183,26 +182,14 @@ def _pair(operators: Iterable[Operator]) -> None:
             cast(Any, each.declaration).functions.update(functions)
 
 
-# torch prints enumerators of defaults as their numbers, and lists with blanks that yaml entries do not have.
-_ENUMERATORS = {("ScalarType", "4"): "long", ("MemoryFormat", "0"): "contiguous_format"}
-_NUMBERED = re.compile(r"(?P<kind>ScalarType|MemoryFormat)(?P<name>\?? \w+)=(?P<number>\d+)")
-_BLANKS = re.compile(r"(?<==\[)[^\]]*(?=\])")
-
-
 def _schema(target: torch._ops.OpOverload) -> FunctionSchema:
     """The schema of an overload, in the namespace of wrapped operators.
 
     Raises:
         SchemaError: it holds types that opdsl has not.
     """
-    text = _BLANKS.sub(lambda found: found.group().replace(" ", ""), str(target._schema))
-    schema = parse_schema(_NUMBERED.sub(_with_enumerator, text))
+    schema = parse_schema(str(target._schema))
     return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=f"{_PREFIX}{target.namespace}"))
-
-
-def _with_enumerator(found: re.Match[str]) -> str:
-    number = found["number"]
-    return f"{found['kind']}{found['name']}={_ENUMERATORS.get((found['kind'], number), number)}"
 
 
 # ---------------------------------------------------------------------------------------------------- calling operators

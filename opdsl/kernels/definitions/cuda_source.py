@@ -90,8 +90,11 @@ _TAKEN_AS: Final[dict[Type, tuple[str, ...]]] = {
 }
 
 _OF_TENSOR: Final = re.compile(r"(?P<name>\w+?)_(?P<what>numel|size_(?P<size>\d+)|stride_(?P<stride>\d+))")
-_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _QUALIFIERS: Final = re.compile(r"\b(?:const|__restrict__|volatile)\b")
+_HEAD: Final = re.compile(r'(?P<extern>extern\s+"C"\s+)?__global__(?P<rest>(?:(?!__global__)[^;{}])*+)(?P<body>\{?)')
+_CALL: Final = re.compile(r"(?<!\w)(?P<name>\w++)\s*\((?P<parameters>[^()]*)\)")
+_PARAMETER: Final = re.compile(r"(?P<type>[\w<>: ]*[\w<>:])(?P<star> ?\* ?| |(?<=>))(?P<name>\w+)")
 
 
 class Handed(NamedTuple):
@@ -230,15 +233,18 @@ class _Reader:
     def handed(self, text: str) -> tuple[Handed, ...]:
         """The parameters of the kernel in a text."""
         plain = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-        head = re.search(rf'(extern\s+"C"\s+)?__global__[^;{{}}]*?\b{re.escape(self.entry)}\s*\(([^)]*)\)', plain)
-        if head is None:
-            kernels = re.findall(r"__global__[^;{}]*?\b(\w+)\s*\([^)]*\)\s*\{", plain)
+        calls = [(head, call) for head in _HEAD.finditer(plain) for call in _CALL.finditer(head["rest"])]
+        named = [(head, call) for head, call in calls if call["name"] == self.entry]
+        if not named:
+            bodies = [call for head, call in calls if head["body"] and call.end() == len(head["rest"].rstrip())]
+            kernels = [call["name"] for call in bodies]
             raise self._refuse(
                 f"there is no kernel of that name (have {', '.join(kernels) or 'none'})", "Name it: entry="
             )
-        if head[1] is None:
+        head, call = named[0]
+        if head["extern"] is None:
             raise self._refuse("it is no C function, so that its name is lost", 'Write extern "C" before __global__')
-        found = tuple(self._parameter(each) for each in head[2].split(",") if each.strip())
+        found = tuple(self._parameter(each) for each in call["parameters"].split(",") if each.strip())
         missing = [name for name in self.outputs if not any(each.name == name for each in found)]
         if missing:
             raise self._refuse(f"it does not take the output {missing[0]!r}", f"Add a parameter: float* {missing[0]}")
@@ -246,12 +252,11 @@ class _Reader:
 
     def _parameter(self, declaration: str) -> Handed:
         """``[const] type [*] name``"""
-        plain = _QUALIFIERS.sub(" ", declaration)
-        found = re.fullmatch(r"\s*(?P<type>[\w<>: ]+?)\s*(?P<star>\*?)\s*\b(?P<name>\w+)\s*", plain)
+        found = _PARAMETER.fullmatch(" ".join(_QUALIFIERS.sub(" ", declaration).split()))
         if found is None:
             raise self._refuse(f"{declaration.strip()!r} is no parameter that can be handed over", _FORMS)
         c_type, name = " ".join(found["type"].split()), found["name"]
-        if found["star"]:
+        if found["star"].strip():
             return self._array(c_type, name)
         if name in self.parameters:
             return self._number(c_type, name)

@@ -295,7 +295,7 @@ def file_of(doc: str | None, imports: Sequence[Statement], body: Sequence[Statem
 # A name that is neither an attribute nor what a parameter or a variable is called: those have an annotation behind.
 _IDENTIFIER = re.compile(r"(?<![\w.])(?<!def )[A-Za-z_]\w*\b(?!: (?!\.\.\.$))", re.MULTILINE)
 
-_STRING = re.compile(r'"""(?:\\.|[^"\\]|"(?!""))*"""|"[^"\n]*"', re.DOTALL)
+_STRING = re.compile(r'"""(?:\\.?|[^"\\]|"(?!""))*+(?:"""|\Z)|"[^"\n]*"', re.DOTALL)
 
 
 def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statement]:

@@ -98,7 +98,7 @@ FAULTY = [
     ("f(int x=1_0) -> ()", "default-type", "1"),
     ("f(int x=" + "9" * 5000 + ") -> ()", "default-type", "9" * 5000),
     ("f(int x=True) -> ()", "default-type", "True"),
-    ("f(int[] x=[0, 1]) -> ()", "default-type", " "),
+    ("f(int[] x=[0 ,1]) -> ()", "INV-1", " "),
     ("f(int[] x=[[]]) -> ()", "default-type", "["),
     ("f(int[] x=0) -> ()", "default-type", "0"),
     ("f(Tensor x=None) -> ()", "default-type", "None"),
@@ -220,3 +220,28 @@ def test_constructed_values_print(corpus: list[str]) -> None:
     schema = parse_schema(corpus[0])
     rebuilt = FunctionSchema(schema.name, schema.positional, schema.keyword_only, schema.out, schema.returns)
     assert str(rebuilt) == corpus[0]
+
+
+@pytest.mark.parametrize(
+    ("printed", "written"),
+    [
+        ("f(int[2] a=[1, 1]) -> Tensor", "f(int[2] a=[1,1]) -> Tensor"),
+        ('f(float[] a=[1., -0.5], str b="[1, 1]") -> Tensor', 'f(float[] a=[1.,-0.5], str b="[1, 1]") -> Tensor'),
+        (
+            "f(int n, *, ScalarType? dtype=4, Layout? layout=2) -> Tensor",
+            "f(int n, *, ScalarType? dtype=long, Layout? layout=sparse_csr) -> Tensor",
+        ),
+        (
+            "f(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+            "f(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+        ),
+    ],
+)
+def test_what_pytorch_prints_is_read(printed: str, written: str) -> None:
+    assert parse_schema(printed) == parse_schema(written)
+    assert str(parse_schema(printed)) == written
+
+
+def test_a_number_that_names_no_enumerator_is_refused() -> None:
+    with pytest.raises(SchemaError, match="99 is no value of ScalarType"):
+        parse_schema("f(ScalarType dtype=99, int[2] a=[1, 1]) -> Tensor")

@@ -1,0 +1,74 @@
+"""Other spellings of schemas: what PyTorch prints, and what its ``Library.define`` takes as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+__all__ = ["as_torch_prints", "as_written"]
+
+# A text in quotes, to the end where they are not closed.
+_QUOTED = r"""("(?:[^"\\]|\\.?)*+(?:"|\Z)|'(?:[^'\\]|\\.?)*+(?:'|\Z))"""
+_LIST = r"(?<==)\[[^\[\]]*\]"
+_ASSIGNMENT = r"(?<!\s)\s*=\s*"
+_ONLY_RESULT = r"-> \(([^,()]++(?:\([^()]*+\))?+[^,()]*+)\)\Z"
+
+# The names of enumerators, in the order of their numbers. Source: c10/core/ScalarType.h, MemoryFormat.h, Layout.h.
+_ENUMERATORS = {
+    "ScalarType": (
+        "byte char short int long half float double complex_half complex_float complex_double bool qint8 quint8 qint32 "
+        "bfloat16 quint4x2 quint2x4"
+    ),
+    "MemoryFormat": "contiguous_format preserve_format channels_last channels_last_3d",
+    "Layout": "strided sparse sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged",
+}
+_NUMBERED = rf"\b({'|'.join(_ENUMERATORS)})(\?? [A-Za-z_][A-Za-z0-9_]*=)([0-9]{{1,2}})(?![0-9.])"
+
+
+def as_torch_prints(text: str) -> str:
+    """A schema as this package prints it, of one that PyTorch has printed: enumerators are numbers there.
+
+    >>> as_torch_prints("f(int[2] d=[-2, -1], *, ScalarType? dtype=4, str s=', =[ ]') -> Tensor")
+    "f(int[2] d=[-2,-1], *, ScalarType? dtype=long, str s=', =[ ]') -> Tensor"
+    """
+
+    def printed(piece: str) -> str:
+        piece = _compiled(_LIST).sub(lambda found: found[0].replace(", ", ","), piece)
+        return _compiled(_NUMBERED).sub(_named, piece)
+
+    return _between_quotes(text, printed)
+
+
+def as_written(text: str) -> str:
+    """A schema as this package prints it, of one that somebody has written for PyTorch.
+
+    >>> as_written("f(Tensor self, int[] d=[-2, -1], int a = 2) -> (Tensor)")
+    'f(Tensor self, int[] d=[-2,-1], int a=2) -> Tensor'
+    """
+
+    def written(piece: str) -> str:
+        piece = _compiled(_ASSIGNMENT).sub("=", piece)
+        return _compiled(_LIST).sub(lambda found: found[0].replace(" ", ""), piece)
+
+    return as_torch_prints(_compiled(_ONLY_RESULT).sub(r"-> \1", _between_quotes(text.strip(), written)))
+
+
+def _between_quotes(text: str, change: Callable[[str], str]) -> str:
+    """Change what stands between texts in quotes."""
+    pieces = _compiled(_QUOTED).split(text)
+    pieces[::2] = map(change, pieces[::2])
+    return "".join(pieces)
+
+
+def _named(found: re.Match[str]) -> str:
+    """An enumerator by its name, where it has one."""
+    kind, name, number = found.groups()
+    names = _ENUMERATORS[kind].split()
+    return f"{kind}{name}{names[int(number)] if int(number) < len(names) else number}"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Patterns are compiled on first use: most schemas need none."""
+    return re.compile(pattern, re.DOTALL)
