@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opdsl.errors import ConversionError, DeviceError, OptionError
@@ -96,10 +97,37 @@ class Generator:
                 recorder.size(name, 0, None) for name in recorder.run(self.advance, (count,), ["word", "word"])
             ]
             return words[0], words[1]
+        source = sources.get(self.device.type)
+        drawing = source() if source is not None else None
+        return self.advanced(count) if drawing is None else drawing(self, count)
+
+    def advanced(self, count: int) -> tuple[int, int]:
+        """``advance`` whatever is captured.
+
+        Args:
+            count: how many blocks.
+
+        Returns:
+            The seed, and the place of the first block.
+        """
         with _lock:
             seed, place = self._seed, self._place
             self._place = (place + count) % _WORD
         return seed if seed <= _LARGEST else seed - _WORD, place if place <= _LARGEST else place - _WORD
+
+    def position(self) -> tuple[int, int]:
+        """The seed and the place."""
+        with _lock:
+            return self._seed, self._place
+
+    def go_to(self, seed: int, place: int) -> None:
+        """Go back to a position.
+
+        Args:
+            seed, place: of ``position``.
+        """
+        with _lock:
+            self._seed, self._place = seed, place
 
     def get_state(self) -> Tensor:
         """The state: a uint8 tensor of 16 bytes, the seed and the place."""
@@ -107,8 +135,7 @@ class Generator:
 
         from opdsl.runtime.interchange import from_numpy
 
-        with _lock:
-            words = numpy.array([self._seed, self._place], dtype="<u8")
+        words = numpy.array(self.position(), dtype="<u8")
         return from_numpy(words.view(numpy.uint8))
 
     def set_state(self, state: Tensor) -> Generator:
@@ -126,15 +153,13 @@ class Generator:
         content = bytes(getattr(state, "tolist", list)()) if _is_state(state) else b""
         if len(content) != 16:
             raise ConversionError("set_state expected what get_state gives, a contiguous uint8 tensor of 16 bytes")
-        with _lock:
-            self._seed, self._place = int.from_bytes(content[:8], "little"), int.from_bytes(content[8:], "little")
+        self.go_to(int.from_bytes(content[:8], "little"), int.from_bytes(content[8:], "little"))
         return self
 
     def clone_state(self) -> Generator:
         """A generator of its own that goes on from the same place."""
         made = Generator(self.device)
-        with _lock:
-            made._seed, made._place = self._seed, self._place
+        made.go_to(*self.position())
         return made
 
     def __repr__(self) -> str:
@@ -147,6 +172,9 @@ def _is_state(state: object) -> bool:
 
     return isinstance(state, Tensor) and state.dtype is uint8 and state.device is cpu and state.ndim == 1
 
+
+sources: dict[str, Callable[[], Callable[[Generator, int], tuple[int, int]] | None]] = {}
+"""For a device type what tells where numbers come from in place of generators, while calls are captured."""
 
 _defaults: dict[str, Generator] = {}
 _seed_of_new = DEFAULT_SEED

@@ -352,6 +352,17 @@ class EmulatedDriver:
         graph = self._capturing.get(self._queue(stream), 0)
         return graph, graph
 
+    def last_node(self, stream: int) -> int:
+        return len(self._graphs[self._capturing[self._queue(stream)]])
+
+    def set_parameters(
+        self, graph: int, node: int, launch: tuple[int, libraries.Sizes, libraries.Sizes, int], parameters: int
+    ) -> None:
+        self._note("set_parameters", graph, node)
+        function, grid, block, _ = launch
+        kernel = libraries.kernel(*self._functions[function])
+        self._graphs[graph][node - 1] = libraries.Started(kernel, grid, block, parameters).run
+
     def relaxed(self) -> AbstractContextManager[None]:
         return nullcontext()
 

@@ -46,15 +46,16 @@ static const struct {
 
 // ------------------------------------------------------------------------------------------------------------- objects
 
-enum Kind { STREAM = 1, EVENT, MODULE, FUNCTION, GRAPH, EXECUTABLE, USER_OBJECT, POOL, CONTEXT };
+enum Kind { STREAM = 1, EVENT, MODULE, FUNCTION, GRAPH, NODE, EXECUTABLE, USER_OBJECT, POOL, CONTEXT };
 
 // What a handle stands for; it is never freed, so that use after destruction is seen.
 typedef struct Object {
     enum Kind kind;
     int device;
     int destroyed;
-    // Of a stream: the graph that is captured, the mode, the thread that began, and whether that has failed.
-    struct Object* graph;
+    // Of a stream: the graph that is captured, its last node, the mode, the thread that began, and whether that has
+    // failed. Of a node and of an executable: the graph.
+    struct Object *graph, *last;
     int mode, failed;
     pthread_t thread;
     // Of an event: whether it has been recorded, takes time, and in which capture.
@@ -148,6 +149,7 @@ API(cuStreamBeginCapture_v2, Object* stream, int wanted) {
     stream->graph->references = 1;
     stream->mode = wanted;
     stream->failed = 0;
+    stream->last = NULL;
     stream->thread = pthread_self();
     for (int at = 0; at < 64; ++at) {
         if (!capturing[at]) {
@@ -175,9 +177,11 @@ API(cuStreamGetCaptureInfo_v3, Object* stream, int* status, uint64_t* id, Object
     *status = !is_captured(stream) ? 0 : stream->failed ? 2 : 1;
     if (id) *id = is_captured(stream) ? (uintptr_t)stream->graph : 0;
     if (graph) *graph = is_captured(stream) ? stream->graph : NULL;
-    if (nodes) *nodes = NULL;
-    if (edges) *edges = NULL;
-    if (count) *count = 0;
+    int has_nodes = is_captured(stream) && stream->last;
+    if (nodes) *nodes = has_nodes ? (const void**)&stream->last : NULL;
+    static const unsigned char NO_DATA[8]; // of an edge
+    if (edges) *edges = has_nodes ? NO_DATA : NULL;
+    if (count) *count = has_nodes;
     return SUCCESS;
 }
 
@@ -214,6 +218,22 @@ API(cuGraphLaunch, Object* executable, Object* stream) {
     ON_STREAM(stream);
     REQUIRE(is(executable, EXECUTABLE), INVALID_HANDLE);
     ++launches;
+    return SUCCESS;
+}
+
+typedef struct {
+    Object* function;
+    unsigned grid[3], block[3], shared;
+    void **parameters, **extra, *kernel, *context;
+} KernelNode;
+
+API(cuGraphExecKernelNodeSetParams_v2, Object* executable, Object* node, const KernelNode* given) {
+    REQUIRE(is(executable, EXECUTABLE) && is(node, NODE), INVALID_HANDLE);
+    REQUIRE(node->graph == executable->graph && !node->graph->destroyed, INVALID_VALUE);
+    REQUIRE(is(given->function, FUNCTION) && given->parameters && !given->extra, INVALID_VALUE);
+    for (int at = 0; at < 3; ++at) {
+        REQUIRE(given->grid[at] && given->block[at], INVALID_VALUE);
+    }
     return SUCCESS;
 }
 
@@ -569,6 +589,10 @@ API(cuLaunchKernel, Object* function, unsigned gx, unsigned gy, unsigned gz, uns
     REQUIRE(gx <= 0x7FFFFFFF && gy <= 65535 && gz <= 65535, INVALID_VALUE);
     REQUIRE((uint64_t)bx * by * bz <= 1024 && bz <= 64 && shared <= 227 << 10, INVALID_VALUE);
     REQUIRE(parameters && !extra, INVALID_VALUE);
+    if (is_captured(stream)) {
+        stream->last = made(NODE);
+        stream->last->graph = stream->graph;
+    }
     ++launches;
     return SUCCESS;
 }
@@ -632,6 +656,7 @@ static const struct {
     ENTRY(cuStreamDestroy, cuStreamDestroy_v2), ENTRY(cuEventDestroy, cuEventDestroy_v2),
     ENTRY(cuEventElapsedTime, cuEventElapsedTime_v2), ENTRY(cuStreamBeginCapture, cuStreamBeginCapture_v2),
     ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3), ENTRY(cuGraphInstantiate, cuGraphInstantiateWithFlags),
+    ENTRY(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2),
 };
 
 API(cuGetProcAddress_v2, const char* name, void** function, int version, uint64_t flags, int* status) {

@@ -68,6 +68,7 @@ class Driver:
         # Virtual and some embedded GPUs have none: memory is had and given back by waiting then.
         self.has_pools = all(self._attribute("MEMORY_POOLS_SUPPORTED", each) for each in self._devices)
         self._contexts: dict[int, Any] = {}
+        self._graphs: dict[int, Any] = {}
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------------------------------------------------- devices
@@ -263,9 +264,9 @@ class Driver:
         result, graph = self._api.cuStreamEndCapture(stream)
         if result or not int(graph):
             return 0
-        made = self._call("cuGraphInstantiate", graph, 0)
-        self._call("cuGraphDestroy", graph)
-        return int(made)
+        made = int(self._call("cuGraphInstantiate", graph, 0))
+        self._graphs[made] = graph  # whose nodes name kernels in ``set_parameters``
+        return made
 
     def capture_of(self, stream: int) -> tuple[int, int]:
         """Which capture a stream is in, and the graph that is made: zeros where it is in none."""
@@ -273,6 +274,34 @@ class Driver:
         if status != self._api.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE:
             return 0, 0
         return int(capture), int(graph)
+
+    def last_node(self, stream: int) -> int:
+        """The node that has been captured last on a stream."""
+        *_, nodes, _, count = self._call("cuStreamGetCaptureInfo", stream)
+        assert count == 1, "one stream is captured, of which each node follows the last one"
+        return int(nodes[0])
+
+    def set_parameters(
+        self,
+        graph: int,
+        node: int,
+        launch: tuple[int, tuple[int, int, int], tuple[int, int, int], int],
+        parameters: int,
+    ) -> None:
+        """Have runs of a graph from now on start one of its kernels with other parameters.
+
+        Args:
+            graph: of ``end_capture``.
+            node: of ``last_node``.
+            launch: function, grid, block and shared memory of the kernel.
+            parameters: as of ``launch``.
+        """
+        made = self._api.CUDA_KERNEL_NODE_PARAMS()
+        made.func, grid, block, made.sharedMemBytes = self._api.CUfunction(launch[0]), *launch[1:]
+        made.gridDimX, made.gridDimY, made.gridDimZ = grid
+        made.blockDimX, made.blockDimY, made.blockDimZ = block
+        made.kernelParams = parameters
+        self._call("cuGraphExecKernelNodeSetParams", graph, self._api.CUgraphNode(node), made)
 
     @contextmanager
     def relaxed(self) -> Iterator[None]:
@@ -302,6 +331,7 @@ class Driver:
     def destroy_graph(self, graph: int) -> None:
         """Give a graph back."""
         self._call("cuGraphExecDestroy", graph)
+        self._call("cuGraphDestroy", self._graphs.pop(graph))
 
     # --------------------------------------------------------------------------------------------------------- calls
 

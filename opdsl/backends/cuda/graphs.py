@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opdsl.backends.cuda.allocator import Block, cache_of, order
+from opdsl.backends.cuda.draws import Draws
 from opdsl.backends.cuda.driver import driver, installed
 from opdsl.backends.cuda.finalization import drain, finalize
+from opdsl.backends.cuda.launcher import captured
 from opdsl.backends.cuda.pools import CapturePool, Pool
 from opdsl.backends.cuda.streams import ENDED, Stream, stream_of
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError
@@ -33,7 +35,19 @@ class Capture:
     result: what it has returned; each start of the graph writes into its tensors.
     """
 
-    __slots__ = ("_blocks", "_handle", "_index", "_last", "_outputs", "_pools", "_stream", "inputs", "result")
+    __slots__ = (
+        "_blocks",
+        "_draws",
+        "_handle",
+        "_index",
+        "_last",
+        "_lock",
+        "_outputs",
+        "_pools",
+        "_stream",
+        "inputs",
+        "result",
+    )
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         index = self._index = next(each.array.index for each in arguments if isinstance(each, Tensor) and each.is_cuda)
@@ -43,19 +57,23 @@ class Capture:
         self._pools = CapturePool(stream), CapturePool(stream)
         self.inputs = [_like(each) if isinstance(each, Tensor) else each for each in arguments]
         api = driver()
+        self._draws = Draws(rehearses=False)
+        self._lock = threading.Lock()
+        rehearsal = stream.draws = Draws(rehearses=True)
         stream.pool = self._pools[0]
         with stream:
             for mine, theirs in zip(self.inputs, arguments, strict=True):
                 if isinstance(mine, Tensor):
                     copy_(mine, theirs)
             function(*self.inputs)  # compiles what it needs, and takes its memory for the first time
+            rehearsal.go_back()
             api.activate(index)
             api.synchronize()
             drain()
             try:
                 held = self._captured(function)
             finally:
-                stream.pool = Pool()
+                stream.pool, stream.draws = Pool(), None
                 drain()
         self._outputs = list(_tensors(self.result))
         mine = [each.array.block for each in (*self._outputs, *_tensors(self.inputs))]
@@ -69,6 +87,7 @@ class Capture:
         cache_of(self._index).track(pool)
         api.begin_capture(stream.handle)
         stream.pool = stream.capture = pool
+        stream.draws = captured[stream.handle] = self._draws
         failure: DriverError | None = None
         try:
             self.result = function(*self.inputs)
@@ -77,6 +96,7 @@ class Capture:
         finally:
             self._handle = api.end_capture(stream.handle)
             stream.capture = None
+            del captured[stream.handle]
         if failure is not None or not self._handle:
             raise DriverError(
                 f"{_name(function)} cannot be captured as a graph: something in it waited for the device (item(), "
@@ -86,6 +106,10 @@ class Capture:
 
     def start(self, arguments: Sequence[Any]) -> Any:
         """Copy the arguments in, queue everything on the current stream, and return the result's tensors."""
+        with self._lock:
+            return self._started(arguments)
+
+    def _started(self, arguments: Sequence[Any]) -> Any:
         for mine, theirs in zip(self.inputs, arguments, strict=True):
             if isinstance(mine, Tensor) and mine is not theirs:
                 copy_(mine, theirs)
@@ -96,6 +120,7 @@ class Capture:
                 order(block, stream, writes=True)  # which of them are written is not known here
         api = driver()
         api.activate(self._index)
+        self._draws.renew(api, self._handle)
         api.launch_graph(self._handle, stream.handle)
         self._last = stream
         for each in self._outputs:

@@ -18,6 +18,7 @@ from opdsl.backends.cuda.allocator import cache_of, order, rounded
 from opdsl.backends.cuda.arrays import maker
 from opdsl.backends.cuda.devices import current_device
 from opdsl.backends.cuda.dialect import number_type
+from opdsl.backends.cuda.draws import Draws
 from opdsl.backends.cuda.driver import Driver, driver
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
@@ -27,7 +28,10 @@ from opdsl.kernels.calls import Output
 from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.scalar.types import BOOL, ScalarType
 
-__all__ = ["module_of", "runner"]
+__all__ = ["captured", "module_of", "runner"]
+
+captured: dict[int, Draws] = {}
+"""By the driver's numbers of streams: what is drawn while they are captured."""
 
 _ALIGNMENT = 16
 # Smaller buffers lie within ctypes' own objects, which are not aligned.
@@ -146,6 +150,9 @@ class _Start:
                 break
             variant += 1
         found = self._ready.get((index, variant)) or self._load(api, index, variant)
+        if handle in captured:
+            self._capture(api, found, handle, scratch, values)
+            return
         try:
             frame = found.frames.pop()
         except IndexError:
@@ -154,6 +161,21 @@ class _Start:
         for (function, grid, block, shared), pointers in zip(found.launches, frame.pointers, strict=True):
             api.launch(function, grid, block, shared, handle, pointers)
         found.frames.append(frame)
+
+    def _capture(self, api: Driver, found: _Ready, handle: int, scratch: int, values: tuple[Any, ...]) -> None:
+        """Queue the kernels on a stream that is captured, from a frame of their own."""
+        frame = found.frame()
+        rest = [scratch + each for each in found.scratch]
+
+        def pack(numbers: Sequence[int | float]) -> None:
+            found.pack(frame.buffer, 0, *numbers, *rest)
+
+        pack(values)
+        kernels = []
+        for launch, pointers in zip(found.launches, frame.pointers, strict=True):
+            api.launch(*launch, handle, pointers)
+            kernels.append((api.last_node(handle), launch, pointers))
+        captured[handle].note(pack, values, kernels)
 
     def _load(self, api: Driver, index: int, variant: int) -> _Ready:
         with self._lock:

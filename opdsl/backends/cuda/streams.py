@@ -6,19 +6,21 @@ That is read whenever something is queued, and belongs to a thread or task.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from opdsl.backends.cuda.devices import KIND, device, index_of
+from opdsl.backends.cuda.devices import KIND, current_device, device, index_of
+from opdsl.backends.cuda.draws import Draws
 from opdsl.backends.cuda.driver import Driver, Lifetime, driver, installed
 from opdsl.backends.cuda.finalization import drain, ordering
 from opdsl.backends.cuda.pools import CapturePool, Pool
-from opdsl.errors import InterchangeError, OptionError
+from opdsl.errors import DriverError, InterchangeError, OptionError
 from opdsl.runtime import scopes
 from opdsl.runtime.device import Device
+from opdsl.runtime.generator import Generator, sources
 
 __all__ = [
     "Event",
@@ -51,6 +53,7 @@ class Stream(scopes.Scope):
     pool: free memory that may be used at once; empty where ``memory`` has to be asked.
     capture: the memory of a capture of ours, while there is one.
     is_watched: whether another library knows it, and so may capture it.
+    draws: while a function is captured on it, what that draws.
     """
 
     __slots__ = (
@@ -61,6 +64,7 @@ class Stream(scopes.Scope):
         "_keep",
         "_marker",
         "capture",
+        "draws",
         "handle",
         "index",
         "is_watched",
@@ -79,6 +83,7 @@ class Stream(scopes.Scope):
         self.pool = Pool()
         self.capture: CapturePool | None = None
         self.is_watched = False
+        self.draws: Draws | None = None
         self._idle = self.pool
         self._captures: dict[int, tuple[CapturePool, Lifetime]] = {}
         self._is_own = is_own
@@ -303,6 +308,26 @@ def default_stream(device: Device | str | int | None = None) -> Stream:
     if found is None:
         found = _defaults.setdefault(index_of(index), _made(index, 0))
     return found
+
+
+def _drawing() -> Callable[[Generator, int], tuple[int, int]] | None:
+    """Where random numbers come from while the current stream is captured.
+
+    Raises:
+        DriverError: another library captures it, and would repeat the same numbers.
+    """
+    stream = stream_of(current_device())
+    if stream.draws is not None:
+        return stream.draws.advance
+    if stream.is_watched and stream.is_captured():
+        raise DriverError(
+            "random numbers of opdsl cannot be captured by another library: its graph would give the same ones in each "
+            "run. Draw them before, or capture with opdsl.cuda.graph."
+        )
+    return None
+
+
+sources[KIND] = _drawing
 
 
 def forget() -> None:

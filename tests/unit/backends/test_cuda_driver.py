@@ -21,7 +21,7 @@ RESULTS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetName": (b"A card\0\0",),
     "cuMemGetInfo": (1, 2),
     "cuEventElapsedTime": (1.5,),
-    "cuStreamGetCaptureInfo": (real.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE, 11, 12, [], [], 0),
+    "cuStreamGetCaptureInfo": (real.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE, 11, 12, [13], [], 1),
     "cuThreadExchangeStreamCaptureMode": (real.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL,),
     **dict.fromkeys(
         [
@@ -113,7 +113,9 @@ USES: dict[str, Callable[[Driver], object]] = {
     "lifetime_of": lambda it: it.lifetime_of(7),
     "trim": lambda it: it.trim(0),
     "launch_graph": lambda it: it.launch_graph(7, 0),
-    "destroy_graph": lambda it: it.destroy_graph(7),
+    "destroy_graph": lambda it: it.destroy_graph(it.end_capture(7)),
+    "last_node": lambda it: it.last_node(7),
+    "set_parameters": lambda it: it.set_parameters(7, 8, (9, (1, 2, 3), (4, 5, 6), 0), 4096),
 }
 
 

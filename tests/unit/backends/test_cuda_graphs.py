@@ -129,3 +129,50 @@ def test_gradients_are_not_captured(cuda: EmulatedDriver) -> None:
 def test_without_a_cuda_tensor_there_is_nothing_to_capture(cuda: EmulatedDriver) -> None:
     with pytest.raises(ArgumentError, match="needs a CUDA tensor"):
         opdsl.cuda.graph(formula)(opdsl.ones(2))
+
+
+# ------------------------------------------------------------------------------------------------------ random numbers
+
+
+def noisy(x: Tensor) -> Tensor:
+    return opdsl.rand_like(x) + opdsl.nn.functional.dropout(x, 0.5) + opdsl.randn(x.shape, device="cuda")
+
+
+def test_each_run_draws_the_numbers_that_calls_draw(cuda: EmulatedDriver) -> None:
+    x = opdsl.ones(100, device="cuda")
+    opdsl.manual_seed(7)
+    expected = [noisy(x).tolist() for _ in range(4)]
+    after = opdsl.rand(1, device="cuda").item()
+    opdsl.manual_seed(7)
+    run = opdsl.cuda.graph(noisy)
+    assert [run(x).tolist() for _ in range(4)] == expected
+    assert opdsl.rand(1, device="cuda").item() == after
+    opdsl.manual_seed(7)
+    assert run(x).tolist() == expected[0]
+    assert len({tuple(numbers) for numbers in expected}) == 4
+
+
+def test_a_generator_of_ones_own_goes_on_in_each_run(cuda: EmulatedDriver) -> None:
+    def draw(x: Tensor) -> Tensor:
+        return x + opdsl.rand(x.shape, device="cuda", generator=generator)
+
+    generator, x = opdsl.Generator("cuda").manual_seed((1 << 64) - 1), opdsl.zeros(3, device="cuda")
+    expected = [draw(x).tolist() for _ in range(3)]
+    generator.manual_seed((1 << 64) - 1)
+    run = opdsl.cuda.graph(draw)
+    assert [run(x).tolist() for _ in range(3)] == expected
+
+
+def test_numbers_of_the_cpu_are_drawn_once(cuda: EmulatedDriver) -> None:
+    run, x = opdsl.cuda.graph(lambda x: x * opdsl.rand(1).item()), opdsl.ones(2, device="cuda")
+    assert run(x).tolist() == run(x).tolist()
+
+
+def test_another_librarys_capture_draws_nothing(cuda: EmulatedDriver) -> None:
+    stream = opdsl.cuda.Stream.of(4711)
+    cuda.begin_capture(4711)
+    try:
+        with stream, pytest.raises(DriverError, match="cannot be captured by another library"):
+            opdsl.rand(3, device="cuda")
+    finally:
+        cuda.end_capture(4711)

@@ -78,7 +78,9 @@ with api.relaxed():
     api.record_event(aside, other)
     assert api.is_event_done(aside)
 api.launch(function, (1, 1, 1), (32, 1, 1), 0, stream, ctypes.addressof(parameters))
+node = api.last_node(stream)
 executable = api.end_capture(stream)
+api.set_parameters(executable, node, (function, (1, 1, 1), (32, 1, 1), 0), ctypes.addressof(parameters))
 assert capture and executable and not lifetime.is_over()
 api.launch_graph(executable, 0)
 api.destroy_graph(executable)
@@ -152,7 +154,7 @@ threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 assert opdsl.empty(0).pin_memory().is_pinned()
-run = opdsl.cuda.graph(lambda x: (x + weight) * 2)
+run = opdsl.cuda.graph(lambda x: (x + weight) * opdsl.rand_like(x))
 for _ in range(3):
     run(weight)
 opdsl.cuda.empty_cache()
