@@ -196,7 +196,7 @@ __version__ = "0.1.0"
 _autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
 
 # The operators are a tensor's methods.
-_before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor())
+_before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor)
 
 
 if TYPE_CHECKING:

@@ -31,12 +31,14 @@ def derivative_of_definition(definition: Definition) -> Any:
     kind = KINDS.get(definition.decorator)
     if kind is None or not kind.derivative:
         return None
-    with _lock:
-        if definition.derivative is None:
-            is_chosen = isinstance(definition, CasesDefinition)
-            module, _, name = (_BY_CASES if is_chosen else kind.derivative).partition(":")
-            definition.derivative = getattr(import_module(module), name)(definition)
-        return definition.derivative
+    if definition.derivative is None:
+        is_chosen = isinstance(definition, CasesDefinition)
+        module, _, name = (_BY_CASES if is_chosen else kind.derivative).partition(":")
+        make = getattr(import_module(module), name)  # before the lock: imports have their own
+        with _lock:
+            if definition.derivative is None:
+                definition.derivative = make(definition)
+    return definition.derivative
 
 
 def known_operator(schema: FunctionSchema) -> Callable[..., Any] | None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from opdsl.cli import constructs, missing
+import opdsl.cli.constructs as constructs
+import opdsl.cli.missing as missing
 from opdsl.cli.kernels import own_keys
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import close_names, load, namespace_of, require_namespaces

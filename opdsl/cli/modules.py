@@ -16,7 +16,6 @@ from typing import ParamSpec, TypeVar
 import click
 
 from opdsl.dispatch import Operator, Registry, declaring_into, registry
-from opdsl.dispatch.model.loading import library_loads
 from opdsl.errors import OpdslError
 
 P = ParamSpec("P")
@@ -67,7 +66,7 @@ def load_apart(given: Iterable[str]) -> Registry:
 
     They are forgotten afterwards, so that they can be loaded again.
     """
-    with declaring_into(Registry()) as own, library_loads:
+    with declaring_into(Registry()) as own:
         load_modules(given, own)
     for operator in own:
         function = getattr(operator.declaration, "function", None)

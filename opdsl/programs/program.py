@@ -14,9 +14,10 @@ from typing import Any
 
 import attrs
 
+import opdsl.programs.drawing as drawing
+import opdsl.programs.printing as printing
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import ProgramError
-from opdsl.programs import drawing, printing
 from opdsl.programs.memory import MemoryPlan, made_apart, memory_plan
 from opdsl.programs.steps import Expression, Input, Step, counted, short_name
 from opdsl.runtime import Tensor

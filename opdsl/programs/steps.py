@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from opdsl.aten import load_packet
+from opdsl.aten.catalog import PACKETS
 from opdsl.dispatch import Operator, registry
 from opdsl.kernels.definitions.structured import Definition
 from opdsl.runtime import Device, DType
@@ -202,8 +203,9 @@ def operator_named(name: str) -> Operator:
     Raises:
         UnknownOperatorError: there is none.
     """
-    if name.partition(".")[0] not in registry.packets:
-        load_packet(name.partition(".")[0].partition("::")[2])
+    namespace, _, base = name.partition(".")[0].partition("::")
+    if namespace == "aten" and (base in PACKETS or name not in registry.operators):
+        load_packet(base)
     return registry.operator(name)
 
 

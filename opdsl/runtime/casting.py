@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+import opdsl.runtime.bfloat16_values as bfloat16_values
 from opdsl.errors import ConversionError
-from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float32, float64, int64, uint64
 from opdsl.runtime.strides import contiguous_strides
 

@@ -7,13 +7,18 @@ from collections.abc import Callable
 
 from opdsl.runtime.forking import held_across_fork
 
-_before_first: list[Callable[[], None]] = []
-_begun: list[Callable[[], None]] = []
+Load = Callable[[], Callable[[], None]]
+
+_before_first: list[Load] = []
 
 
-def before_first_tensor(action: Callable[[], None]) -> None:
-    """Have something done before the first tensor is made: the operators are its methods, and they load late."""
-    _before_first.append(action)
+def before_first_tensor(load: Load) -> None:
+    """Have something done before the first tensor is made: the operators are its methods, and they load late.
+
+    Args:
+        load: imports what is needed, and returns what to do. Threads may call it at once; one of them does the rest.
+    """
+    _before_first.append(load)
 
 
 _preparing = held_across_fork(threading.RLock())
@@ -22,13 +27,13 @@ _preparing = held_across_fork(threading.RLock())
 def prepare() -> None:
     """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside.
 
-    Other threads wait until it is done; what it does may itself make tensors.
+    Other threads wait until it is done.
     """
     if not _before_first:
         return
-    with _preparing:
-        for action in tuple(_before_first):
-            if action not in _begun:
-                _begun.append(action)
+    for load in tuple(_before_first):
+        action = load()
+        with _preparing:
+            if load in _before_first:
                 action()
-                _before_first.remove(action)
+                _before_first.remove(load)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+import opdsl.runtime.dlpack as dlpack
 from opdsl.errors import ConversionError, DTypeError, InterchangeError
-from opdsl.runtime import dlpack
 from opdsl.runtime.casting import array_of_numbers, cast_array
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType, float32, to_dtype

@@ -5,7 +5,7 @@ A view is pickled as a place in the memory of the tensor that owns it, which pic
 
 from __future__ import annotations
 
-from opdsl.runtime import values
+import opdsl.runtime.values as values
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.storage import storage_root
 from opdsl.runtime.strides import byte_strides, is_non_overlapping_and_dense

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy
 
+import opdsl.runtime.bfloat16_values as bfloat16_values
 from opdsl.errors import OptionError
-from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
 from opdsl.runtime.tensor_base import TensorBase
 from opdsl.runtime.values import host_array

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overl
 
 import numpy
 
+import opdsl.runtime.dlpack as dlpack
+import opdsl.runtime.representation as representation
+import opdsl.runtime.values as values
 from opdsl.errors import ConversionError, DeviceError, DimensionError, InterchangeError, RequiresGradError
-from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType, to_dtype

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+import opdsl.runtime.bfloat16_values as bfloat16_values
 from opdsl.errors import (
     ConversionError,
     DTypeError,
@@ -16,7 +17,6 @@ from opdsl.errors import (
     OpdslError,
     RequiresGradError,
 )
-from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import BY_NUMPY, DType, bfloat16, to_dtype
 from opdsl.runtime.geometry import TensorMeta

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
+import opdsl.runtime.values as values
 from opdsl.errors import KernelError
-from opdsl.runtime import values
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Creation, TensorMeta
 from opdsl.runtime.lowering import SymbolicArray, lowering

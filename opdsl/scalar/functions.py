@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from opdsl.scalar import intrinsics
+import opdsl.scalar.intrinsics as intrinsics
 from opdsl.scalar.operations import OF_ROWS
 
 __all__ = ["FUNCTIONS", "STATIC", "Fold"]

@@ -7,6 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import opdsl.testing.algebra_samples as algebra_samples
+import opdsl.testing.aten_samples as aten_samples
+import opdsl.testing.factory_samples as factory_samples
+import opdsl.testing.fourier_samples as fourier_samples
+import opdsl.testing.index_samples as index_samples
+import opdsl.testing.layer_samples as layer_samples
+import opdsl.testing.list_samples as list_samples
+import opdsl.testing.loss_samples as loss_samples
+import opdsl.testing.matrix_samples as matrix_samples
+import opdsl.testing.memory_samples as memory_samples
+import opdsl.testing.network_samples as network_samples
+import opdsl.testing.order_samples as order_samples
+import opdsl.testing.placing_samples as placing_samples
+import opdsl.testing.row_samples as row_samples
+import opdsl.testing.special_samples as special_samples
+import opdsl.testing.statistic_samples as statistic_samples
+import opdsl.testing.view_samples as view_samples
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import (
     ArgumentError,
@@ -21,25 +38,6 @@ from opdsl.errors import (
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import GENERATED, Argument, ListType, OptionalType, SchemaKind
-from opdsl.testing import (
-    algebra_samples,
-    aten_samples,
-    factory_samples,
-    fourier_samples,
-    index_samples,
-    layer_samples,
-    list_samples,
-    loss_samples,
-    matrix_samples,
-    memory_samples,
-    network_samples,
-    order_samples,
-    placing_samples,
-    row_samples,
-    special_samples,
-    statistic_samples,
-    view_samples,
-)
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 

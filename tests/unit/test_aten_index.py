@@ -29,11 +29,16 @@ from opdsl.runtime.methods import LateMethod
 names = [each.name for each in pkgutil.walk_packages(aten.__path__, 'opdsl.aten.') if not each.ispkg]
 topics = [each.removeprefix('opdsl.aten.') for each in names]
 packets, methods = {}, {}
+def installed():
+    standing = {name: getattr(value, 'function', None) if isinstance(value, LateMethod) else value
+                for name, value in vars(Tensor).items()}
+    return {name: value for name, value in standing.items() if type(value) is not object}
+
 for topic in topics:
-    before = dict(vars(Tensor))
+    before = installed()
     aten.load_topic(topic)
-    for name, value in vars(Tensor).items():
-        if before.get(name) is not value and not isinstance(value, LateMethod):
+    for name, value in installed().items():
+        if before.get(name) is not value:
             methods[name] = topic
 for name in (*special_methods.DIRECT, *special_methods.REFLECTED, *special_methods.OTHERS):
     methods[name] = "python.special_methods"
@@ -42,7 +47,7 @@ for packet in opdsl.dispatch.registry.packets.values():
     packets[packet.base] = topic
 # A topic that another one imports has been loaded by that one; what is written by hand is where it is written.
 for name, topic in methods.items():
-    if getattr(vars(Tensor).get(name), '__module__', '') != f'opdsl.aten.{topic}':
+    if getattr(installed().get(name), '__module__', '') != f'opdsl.aten.{topic}':
         methods[name] = packets.get(name, topic)
 print(json.dumps([packets, methods]))
 """

@@ -201,6 +201,29 @@ def test_modules_import_each_other_without_cycles() -> None:
     assert cycles(edges) == []
 
 
+def own_imports(module: str, path: Path) -> tuple[bool, list[str]]:
+    """Whether a module's body imports modules of its own package, and where it imports from that package itself."""
+    is_package = path.name == "__init__.py"
+    package = module if is_package else module.rpartition(".")[0]
+    statements = ast.parse(path.read_text()).body
+    named = [alias.name for each in statements if isinstance(each, ast.Import) for alias in each.names]
+    froms = [base_of(each, module, is_package) for each in statements if isinstance(each, ast.ImportFrom)]
+    return any(each.startswith(f"{package}.") for each in (*named, *froms)), [each for each in froms if each == package]
+
+
+def test_no_module_waits_for_a_package_that_imports_it() -> None:
+    """Of two threads one may import the package, and one the module: ``import package.module as name`` waits not."""
+    collecting = {name for name, path in modules().items() if path.name == "__init__.py" and own_imports(name, path)[0]}
+    wrong = [
+        f"{name} imports from {package}"
+        for name, path in modules().items()
+        if path.name != "__init__.py"
+        for package in own_imports(name, path)[1]
+        if package in collecting
+    ]
+    assert wrong == []
+
+
 def test_heavy_packages_are_named_at_the_edge_only() -> None:
     wrong = []
     for each in all_imports():

@@ -138,14 +138,16 @@ def install(name: str) -> None:
     if name in OTHERS:
         install_method(name, OTHERS[name], replace=True)
         return
-    packet = REFLECTED.get(name) or DIRECT[name]
-    load_packet(packet)
-    if name in REFLECTED:
-        install_method(name, _reflected(name, registry.packets[f"aten::{packet}"].function), replace=True)
-        return
-    # rsub is the one packet here without a method.
-    select = _is_function if packet == "rsub" else _is_method
-    lazy_function = registry.packets[f"aten::{packet}"].lazy_function(
-        select, is_method=True, name=name, not_implemented=True
-    )
-    install_method(name, lazy_function.function, replace=True)
+    base = REFLECTED.get(name) or DIRECT[name]
+    load_packet(base)
+    packet = registry.packets[f"aten::{base}"]
+    with registry.lock:  # one thread installs it
+        if is_installed(name):
+            return
+        if name in REFLECTED:
+            install_method(name, _reflected(name, packet.function), replace=True)
+            return
+        # rsub is the one packet here without a method.
+        select = _is_function if base == "rsub" else _is_method
+        lazy_function = packet.lazy_function(select, is_method=True, name=name, not_implemented=True)
+        install_method(name, lazy_function.function, replace=True)

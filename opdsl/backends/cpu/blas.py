@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 import attrs
@@ -62,14 +63,20 @@ class Blas:
         return {name: self.threads.address(name) for name in ("blas_enter", "blas_leave")}
 
 
-@kept_forever
 def blas() -> Blas:
     """The BLAS and the LAPACK of SciPy.
 
     Raises:
         MissingDependencyError: there is no SciPy, or one of another interface.
     """
-    routines = {name: capsule for each in _MODULES for name, capsule in load(each).__pyx_capi__.items()}
+    import threadpoolctl  # noqa: F401  before the lock: imports have their own
+
+    return _blas(*map(load, _MODULES))
+
+
+@kept_forever
+def _blas(*modules: ModuleType) -> Blas:
+    routines = {name: capsule for module in modules for name, capsule in module.__pyx_capi__.items()}
     if b"int *" not in _capsule_name(routines["dgemm"]):
         raise MissingDependencyError("opdsl calls a BLAS of 32-bit sizes. Install SciPy's wheel: pip install scipy")
     return Blas(routines, _threads(*_thread_functions()))

@@ -18,7 +18,7 @@ import attrs
 import numpy
 
 from opdsl.backends.cpu import builtin, engine, pool
-from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas
+from opdsl.backends.cpu.blas import LARGEST, LETTERS, Blas, blas
 from opdsl.backends.cpu.builtin import Kernel
 from opdsl.errors import KernelError
 from opdsl.runtime.permanent import kept_forever
@@ -130,7 +130,7 @@ def _planned(
     numbers = [word for word, kind in zip(words[1:], kinds, strict=True) if kind == "c"]
     if max(numbers, default=0) > LARGEST:
         raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {max(numbers)}.")
-    code = _loop(name, dtype, "".join(kinds))
+    code = _loop(name, dtype, "".join(kinds), blas())
     grain = count if grain and scratch else grain  # all share the work memory
     work = builtin.Work(code.address("stack"), count, grain, scratch=scratch, details=words)
     outputs = [builtin.New(numpy.dtype(numpy.int32), (count,), None)] if has_info else []
@@ -155,12 +155,11 @@ def _work_sizes(name: str, dtype: Any, form: Sequence[str | int | Work | _Stack]
 
 
 @kept_forever
-def _loop(name: str, dtype: Any, kinds: str) -> engine.Code:
+def _loop(name: str, dtype: Any, kinds: str, library: Blas) -> engine.Code:
     """The loop over a routine."""
     letter = LETTERS[numpy.dtype(dtype).name]
     base = _OF_COMPLEX.get(name, name) if letter in "cz" else name
-    found = blas()
-    imports = {**found.imports, "routine": found.address(f"{letter}{base}")}
+    imports = {**library.imports, "routine": library.address(f"{letter}{base}")}
     return engine.compile_ir(f"stack {kinds}", lambda: _text(kinds), ["stack"], imports, has_long_loops=False)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from opdsl.backends.cpu import builtin, engine, native
-from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas, on_one_thread
+from opdsl.backends.cpu.blas import LARGEST, LETTERS, Blas, blas, on_one_thread
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
 from opdsl.backends.cpu.machine import product as kernels
 from opdsl.backends.cpu.machine.language import exports, words
@@ -90,7 +90,7 @@ def _through_blas(call: ProductCall) -> Kernel | None:
         return None
     elements, cost = call.batch * shared.rows, call.inner * shared.columns
     share = largest(-(-elements // native.usable_processors()), _SINGLE_UP_TO // cost)
-    loop = _code(call.dtype.name)
+    loop = _code(call.dtype.name, blas())
     number = builtin.COMPLEX if call.dtype.is_complex else builtin.FLOAT
     return builtin.builtin(
         "product_cpu",
@@ -147,10 +147,9 @@ def _lines(matrix: MatrixLayout, rows: int, columns: int) -> _Lines | None:
 
 
 @kept_forever
-def _code(dtype: str) -> engine.Code:
-    found = blas()
-    routines = {name: found.address(f"{LETTERS[dtype]}{name}") for name in ("gemm", "gemv")}
-    imports = {**found.imports, **routines}
+def _code(dtype: str, library: Blas) -> engine.Code:
+    routines = {name: library.address(f"{LETTERS[dtype]}{name}") for name in ("gemm", "gemv")}
+    imports = {**library.imports, **routines}
     make = functools.partial(_text, dtype)
     return engine.compile_ir(f"product {dtype}", make, exports([kernels]), imports, has_long_loops=False)
 

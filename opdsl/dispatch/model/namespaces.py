@@ -72,8 +72,10 @@ class Operators:
                 f'@op("{name}::...").'
             )
         if name in self._pending:
-            self._pending.discard(name)
-            self._complete(self._registry, name)
+            with self._registry.lock:  # others wait until all of them are declared
+                if name in self._pending:
+                    self._complete(self._registry, name)
+                    self._pending.discard(name)
         return Namespace(name, self._registry)
 
     def __dir__(self) -> list[str]:

@@ -10,12 +10,12 @@ from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.binding.return_types import result_type
 from opdsl.dispatch.keys import BACKEND_SELECT, BACKENDS, RUNTIME_KEYS, DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.model.kernel import Kernel
-from opdsl.dispatch.model.loading import wait_for_libraries
 from opdsl.dispatch.plans.plan_holders import Dependency
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor, backends
+from opdsl.runtime.importing import wait_for_module
 from opdsl.schema import FunctionSchema, ListType
 
 MAY_BE_VIEW = "maybe_aliasing_or_mutating"
@@ -25,12 +25,14 @@ MAY_BE_VIEW = "maybe_aliasing_or_mutating"
 class Overloads(Dependency):
     """What holds all overloads of a name: a packet.
 
+    module: whose declarations it holds.
     overloads: by their names.
     """
 
     __slots__ = ()
 
     name: str
+    module: str
     overloads: dict[str, Operator]
 
     def operator_function(self, operator: Operator) -> FunctionType:
@@ -198,11 +200,11 @@ class Operator:
         """The kernel of the highest key of a set that does not fall through.
 
         Raises:
-            MissingKernelError: there is none, also when every library that another thread is loading is complete.
+            MissingKernelError: there is none, also when the module that declares it is complete.
         """
         key, kernel = self._highest(keys)
-        if kernel is None:
-            wait_for_libraries()
+        if kernel is None and hasattr(self, "packet"):  # one that is in no registry has none
+            wait_for_module(self.packet.module)
             key, kernel = self._highest(keys)
         if kernel is None:
             raise MissingKernelError(self._missing(keys))

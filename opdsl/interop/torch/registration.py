@@ -16,11 +16,12 @@ from opdsl.interop.torch import inductor
 from opdsl.interop.torch.bridge import Bridge
 from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.variants import ViewBridge, WritingBridge
+from opdsl.runtime.forking import held_across_fork
 from opdsl.schema import FunctionSchema
 
 __all__ = ["bridge_of", "deregister", "register"]
 
-_lock = RLock()
+_lock = held_across_fork(RLock())
 _bridges: dict[Operator, Bridge] = {}
 # Operators that torch got for the sake of one that was registered: derivatives, and what composites call.
 _helpers: dict[Operator, list[Operator]] = {}
@@ -168,8 +169,9 @@ def _base(base: str) -> str:
 
 def _close(operator: Operator) -> None:
     """Take an operator out of torch, if it is there, and what torch got for its sake."""
-    for helper in _helpers.pop(operator, ()):
-        _close(helper)
-    bridge = _bridges.pop(operator, None)
-    if bridge is not None:
-        bridge.close()
+    with _lock:
+        for helper in _helpers.pop(operator, ()):
+            _close(helper)
+        bridge = _bridges.pop(operator, None)
+        if bridge is not None:
+            bridge.close()

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import opdsl.testing.laws.uncombined as uncombined
 from opdsl._attributes import aten
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import LawError, OpdslError
@@ -18,7 +19,6 @@ from opdsl.sharding.operators import in_order, rule_of
 from opdsl.sharding.partial import Carried, Partial
 from opdsl.sharding.rules import Cut, Rule, possible_cuts
 from opdsl.testing.closeness import assert_close
-from opdsl.testing.laws import uncombined
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
