@@ -107,7 +107,7 @@ USERS = {
     "opdsl.backends.cpu.native.imports": "",
     "opdsl.backends.cpu.pool._function": "'pool_get_threads', module.ctypes.c_int64",
     "opdsl.backends.cpu.product._code": "'float32', module.blas()",
-    "opdsl.backends.cpu.scipy_modules._load": "'scipy.linalg.cython_blas'",
+    "opdsl.backends.cpu.scipy_modules._load": "importlib.import_module('scipy') and 'scipy.linalg.cython_blas'",
     "opdsl.backends.cpu.turning.turning_code": "4",
     "opdsl.dispatch.binding.return_types._named_tuple": "'pair', ('first', 'second')",
     "opdsl.interop.torch.compiling.make_backend": "",
