@@ -15,6 +15,9 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import threadpoolctl
+
+from opdsl.dispatch.warning import warn
 from opdsl.runtime import Tensor
 from opdsl.testing.guarded import guarded_tensor
 from opdsl.testing.sample import Sample
@@ -23,7 +26,7 @@ from opdsl.testing.subject import Subject
 # Samples that are tried, and sizes of each that are made 0, one after another.
 _SAMPLES, _SIZES = 4, 2
 
-# Seconds of the processor that the calls of one operator may take.
+# Seconds that the calls of one operator may take.
 _SECONDS = 120
 
 
@@ -47,6 +50,9 @@ def check(subject: Subject) -> Iterator[str]:
     begin = 0
     while begin < len(attempts):
         last, status = _in_a_process(subject, attempts, begin)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            warn(f"law 10 has not been tried beside guard pages: {attempts[last]} does not end in a forked process")
+            return
         if os.WIFSIGNALED(status):
             what = signal.strsignal(os.WTERMSIG(status))
             yield f"{attempts[last]}: the call ends the process: {what}"
@@ -89,9 +95,10 @@ def _work(subject: Subject, attempts: list[_Attempt], begin: int, send: int) -> 
     status = 1
     try:
         faulthandler.disable()
-        for sent in (signal.SIGPROF, signal.SIGSEGV, signal.SIGBUS):
+        for sent in (signal.SIGALRM, signal.SIGSEGV, signal.SIGBUS):
             signal.signal(sent, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        signal.alarm(_SECONDS)
+        threadpoolctl.threadpool_limits(1)  # threads of other libraries are not here: waiting for them never ends
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
