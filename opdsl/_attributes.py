@@ -26,6 +26,7 @@ _LANGUAGE = {
         "inference_mode is_grad_enabled is_inference_mode_enabled no_grad record_calls set_default_dtype "
         "set_grad_enabled traceable"
     ),
+    "opdsl.formulas.dims": "Dim dim dims",
     "opdsl.kernels": "check",
     "opdsl.programs": "Program compile trace",
     "opdsl.runtime": "cdouble cfloat double half long short",

@@ -118,6 +118,14 @@ class DimensionError(OpdslError, IndexError):
     """A dimension is out of range."""
 
 
+class DimError(OpdslError, ValueError):
+    """A first-class dimension (``opdsl.dims``) has no size, two sizes, or is used where it has no meaning."""
+
+
+class DimAttributeError(DimError, AttributeError):
+    """A value over first-class dimensions is asked for what only a plain tensor has."""
+
+
 class PositionError(DimensionError, ShapeError):
     """An element of an index tensor leads out of the dimension.
 

@@ -457,6 +457,43 @@ class Tensor(Differentiable):
             raise DeviceError("to_device takes no stream. Name it around the call: with opdsl.cuda.stream(s): ...")
         return self.to(Device(device))
 
+    # --------------------------------------------------------------------------------- first-class dimensions
+
+    def order(self, *dims: object) -> Tensor:
+        """The tensor itself: of a value over dims (``opdsl.dims``) it makes positional dimensions.
+
+        Args:
+            dims: dims, tuples of dims that become one dimension, and ``...`` for the positional ones; of a plain
+                tensor there are only these.
+
+        Raises:
+            DimError: a dim is listed that the value does not vary along, or ``...`` is missing.
+
+        >>> import opdsl
+        >>> i = opdsl.dim()
+        >>> opdsl.arange(3)[i].square().sum(i).order()
+        tensor(5)
+        """
+        ordered: Tensor = importlib.import_module("opdsl.formulas.dim_order").order(self, dims)
+        return ordered
+
+    def outside(self, what: object) -> Any:
+        """The tensor together with what lies outside of it, for one read at computed positions.
+
+        Args:
+            what: a number; ``"replicate"``, ``"reflect"`` or ``"circular"``, which read at another position inside;
+                ``"skip"``, of which folds leave out the turn; or a mapping to these by dimension.
+
+        Raises:
+            OptionError: it is none of these.
+
+        >>> import opdsl
+        >>> i = opdsl.dim(range(5))
+        >>> opdsl.tensor([1, 2, 3]).outside(0)[i - 1].order(i)
+        tensor([0, 1, 2, 3, 0])
+        """
+        return importlib.import_module("opdsl.formulas.dim_reads").Outside(self, what)
+
     # ----------------------------------------------------------------------------------- printing, copying
 
     def __repr__(self) -> str:

@@ -27,6 +27,7 @@ LAYERS = (
     "sharding",
     "autograd",
     "declare",
+    "formulas",
     "backends",
     "cuda",
     "aten",

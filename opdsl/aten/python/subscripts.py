@@ -20,6 +20,7 @@ from opdsl.aten.shape.slicing import select, slice_tensor
 from opdsl.aten.shape.splitting import unbind
 from opdsl.aten.shape.views import alias, unsqueeze
 from opdsl.dispatch.binding.arguments import to_int, to_scalar, value_form
+from opdsl.dispatch.binding.function_override import overriding_argument
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import current
@@ -305,7 +306,11 @@ def get_item(self: Tensor, index: Index) -> Tensor:
 
 
 def read_at(self: Tensor, index: Any) -> Tensor:
-    """``x[index]`` of any index."""
+    """``x[index]`` of any index; one that stands for tensors and is none (``__opdsl_function__``) reads itself."""
+    hooked: Any = overriding_argument((index,))
+    if hooked is not None:
+        answer: Tensor = hooked.__opdsl_subscript__(self, index)
+        return answer
     seen, indices = take_apart(self, index)
     if indices:
         return index_tensor(seen, indices)
@@ -324,7 +329,15 @@ def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
 
 
 def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
-    """``x[index] = value`` of any index."""
+    """``x[index] = value`` of any index.
+
+    Raises:
+        DimError: an index or the value has first-class dimensions.
+    """
+    hooked: Any = overriding_argument((index, value))
+    if hooked is not None:
+        hooked.__opdsl_subscript_write__(self, index, value)
+        return
     kind = number_kind(value) if is_symbol(value) else type(value)
     # Filling refuses a number that becomes infinite in 16 bits.
     fills = kind in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False

@@ -24,6 +24,7 @@ from opdsl.dispatch.binding.arguments import (
     value_form,
     value_key,
 )
+from opdsl.dispatch.binding.function_override import NO_OVERRIDE, OverriddenFunction, overridden
 from opdsl.dispatch.binding.signature import BoundCall, Signature, bind
 from opdsl.dispatch.binding.union_signature import Everything, UnionSignature
 from opdsl.dispatch.layers.checked import with_marks
@@ -179,6 +180,9 @@ class CallCache:
         try:
             bound = bind(self.name, self.union.signatures, given, named)
         except ArgumentError as error:
+            answer = overridden(OverriddenFunction(self.name, self.union.signatures, self.function), given, named)
+            if answer is not NO_OVERRIDE:
+                return answer
             if self.returns_not_implemented:
                 tensors = tuple(map(operand, given))
                 is_of_arrays = any(each is not one for each, one in zip(tensors, given, strict=True))

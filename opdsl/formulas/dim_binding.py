@@ -1,0 +1,152 @@
+"""Which overload a call with dims means: bound as any call, with stand-ins for values and dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+from opdsl.dispatch import Operator
+from opdsl.dispatch.binding.function_override import OverriddenFunction
+from opdsl.dispatch.binding.signature import BoundCall, bind
+from opdsl.errors import ArgumentError, DimError
+from opdsl.formulas.dim_tensor import Dim, DimTensor
+from opdsl.runtime import Device, Tensor, float32
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.interchange import operand
+
+FOLDED = frozenset({"dim", "dims"})
+"""The parameters in which a dim is a dimension to fold, and no value."""
+
+# Stand-ins for dims among ints: no dimension has such a number.
+_FIRST_MARK = 1 << 40
+
+
+class Pack(NamedTuple):
+    """Dims that an operator which takes one dimension treats as one, in row-major order."""
+
+    dims: tuple[Dim | EllipsisType, ...]
+
+
+class StandIn(Tensor):
+    """A tensor without memory that stands for a value with dims while a call is bound."""
+
+    __slots__ = ("value",)
+
+    value: DimTensor
+
+
+StandIn.__name__ = DimTensor.__name__  # for messages
+
+
+class Call(NamedTuple):
+    """A call of an operator, whose arguments are tensors with and without dims and Python's values.
+
+    A dimension among them is an int, a dim, ``...`` for all positional ones, or a pack.
+    """
+
+    operator: Operator
+    arguments: tuple[Any, ...]
+
+    def named(self) -> Iterator[tuple[str, Any]]:
+        """The arguments with their names."""
+        names = (argument.python_name for argument in self.operator.schema.arguments)
+        return zip(names, self.arguments, strict=True)
+
+    def get(self, name: str) -> Any:
+        """An argument by its name; None where there is none of that name."""
+        return dict(self.named()).get(name)
+
+
+def bound_call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> Call:
+    """Bind a call.
+
+    Raises:
+        ArgumentError: it fits no overload.
+        DimError: a dim stands where an int has to.
+    """
+    as_values: set[Dim] = set()
+    first: ArgumentError | None = None
+    for packs in (False, True):
+        while True:
+            attempt = _Attempt(as_values, packs)
+            try:
+                call, misplaced = attempt.bind(function, args, kwargs)
+            except ArgumentError as error:
+                first = first or error
+                direct = {value for value in (*args, *kwargs.values()) if isinstance(value, Dim)} - as_values
+                if not direct:
+                    break
+                as_values |= direct
+            else:
+                if not misplaced:
+                    return call
+                if misplaced <= as_values:
+                    raise DimError(
+                        f"{call.operator.name}: a dim stands where an int has to ({', '.join(map(repr, misplaced))}). "
+                        "Place it first: x.order(..., i)."
+                    )
+                as_values |= misplaced
+    assert first is not None, "the attempts end with an error"
+    raise first
+
+
+class _Attempt:
+    """One try to bind a call.
+
+    Args:
+        as_values: the dims that are taken for values.
+        packs: whether a list of dims stands for one dimension.
+    """
+
+    def __init__(self, as_values: set[Dim], packs: bool) -> None:
+        self.as_values = as_values
+        self.packs = packs
+        self.marks: list[Dim | EllipsisType | Pack] = []
+        self.misplaced: set[Dim] = set()
+
+    def bind(
+        self, function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[Call, set[Dim]]:
+        """Bind, and tell the dims that do not stand in the place of a dimension."""
+        given = tuple([self._stand_in(value) for value in args])
+        named = {name: self._stand_in(value) for name, value in kwargs.items()}
+        bound: BoundCall = bind(function.name, function.signatures, given, named)
+        names = [argument.python_name for argument in bound.operator.schema.arguments]
+        pairs = zip(names, bound.arguments, strict=True)
+        return Call(bound.operator, tuple([self._restored(name, value) for name, value in pairs])), self.misplaced
+
+    def _stand_in(self, value: object) -> object:
+        if isinstance(value, Dim) and value not in self.as_values:
+            return self._mark(value)
+        if isinstance(value, DimTensor):
+            made = StandIn()
+            made.geometry = geometry(float32, Device("meta"), (2,))
+            made.value = value
+            return made
+        if value is ...:
+            return self._mark(value)
+        if isinstance(value, (tuple, list)):
+            dims = [one for one in value if isinstance(one, Dim) or one is ...]
+            if self.packs and dims and len(dims) == len(value):
+                return self._mark(Pack(tuple(dims)))
+            return type(value)([self._stand_in(one) for one in value])
+        return operand(value)
+
+    def _mark(self, value: Dim | EllipsisType | Pack) -> int:
+        self.marks.append(value)
+        return _FIRST_MARK + len(self.marks) - 1
+
+    def _restored(self, name: str, value: object) -> Any:
+        if isinstance(value, StandIn):
+            return value.value
+        if isinstance(value, (tuple, list)):
+            return tuple([self._restored(name, one) for one in value])
+        if type(value) in (int, float) and _FIRST_MARK <= value < _FIRST_MARK + len(self.marks):  # type: ignore[operator]
+            mark = self.marks[int(value) - _FIRST_MARK]  # type: ignore[call-overload]
+            if name not in FOLDED:
+                if not isinstance(mark, Dim):
+                    raise DimError(f"... and lists of dims stand for dimensions (got them for {name!r}).")
+                self.misplaced.add(mark)
+            return mark
+        return value

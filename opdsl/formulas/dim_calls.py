@@ -1,0 +1,172 @@
+"""Operators on values with dims: one call of the operator on plain tensors, by what kind of operator it is.
+
+What is pointwise broadcasts by the names of dims; what works along dimensions gets the dims that are named as
+dimensions, and finds the others in front; a body is run as it is, and calls such operators.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from opdsl.dispatch import KeySet
+from opdsl.dispatch.binding.function_override import OverriddenFunction
+from opdsl.errors import ArgumentError, DimError
+from opdsl.formulas.dim_binding import Call, Pack, bound_call
+from opdsl.formulas.dim_folds import along, contracted, is_along
+from opdsl.formulas.dim_rules import (
+    BY_NAME,
+    broadcast,
+    full,
+    invoke,
+    is_pointwise,
+    mapped,
+    operands,
+    require_no_mask,
+    results,
+)
+from opdsl.formulas.dim_tensor import Dim, DimTensor, computed_later, dim_tensors, names, over, union
+from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.runtime import Tensor
+from opdsl.runtime.symbol import is_symbol
+
+_KEYS = KeySet("CPU")
+
+
+def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    """The answer to a call with values that have dims, or with dims for dimensions.
+
+    Raises:
+        DimError: the operator writes a tensor, or cannot be computed over dims.
+    """
+    if kwargs.get("out") is not None:
+        raise DimError(
+            f"{function.name}(..., out=...) of values with dims: write the result afterwards, "
+            "out.copy_(value.order(...))."
+        )
+    bound = bound_call(function, args, kwargs)
+    operator = bound.operator
+    if operator.schema.is_mutable:
+        raise DimError(
+            f"{operator.name} writes a tensor, and reads at dims are values. Write a plain tensor: "
+            "x.copy_(value.order(...))."
+        )
+    values = [value for value in operands(bound.arguments) if isinstance(value, DimTensor)]
+    if not values:
+        raise DimError(
+            f"{operator.name}: the tensor does not vary along {_named(bound)}. Read it at the dim first: x[..., i]."
+        )
+    if any(value.lacks_sizes for value in values):
+        return computed_later(lambda: _computed(bound), list(bound.arguments))
+    return _computed(bound)
+
+
+def _named(bound: Call) -> str:
+    listed: list[Any] = []
+    for _, value in bound.named():
+        for one in value if isinstance(value, tuple) and not isinstance(value, Pack) else (value,):
+            listed += one.dims if isinstance(one, Pack) else [one]
+    return names(tuple([one for one in listed if isinstance(one, Dim)]))
+
+
+def _computed(bound: Call) -> Any:
+    """The result of a call whose dims have sizes."""
+    for rule in (contracted, _product, *_rules(bound)):
+        result = rule(bound)
+        if result is not NotImplemented:
+            return result
+    raise AssertionError("the last rule answers or raises")
+
+
+def _rules(bound: Call) -> list[Any]:
+    """The rules to try for an operator, the last of which answers or raises."""
+    operator = bound.operator
+    if is_pointwise(operator):
+        return [broadcast]
+    first = BY_NAME.get(operator.name)
+    if first is not None:
+        return [first, _body, _one_by_one]
+    if is_along(bound):
+        return [along, _body, _one_by_one]
+    return [_body, _one_by_one]
+
+
+def _product(bound: Call) -> Any:
+    """A product that is computed when it is used, so that a sum over dims of it is a contraction."""
+    if bound.operator.name != "aten::mul.Tensor":
+        return NotImplemented
+    left, right = bound.arguments
+    if not isinstance(left, DimTensor) or not isinstance(right, DimTensor):
+        return NotImplemented
+    factors = (*_factors(left), *_factors(right))
+    dims = [factor.dims for factor in factors]
+    one, *others = {factor.dtype for factor in factors}
+    is_exact = others or not (one.is_floating_point or one.is_complex)
+    if is_exact or len(set(map(frozenset, dims))) == 1 or any(factor.mask is not None for factor in factors):
+        return NotImplemented
+    if any(factor.ndim for factor in factors) and not _fit(factors):
+        return NotImplemented
+    return computed_later(lambda: broadcast(bound), [*factors], factors=factors)
+
+
+def _factors(value: DimTensor) -> tuple[DimTensor, ...]:
+    """What a product that has not been computed is of; any other value itself."""
+    later = value.pending
+    return later.factors if later is not None and later.factors else (value,)
+
+
+def _fit(factors: tuple[DimTensor, ...]) -> bool:
+    """Whether positional dimensions are as many and as large."""
+    first = factors[0].shape
+    return all(
+        len(factor.shape) == len(first) and all(one == other for one, other in zip(first, factor.shape, strict=True))
+        for factor in factors
+    )
+
+
+def _body(bound: Call) -> Any:
+    """A body that calls operators, run on values with dims."""
+    operator = bound.operator
+    kernel = operator.find_in(_KEYS) if operator.is_composite(_KEYS) else None
+    if not isinstance(kernel, PythonKernel):
+        return NotImplemented
+    require_no_mask(bound)
+    arguments, keywords = [], {}
+    for argument, value in zip(operator.schema.arguments, bound.arguments, strict=True):
+        if argument in operator.schema.keyword_only:
+            keywords[argument.python_name] = value
+        else:
+            arguments.append(value)
+    try:
+        return kernel.function(*arguments, **keywords)
+    except (AttributeError, ArgumentError, TypeError):  # it does more with tensors than call operators
+        return NotImplemented
+
+
+def _one_by_one(bound: Call) -> Any:
+    """Any operator, by ``opdsl.vmap`` over all positions of the dims."""
+    require_no_mask(bound)
+    dims = union(dim_tensors(bound.arguments))
+    sizes = [dim.settle(bound.operator.name) for dim in dims]
+    if any(is_symbol(size) for size in sizes) or _named(bound) != "()":
+        raise DimError(
+            f"{bound.operator.name} is not computed over {names(dims)}: it is no fold, no function of elements and no "
+            "body of such operators. Place the dims first: x.order(..., i)."
+        )
+    count = 1
+    for size in sizes:
+        count *= size
+    batches = [
+        full(value, dims, bound.operator.name).reshape(count, *value.shape)
+        for value in operands(bound.arguments)
+        if isinstance(value, DimTensor)
+    ]
+
+    def for_one(*elements: Tensor) -> Any:
+        place = iter(elements)
+        return invoke(
+            bound.operator, mapped(bound.arguments, lambda value: next(place) if isinstance(value, DimTensor) else value)
+        )
+
+    made = importlib.import_module("opdsl").vmap(for_one)(*batches)
+    return results(made, lambda tensor: over(tensor.unflatten(0, sizes), dims))

@@ -1,0 +1,324 @@
+"""Operators that work along dimensions: folds, scans, softmax, sorting; dims among these are dimensions like others."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.dispatch import Operator
+from opdsl.errors import DimError
+from opdsl.formulas.dim_binding import FOLDED, Call, Pack
+from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
+from opdsl.formulas.dim_tensor import Dim, DimTensor, aligned, names, over, union
+from opdsl.runtime import Tensor, bool_
+from opdsl.runtime.limits import iinfo
+
+FOLDS = frozenset(
+    "sum nansum mean nanmean prod count_nonzero any all logsumexp amax amin argmax argmin max min median nanmedian "
+    "aminmax var std var_mean std_mean norm linalg_vector_norm".split()
+)
+"""Operators that fold all positional dimensions where no dimension is named."""
+
+# Of these an empty list of dimensions means none.
+_FOLDING_NONE = ("any", "all")
+
+# Tensors beside the first one are positions that all share.
+_SHARED = ("index_select", "repeat_interleave")
+
+# Dimensions of the result, which has one more.
+_ADDING = ("unsqueeze", "stack")
+
+
+def is_along(call: Call) -> bool:
+    """Whether an operator works along dimensions that it names, or folds all."""
+    return any(name in FOLDED for name, _ in call.named()) or call.operator.schema.name.base in FOLDS
+
+
+def along(call: Call) -> Any:
+    """Call an operator with the dims that it names as dimensions in front of positional ones.
+
+    Returns:
+        What it gives, over the dims that are left; ``NotImplemented`` for a call that it has no rule for.
+
+    Raises:
+        DimError: a dim is named that the value does not vary along, or twice, or with ``keepdim=True``.
+    """
+    if not any(name in FOLDED for name, _ in call.named()):
+        wider = _with_dimensions(call)
+        if wider is None:
+            return NotImplemented
+        made = along(wider)
+        is_first = len(wider.operator.schema.returns) > len(call.operator.schema.returns)
+        return made[0] if is_first else made
+    folding = _Folding(call)
+    others = [value for value in folding.values[1:] if isinstance(value, DimTensor)]
+    if folding.base in _SHARED and others:
+        return NotImplemented
+    return folding.run()
+
+
+class _Folding:
+    """A call along dimensions.
+
+    call: what is called.
+    base: the name of its packet.
+    name: the parameter that names dimensions.
+    is_pack: whether several of them are one to the operator.
+    takes_list: whether it takes several.
+    targets: the dimensions that are named: ints, dims, ``...``; None for what the operator makes of it.
+    named: the dims among them.
+    kept: the other dims of its tensors, whose axes come first.
+    ndim: the number of positional dimensions of its first tensor.
+    mask: which turns there are; None for all.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.base = call.operator.schema.name.base
+        self.name = next(name for name, _ in call.named() if name in FOLDED)
+        value = call.get(self.name)
+        self.is_pack = isinstance(value, Pack)
+        schema = call.operator.schema
+        self.takes_list = "[" in str(next(one.type for one in schema.arguments if one.python_name == self.name))
+        listed = value.dims if isinstance(value, Pack) else value if isinstance(value, tuple) else (value,)
+        is_all = self.base in FOLDS and (value is None or (isinstance(value, tuple) and not value and self.base not in _FOLDING_NONE))
+        self.targets: list[Any] = [...] if is_all else list(listed)
+        self.named = [target for target in self.targets if isinstance(target, Dim)]
+        self.values = operands(call.arguments)
+        self.first: Any = self.values[0]
+        self.ndim = positional(self.first)
+        chosen = set(self.named)
+        with_dims = [one for one in self.values if isinstance(one, DimTensor)]
+        self.kept = [dim for dim in union(with_dims) if dim not in chosen]
+        self.mask = joined_masks(with_dims)
+        self._require()
+
+    def _require(self) -> None:
+        """Raises where dims are named that cannot be."""
+        own = self.first.dims if isinstance(self.first, DimTensor) else ()
+        operator, there = self.call.operator.name, set(own)
+        absent = tuple(dim for dim in self.named if dim not in there)
+        if absent:
+            raise DimError(
+                f"{operator}: the value does not vary along {names(absent)}, but along {names(own)} and {self.ndim} "
+                "positional dimensions. Name what it varies along."
+            )
+        if len(set(self.named)) < len(self.named) or sum(target is ... for target in self.targets) > 1:
+            raise DimError(f"{operator}: a dimension stands more than once in dim={tuple(self.targets)}.")
+        if self.named and self.call.get("keepdim"):
+            raise DimError(
+                f"{operator}: keepdim=True with dim={tuple(self.targets)}. What has been folded over a dim broadcasts "
+                "along it by name: leave keepdim away."
+            )
+
+    def run(self) -> Any:
+        """The results over the dims that are left; ``NotImplemented`` where all of what is there is meant."""
+        if any(target is None for target in self.targets):
+            return NotImplemented
+        # Operators fold all for no dimension: one of size 1 stands for it.
+        adds_one = self.ndim == 0 and not self.named and bool(self.targets) and self.base not in _ADDING
+        plain = [self._laid(value, adds_one) for value in self.values]
+        dims = self._dimensions(adds_one)
+        is_flat = self.is_pack or (not self.takes_list and len(dims) > 1)
+        flat_sizes = list(plain[0].shape)
+        if is_flat:
+            plain[0], dims, flat_sizes = self._flattened(plain[0], dims)
+        if self.mask is not None and not set(self.mask.dims).isdisjoint(self.named):
+            return over(self._skipping(plain[0], dims), self.kept)
+        keepdim = bool(self.call.get("keepdim"))
+        made = self._invoke(self.call.operator, plain, dims, keepdim=keepdim and not adds_one and not is_flat)
+        added = self.ndim if keepdim and is_flat else 0
+        total = plain[0].ndim - len(self.kept)
+
+        def wrapped(tensor: Tensor) -> Tensor:
+            for _ in range(added):
+                tensor = tensor.unsqueeze(-1)
+            if adds_one and tensor.ndim == plain[0].ndim:
+                tensor = tensor.squeeze(-1)
+            if not self.named:
+                return over(tensor, self.kept, self.mask)
+            return self._without_or_with_named(tensor, total, len(dims), flat_sizes if is_flat else None)
+
+        return results(made, wrapped)
+
+    def _without_or_with_named(self, tensor: Tensor, total: int, folded: int, sizes: list[int] | None) -> Tensor:
+        """A result over the dims that were not named, or over these too where the operator keeps dimensions.
+
+        Args:
+            tensor: the result.
+            total: how many dimensions the operator has seen behind those of kept dims.
+            folded: how many it was told.
+            sizes: of the dims that were one dimension to it.
+        """
+        rest = tensor.ndim - len(self.kept)
+        if rest == total - folded:
+            return over(tensor, self.kept, self.mask)
+        if sizes is not None and rest == total and not any(target is ... for target in self.targets):
+            tensor = tensor.unflatten(len(self.kept), sizes)
+            total += len(sizes) - 1
+            rest += len(sizes) - 1
+        own = tensor.shape[len(self.kept) :]
+        if rest != total or any(size != dim.size for size, dim in zip(own, self.named, strict=False)):
+            raise DimError(
+                f"{self.call.operator.name}: along {names(tuple(self.named))} it gives another number of positions "
+                "than the dim has. Place the dim first: x.order(..., i)."
+            )
+        return over(tensor, [*self.kept, *self.named], self.mask)
+
+    def _laid(self, value: Any, adds_one: bool) -> Tensor:
+        """A tensor with axes for kept dims, for named dims, then positional dimensions."""
+        dims, use = [*self.kept, *self.named], f"{self.base}()"
+        if len(self.values) > 1:
+            tensor = value if self.base in _SHARED and not isinstance(value, DimTensor) else full(value, dims, use)
+        else:
+            tensor = aligned(value, dims, self.ndim)
+            # A size of 1 stands for all positions of a dim: each of them is a turn.
+            sizes = [*tensor.shape[: len(self.kept)], *(dim.settle(use) for dim in self.named)]
+            if any(own != size for own, size in zip(tensor.shape, sizes, strict=False)):
+                tensor = tensor.expand(*sizes, *tensor.shape[len(dims) :])
+        return tensor.unsqueeze(-1) if adds_one else tensor
+
+    def _dimensions(self, adds_one: bool) -> list[int]:
+        """The dimensions as ints."""
+        place = len(self.kept)
+        before, ndim = place + len(self.named), self.ndim + adds_one
+        listed: list[int] = []
+        for target in self.targets:
+            if isinstance(target, Dim):
+                listed.append(place)
+                place += 1
+            elif target is ...:
+                listed += range(-ndim, 0)
+            else:
+                at = placed(target, before, ndim + (self.base in _ADDING))
+                listed.append(-1 if adds_one else at)
+        return listed
+
+    def _flattened(self, tensor: Tensor, dims: Sequence[int]) -> tuple[Tensor, list[int], list[int]]:
+        """A tensor with one dimension for several, behind those of kept dims; which it is; and their sizes."""
+        begin = len(self.kept)
+        chosen = [dim % tensor.ndim for dim in dims]
+        rest = [axis for axis in range(begin, tensor.ndim) if axis not in chosen]
+        sizes = [tensor.shape[axis] for axis in chosen]
+        moved = tensor.permute([*range(begin), *chosen, *rest])
+        count = 1
+        for size in sizes:
+            count = count * size
+        behind = moved.shape[begin + len(chosen) :]
+        return moved.reshape(*moved.shape[:begin], count, *behind), [begin], sizes
+
+    def _invoke(self, operator: Operator, plain: Sequence[Tensor], dims: Sequence[int], *, keepdim: bool) -> Any:
+        tensors = iter(plain)
+        arguments = []
+        for name, value in self.call.named():
+            if name == self.name:
+                arguments.append(tuple(dims) if self.takes_list or self._is_list() else dims[0])
+            else:
+                arguments.append(keepdim if name == "keepdim" else mapped(value, lambda _: next(tensors)))
+        return invoke(operator, arguments)
+
+    def _is_list(self) -> bool:
+        return isinstance(self.call.get(self.name), tuple) and not self.is_pack
+
+    def _skipping(self, tensor: Tensor, dims: Sequence[int]) -> Tensor:
+        """A fold that leaves skipped turns out."""
+        assert self.mask is not None, "asked where turns are skipped"
+        if self.base not in _NEUTRAL or self.is_pack:
+            raise DimError(
+                f"{self.call.operator.name} of what x.outside('skip') has read: skipped turns are left out by "
+                f"{', '.join(sorted(_NEUTRAL))}. Fold with one of these, or say what lies outside: x.outside(0.0)."
+            )
+        mask = full(self.mask, [*self.kept, *self.named], f"{self.base}()")
+        for _ in range(tensor.ndim - mask.ndim):
+            mask = mask.unsqueeze(-1)
+        if self.base == "mean":
+            total = tensor.masked_fill(~mask, 0).sum(dims, dtype=self.call.get("dtype"))
+            return total / mask.expand(tensor.shape).sum(dims)
+        filled = tensor.masked_fill(~mask, _neutral(self.base, tensor))
+        made: Tensor = self._invoke(self.call.operator, [filled], dims, keepdim=False)
+        return made
+
+
+# What turns that are skipped are to a fold: a number, or the least or largest of a dtype.
+_NEUTRAL: dict[str, float | str] = {
+    **dict.fromkeys(("sum", "nansum", "count_nonzero", "any", "mean"), 0),
+    **dict.fromkeys(("prod", "all"), 1),
+    **dict.fromkeys(("amax", "argmax", "logsumexp"), "least"),
+    **dict.fromkeys(("amin", "argmin"), "largest"),
+}
+
+
+def _neutral(base: str, tensor: Tensor) -> float:
+    """What a skipped turn is to a fold of a tensor."""
+    neutral = _NEUTRAL[base]
+    if not isinstance(neutral, str):
+        return neutral
+    is_least = neutral == "least"
+    if tensor.dtype.is_floating_point:
+        return -math.inf if is_least else math.inf
+    if tensor.dtype is bool_:
+        return not is_least
+    bounds = iinfo(tensor.dtype)
+    return bounds.min if is_least else bounds.max
+
+
+def _with_dimensions(call: Call) -> Call | None:
+    """A fold of all elements as the overload that says over which dimensions: ``sum(x)`` is ``sum(x, dim=None)``."""
+    given = dict(call.named())
+    best: Call | None = None
+    for other in call.operator.packet.overloads.values():
+        arguments = other.schema.arguments
+        defaults = {one.python_name: one.default and one.default.value for one in arguments}
+        if "dim" not in defaults or other.schema.is_mutable or not given.keys() <= defaults.keys():
+            continue
+        if any(one.python_name != "dim" and one.default is None and one.python_name not in given for one in arguments):
+            continue
+        made = Call(other, tuple((defaults | given | {"dim": None}).values()))
+        takes_list = any(one.python_name == "dim" and "[" in str(one.type) for one in arguments)
+        if best is None or takes_list:
+            best = made
+    return best
+
+
+# --------------------------------------------------------------------------------------------------------- contractions
+
+
+def contracted(call: Call) -> Any:
+    """A sum over dims of a product that has not been computed, as a contraction; ``NotImplemented`` for another call."""
+    value = call.arguments[0] if call.arguments else None
+    later = value.pending if isinstance(value, DimTensor) else None
+    if later is None or not later.factors or call.operator.name != "aten::sum.dim_IntList":
+        return NotImplemented
+    if call.get("dtype") is not None or call.get("keepdim") or not isinstance(call.get("dim"), tuple):
+        return NotImplemented
+    targets = call.get("dim")
+    folded = {target for target in targets if isinstance(target, Dim)}
+    factors = later.factors
+    if len(folded) < len(targets) or not folded <= set(union(factors)):
+        return NotImplemented
+    for source in later.sources:
+        source.require_unchanged()
+    return _einsum(factors, folded)
+
+
+def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
+    """The sum over dims of a product."""
+    dims = union(factors)
+    letters = dict(zip(dims, string.ascii_letters, strict=False))
+    ndim = max(map(positional, factors))
+    behind = string.ascii_letters[len(dims) : len(dims) + ndim]
+    kept = [dim for dim in dims if dim not in folded]
+    waiting = {dim: dim.settle("sum()") for dim in folded}
+    tensors, texts = [], []
+    for factor in factors:
+        own = factor.dims
+        # A size of 1 stands for all positions of a dim, each of which is a turn of the sum.
+        sizes = [waiting.pop(dim, size) for dim, size in zip(own, factor.tensor.shape, strict=False)]
+        tensors.append(factor.tensor.expand(*sizes, *factor.shape))
+        texts.append("".join(letters[dim] for dim in own) + behind[ndim - positional(factor) :])
+    equation = f"{','.join(texts)}->{''.join(letters[dim] for dim in kept)}{behind}"
+    made: Tensor = importlib.import_module("opdsl").einsum(equation, *tensors)
+    return over(made, kept)

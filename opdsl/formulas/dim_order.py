@@ -1,0 +1,105 @@
+"""``x.order(..., i, j)``: positional dimensions of dims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from opdsl.errors import DimError
+from opdsl.formulas.dim_tensor import Dim, DimTensor, axes_of, computed_later, expanded, names, over
+from opdsl.runtime import Tensor
+
+
+def order(value: Tensor, targets: Sequence[object]) -> Tensor:
+    """See ``DimTensor.order``.
+
+    Args:
+        value: with dims or without.
+        targets: dims, tuples of dims, and ``...``.
+    """
+    groups = [_group(target) for target in targets]
+    listed = [dim for group in groups if group is not None for dim in group]
+    if isinstance(value, DimTensor) and value.lacks_sizes:
+        return computed_later(lambda: order(value, targets), [value], listed)
+    own, tensor = (value.dims, value.tensor) if isinstance(value, DimTensor) else ((), value)
+    _require_listed(own, listed)
+    ndim = tensor.ndim - len(own)
+    dots = sum(group is None for group in groups)
+    if dots > 1 or (ndim and not dots):
+        raise DimError(
+            f"order({', '.join(map(_text, targets))}): "
+            + (f"... stands once (got {dots})" if dots else "... is missing")
+            + f" for the {ndim} positional dimensions of the value. Write order(..., {names(own)[1:-1].rstrip(',')})."
+        )
+    if isinstance(value, DimTensor) and value.mask is not None and set(listed) & set(value.mask.dims):
+        raise DimError(
+            "order(...) of what x.outside('skip') has read: skipped turns are left out by folds alone. Fold first, or "
+            "say what lies outside: x.outside(0.0)."
+        )
+    places, chosen = axes_of(own), set(listed)
+    rest = [dim for dim in own if dim not in chosen]
+    full = expanded(tensor, own, "order()")
+    axes = [places[dim] for dim in rest]
+    for group in groups:
+        axes += range(len(own), tensor.ndim) if group is None else [places[dim] for dim in group]
+    moved = full if axes == list(range(len(axes))) else full.permute(axes)
+    return over(_flattened(moved, len(rest), groups, ndim), rest, value.mask if isinstance(value, DimTensor) else None)
+
+
+def _group(target: object) -> tuple[Dim, ...] | None:
+    """The dims of one dimension of the result; None for ``...``."""
+    if target is ...:
+        return None
+    group = tuple(target) if isinstance(target, (tuple, list)) else (target,)
+    for dim in group:
+        if not isinstance(dim, Dim):
+            raise DimError(
+                f"order(...) takes dims, tuples of dims, and ... (got {type(dim).__name__}: {_text(dim)}). Positional "
+                "dimensions are permuted afterwards."
+            )
+    return group  # type: ignore[return-value]  # all of them are dims
+
+
+def _require_listed(own: Sequence[Dim], listed: Sequence[Dim]) -> None:
+    counts = Counter(listed)
+    twice = tuple(dim for dim, count in counts.items() if count > 1)
+    if twice:
+        raise DimError(f"order(...): {names(twice)} stands more than once. Each dim has one place.")
+    absent = tuple(counts.keys() - set(own))
+    if absent:
+        raise DimError(
+            f"order(...): the value does not vary along {names(absent)}, but along {names(tuple(own))}. List "
+            "these."
+        )
+
+
+def _flattened(tensor: Tensor, begin: int, groups: Sequence[tuple[Dim, ...] | None], ndim: int) -> Tensor:
+    """Have each group be one dimension, of size 1 for an empty one.
+
+    Args:
+        tensor: an axis for each dim of each group.
+        begin: where the groups begin.
+        groups: None for the positional dimensions.
+        ndim: how many of these there are.
+    """
+    if all(group is None or len(group) == 1 for group in groups):
+        return tensor
+    sizes: list[int] = list(tensor.shape[:begin])
+    axis = begin
+    for group in groups:
+        count = ndim if group is None else len(group)
+        if group is None:
+            sizes += tensor.shape[axis : axis + count]
+        else:
+            size = 1
+            for dim in group:
+                size = size * dim.size
+            sizes.append(size)
+        axis += count
+    return tensor.reshape(sizes)
+
+
+def _text(target: object) -> str:
+    if isinstance(target, (tuple, list)):
+        return f"({', '.join(map(_text, target))})"
+    return "..." if target is ... else str(target)

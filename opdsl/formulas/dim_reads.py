@@ -1,0 +1,383 @@
+"""``x[..., i, k]``: reads at dims, which are views, and at computed positions, which gather."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.errors import DimensionError, DimError, OptionError, PositionError
+from opdsl.formulas.dim_tensor import (
+    Binding,
+    Dim,
+    DimTensor,
+    aligned,
+    arange,
+    axes_of,
+    computed_later,
+    dim_tensors,
+    names,
+    over,
+    union,
+)
+from opdsl.runtime import Category, Tensor, bool_, int64
+from opdsl.runtime.symbol import is_symbol
+
+MODES = ("replicate", "reflect", "circular", "skip")
+
+Mode = float | str | None
+"""What lies outside along a dimension: a number, one of ``MODES``, or None for an error."""
+
+
+class Position(NamedTuple):
+    """A computed position along one dimension.
+
+    value: integers, with dims or without.
+    mode: what lies outside.
+    wraps: whether negative ones count from the end, as constants do.
+    order: which part of the subscript it is.
+    """
+
+    value: Tensor
+    mode: Mode
+    wraps: bool
+    order: int
+
+
+# What an axis is read at: a dim, a computed position; None for a positional dimension of the result.
+Label = Dim | Position | None
+
+
+class Outside:
+    """A tensor together with what lies outside of it: ``x.outside(0.0)[..., i - 1]``."""
+
+    __slots__ = ("_modes", "_value")
+
+    def __init__(self, value: Tensor, what: object) -> None:
+        modes = what if isinstance(what, Mapping) else {None: what}
+        for dim, mode in modes.items():
+            _require_mode(mode)
+            if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
+                raise OptionError(f"x.outside({{dim: ...}}): a dimension is an int (got {dim!r}). Write {{-1: 0.0}}.")
+        self._value = value
+        self._modes: dict[int | None, Mode] = dict(modes)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return read(self._value, index, self)
+
+    def modes(self, count: int) -> list[Mode]:
+        """What lies outside along each of so many dimensions.
+
+        Raises:
+            DimensionError: a dimension that is named is not there.
+        """
+        listed: list[Mode] = [self._modes.get(None)] * count
+        for dim, mode in self._modes.items():
+            if dim is not None:
+                if not -count <= dim < count:
+                    raise DimensionError(
+                        f"x.outside(...): there is no dimension {dim} of a tensor with {count}. Name one from {-count} "
+                        f"to {count - 1}."
+                    )
+                listed[dim] = mode
+        return listed
+
+
+def _require_mode(mode: object) -> None:
+    is_number = isinstance(mode, (bool, int, float, complex)) or is_symbol(mode)
+    if not is_number and mode not in MODES:
+        raise OptionError(
+            f"x.outside(...): what lies outside is a number, or one of {', '.join(map(repr, MODES))} (got {mode!r}); "
+            "a mapping says it by dimension: {-1: 0.0}."
+        )
+
+
+def read(value: Tensor, index: object, outside: Outside | None) -> Tensor:
+    """``value[index]``, where a part of the index has dims.
+
+    Args:
+        value: a tensor, with dims or without.
+        index: the subscript.
+        outside: what lies outside; None refuses positions there.
+
+    Raises:
+        DimError: a dim has another size, or a part of the subscript is no position.
+        DimensionError, PositionError: there are more parts than dimensions, or a position lies outside.
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if isinstance(value, DimTensor) and value.lacks_sizes:
+        return computed_later(lambda: read(value, index, outside), [value, parts])
+    own, tensor = (value.dims, value.tensor) if isinstance(value, DimTensor) else ((), value)
+    mask = value.mask if isinstance(value, DimTensor) else None
+    reading = _Reading(tensor, own, parts, outside)
+    if any(position.value.lacks_sizes for position in reading.positions() if isinstance(position.value, DimTensor)):
+        return computed_later(reading.gathered, [tensor, parts], [d for d in reading.labels if isinstance(d, Dim)])
+    result = reading.gathered()
+    if mask is None or not isinstance(result, DimTensor):
+        return result
+    return DimTensor(result.tensor, result.dims, joined_mask(mask, result.mask), result.is_of_dims)
+
+
+def joined_mask(one: DimTensor | None, other: DimTensor | None) -> DimTensor | None:
+    """The turns that both masks have."""
+    if one is None or other is None:
+        return other if one is None else one
+    joined: Any = one & other
+    return joined  # type: ignore[no-any-return]  # of values with dims: one, too
+
+
+class _Reading:
+    """One read: a view of what is read, and a label for each of its axes.
+
+    seen: the tensor after ints, slices and None.
+    labels: what each axis of ``seen`` is read at.
+    """
+
+    def __init__(self, tensor: Tensor, own: tuple[Dim, ...], parts: list[Any], outside: Outside | None) -> None:
+        self.place = Binding(tensor.shape[len(own) :], tuple(parts))
+        count = tensor.ndim - len(own)
+        parts = self._spelled_out(parts, count)
+        modes: list[Mode] = [None] * count if outside is None else outside.modes(count)
+        basic: list[Any] = [slice(None)] * len(own)
+        labels: list[Any] = list(own)
+        taken = 0
+        for order, part in enumerate(parts):
+            if part is None or isinstance(part, slice) or (_is_int(part)):
+                basic.append(part)
+                labels += [] if _is_int(part) else [None]
+            else:
+                basic.append(slice(None))
+                labels.append(self._label(part, modes[taken], order))
+            taken += part is not None
+        is_whole = all(isinstance(part, slice) and part == slice(None) for part in basic)
+        self.seen: Tensor = tensor if is_whole else tensor[tuple(basic)]
+        self.labels: list[Label] = []
+        self._split_packs(labels)
+        for axis in range(len(own), len(self.labels)):
+            label = self.labels[axis]
+            if isinstance(label, Dim):
+                label.bind(self.seen.shape[axis], self.place)
+        self._take_diagonals()
+
+    def _spelled_out(self, parts: list[Any], count: int) -> list[Any]:
+        """The parts with slices in place of ``...``, one for each dimension and None."""
+        used = sum(part is not None and part is not ... for part in parts)
+        dots = [at for at, part in enumerate(parts) if part is ...]
+        if len(dots) > 1:
+            raise DimensionError(f"a subscript has one ... at most (got {self.place})")
+        if used > count:
+            raise DimensionError(f"too many indices for a tensor of dimension {count}: {self.place}")
+        at = dots[0] if dots else len(parts)
+        return [*parts[:at], *[slice(None)] * (count - used), *parts[at + 1 :]]
+
+    def _label(self, part: Any, mode: Mode, order: int) -> object:
+        """What an axis is read at: a dim, a tuple of dims, or a position."""
+        if isinstance(part, Dim) and part.is_plain:
+            return part
+        if isinstance(part, (tuple, list)) and part and all(isinstance(dim, Dim) for dim in part):
+            return tuple(part)
+        wraps = not isinstance(part, Tensor | DimTensor)
+        if wraps:
+            if isinstance(part, (bool, str)) or not isinstance(part, (list, range, numpy.ndarray, numpy.generic)):
+                raise DimError(
+                    f"a subscript with dims holds ints, slices, None, ..., dims and integer tensors (got "
+                    f"{type(part).__name__} in {self.place})"
+                )
+            part = _tensor(list(part) if isinstance(part, range) else part, self)
+        is_unknown = isinstance(part, DimTensor) and part.lacks_sizes
+        if not is_unknown and (part.dtype is bool_ or part.dtype.category > Category.INT):
+            raise DimError(
+                f"{self.place}: positions are integers (got {part.dtype}). "
+                + ("Read at all positions, and choose with where." if part.dtype is bool_ else "Write p.to(int64).")
+            )
+        return Position(part, mode, wraps, order)
+
+    def _split_packs(self, labels: Sequence[Any]) -> None:
+        """Have a dimension that is read at several dims together be one for each: ``x[(g, c),]``."""
+        for label in labels:
+            if not isinstance(label, tuple) or isinstance(label, Position):
+                self.labels.append(label)
+                continue
+            unknown = [dim for dim in label if not dim.is_bound]
+            if len(unknown) > 1:
+                raise DimError(
+                    f"{self.place}: one of the dims of a product may lack a size (got {names(tuple(unknown))}). "
+                    "Give sizes: dims(2, [4, None])."
+                )
+            axis = len(self.labels)
+            sizes = [-1 if not dim.is_bound else dim.size for dim in label]
+            self.seen = self.seen.unflatten(axis, sizes)
+            self.labels += label
+
+    def _take_diagonals(self) -> None:
+        """Have a dim that several dimensions are read at stand for their diagonal."""
+        for dim in {label: None for label in self.labels if isinstance(label, Dim)}:
+            while True:
+                first, *others = [axis for axis, label in enumerate(self.labels) if label is dim]
+                if not others:
+                    break
+                second = others[0]
+                sizes = list(self.seen.shape)
+                sizes[first] = sizes[second] = dim.settle("a diagonal")
+                self.seen = self.seen.expand(sizes).diagonal(0, first, second)
+                self.labels = [label for axis, label in enumerate(self.labels) if axis not in (first, second)]
+                self.labels.append(dim)
+
+    def positions(self) -> list[Position]:
+        """The computed positions."""
+        return [label for label in self.labels if isinstance(label, Position)]
+
+    def gathered(self) -> Tensor:
+        """The elements, over the dims of all parts."""
+        if not self.positions():
+            return self._arranged(self.seen, self.labels, None)
+        return self._gather(_Positions(self))
+
+    def _arranged(self, tensor: Tensor, labels: Sequence[Label], mask: DimTensor | None) -> Tensor:
+        """The dims' axes first, then the positional dimensions, each in their order."""
+        leading = [axis for axis, label in enumerate(labels) if isinstance(label, Dim)]
+        order = leading + [axis for axis in range(len(labels)) if axis not in leading]
+        moved = tensor if order == list(range(len(order))) else tensor.permute(order)
+        return over(moved, [dim for dim in labels if isinstance(dim, Dim)], mask)
+
+    def _gather(self, at: _Positions) -> Tensor:
+        """The elements at computed positions."""
+        rest = [axis for axis in range(len(self.labels)) if axis not in at.axes]
+        order = [*at.axes, *rest]
+        source = self.seen if order == list(range(len(order))) else self.seen.permute(order)
+        result = at.read(source, self)
+        labels = [self.labels[axis] for axis in rest]
+        between: list[Label] = [None] * at.ndim
+        is_adjacent = at.orders == list(range(at.orders[0], at.orders[0] + len(at.orders)))
+        first = sum(self.labels[axis] is None for axis in range(at.axes[0])) if is_adjacent else 0
+        if at.ndim and first:
+            # NumPy's rule: positional dimensions of adjacent positions stand where these do.
+            begin = len(at.dims) + at.ndim
+            before = [begin + axis for axis, label in enumerate(labels) if label is None][:first]
+            behind = [axis for axis in range(result.ndim) if axis not in before]
+            placed = behind[: len(at.dims)] + before + behind[len(at.dims) :]
+            full = [*at.dims, *between, *labels]
+            return self._arranged(result.permute(placed), [full[axis] for axis in placed], at.mask())
+        return self._arranged(result, [*at.dims, *between, *labels], at.mask())
+
+
+class _Positions:
+    """The positions of one read, brought together: axes for their dims, then for their positional dimensions.
+
+    dims: of all positions.
+    ndim: how many positional dimensions they have.
+    axes: of what is read, that they index; those of dims that they share with the read are among these.
+    orders: which parts of the subscript they are.
+    """
+
+    def __init__(self, reading: _Reading) -> None:
+        labels = reading.labels
+        positions = reading.positions()
+        values = [position.value for position in positions]
+        self.dims = union(dim_tensors(values))
+        self.ndim = max(value.ndim for value in values)
+        self.orders = [position.order for position in positions]
+        places = axes_of(self.dims)
+        joint = [axis for axis, label in enumerate(labels) if isinstance(label, Dim) and label in places]
+        self.axes = [axis for axis, label in enumerate(labels) if isinstance(label, Position)] + joint
+        device = reading.seen.device
+        self._inside: list[tuple[Mode, Tensor]] = []
+        self._indices: list[Tensor] = []
+        for position, axis in zip(positions, self.axes, strict=False):
+            value = position.value
+            plain = aligned(value, self.dims, self.ndim) if isinstance(value, DimTensor) else value
+            plain = (plain if plain.dtype is int64 else plain.to(int64)).to(device)
+            self._indices.append(self._checked(plain, position, reading.seen.shape[axis], reading))
+        for axis in joint:
+            at = places[labels[axis]]
+            shape = [1] * (len(self.dims) + self.ndim)
+            shape[at] = reading.seen.shape[axis]
+            self._indices.append(arange(shape[at], device).reshape(shape))
+
+    def _checked(self, index: Tensor, position: Position, size: int, reading: _Reading) -> Tensor:
+        """The positions with those outside replaced by what lies there; what is refused stays outside."""
+        mode = position.mode
+        if mode is None:
+            # A negative position does not count from the end here: it becomes one that is outside, too.
+            return index if position.wraps else _where(index < 0, size, index)
+        if isinstance(mode, str) and mode != "skip":
+            if type(size) is int and size == 0:
+                raise DimError(f"{reading.place}: nothing is there to {mode}, the dimension has size 0")
+            return _RULES[mode](index, size)
+        self._inside.append((mode, (index >= 0) & (index < size)))
+        return index.clamp(0, size - 1)
+
+    def read(self, source: Tensor, reading: _Reading) -> Tensor:
+        """The elements: axes of dims and positions first, then the others of what is read."""
+        others = source.shape[len(self.axes) :]
+        if self._inside and any(type(size) is int and size == 0 for size in source.shape[: len(self.axes)]):
+            result = self._nothing(source, others)
+        else:
+            try:
+                result = source[tuple(self._indices)]
+            except (DimensionError, PositionError) as error:
+                raise PositionError(
+                    f"{reading.place}: a computed position lies outside ({error}). Clamp it, or say what lies there: "
+                    "x.outside(0.0)[...]."
+                ) from error
+        for mode, inside in self._inside:
+            if mode != "skip":
+                behind = inside.reshape(*inside.shape, *(1,) * len(others))
+                result = result.masked_fill(~behind, mode)
+        return result
+
+    def _nothing(self, source: Tensor, others: tuple[int, ...]) -> Tensor:
+        """Elements for positions of a dimension of size 0, all of which lie outside."""
+        shape = self._indices[0].shape
+        for index in self._indices[1:]:
+            shape = _functions().broadcast_shapes(shape, index.shape)
+        return source.new_zeros((*shape, *others))
+
+    def mask(self) -> DimTensor | None:
+        """The turns that there are, of positions that are skipped outside."""
+        masks = [inside for mode, inside in self._inside if mode == "skip"]
+        if not masks:
+            return None
+        if self.ndim or not self.dims:
+            raise DimError("x.outside('skip')[...]: positions vary along dims alone, so that a fold skips their turns.")
+        mask = masks[0]
+        for other in masks[1:]:
+            mask = mask & other
+        return DimTensor(mask, self.dims)
+
+
+def _reflected(index: Tensor, size: int) -> Tensor:
+    if type(size) is int and size == 1:
+        return index * 0
+    period = 2 * (size - 1)
+    turned = index % period
+    return _functions().minimum(turned, period - turned)
+
+
+_RULES: dict[str, Any] = {
+    "replicate": lambda index, size: index.clamp(0, size - 1),
+    "circular": lambda index, size: index % size,
+    "reflect": _reflected,
+}
+
+
+def _functions() -> Any:
+    return importlib.import_module("opdsl")
+
+
+def _where(condition: Tensor, number: int, other: Tensor) -> Tensor:
+    chosen: Tensor = _functions().where(condition, number, other)
+    return chosen
+
+
+def _tensor(data: object, reading: _Reading) -> Tensor:
+    made: Tensor = _functions().tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))  # type: ignore[arg-type]
+    return made
+
+
+def _is_int(part: object) -> bool:
+    return is_symbol(part) or (
+        not isinstance(part, (bool, numpy.bool_, Tensor, DimTensor)) and hasattr(part, "__index__")
+    )

@@ -1,0 +1,260 @@
+"""How operators compute for each position of dims: these are leading axes of plain tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opdsl.dispatch import DispatchKey, Operator
+from opdsl.dispatch.binding.boxed import box
+from opdsl.errors import DimensionError, DimError
+from opdsl.formulas.dim_binding import Call
+from opdsl.formulas.dim_tensor import Dim, DimTensor, aligned, dim_tensors, expanded, over, union
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.runtime import Tensor
+
+_CPU = DispatchKey("CPU")
+
+Rule = Callable[[Call], Any]
+
+
+def operands(values: Iterable[Any]) -> list[Any]:
+    """The tensors among arguments, with dims and without, those in lists too."""
+    listed: list[Any] = []
+    for value in values:
+        if isinstance(value, (Tensor, DimTensor)):
+            listed.append(value)
+        elif isinstance(value, (tuple, list)):
+            listed += operands(value)
+    return listed
+
+
+def mapped(value: Any, change: Callable[[Any], Tensor]) -> Any:
+    """Arguments with each tensor changed, those in lists too."""
+    if isinstance(value, (Tensor, DimTensor)):
+        return change(value)
+    return tuple([mapped(one, change) for one in value]) if isinstance(value, (tuple, list)) else value
+
+
+def invoke(operator: Operator, arguments: Sequence[Any]) -> Any:
+    """Call an operator with arguments in the order of its schema."""
+    given, named = box(operator, tuple(arguments))
+    return operator.function(*given, **named)
+
+
+def results(value: Any, wrap: Callable[[Tensor], Any]) -> Any:
+    """What an operator returns, with each tensor wrapped."""
+    if isinstance(value, Tensor):
+        return wrap(value)
+    if isinstance(value, (tuple, list)):
+        parts = [results(one, wrap) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+def positional(value: Any) -> int:
+    """The number of positional dimensions of a tensor, with dims or without."""
+    ndim: int = value.ndim
+    return ndim
+
+
+def on_device(value: DimTensor, values: Sequence[Any]) -> DimTensor:
+    """A value that is made of dims and numbers, on the device of the tensors beside it."""
+    others = [other.device for other in values if not (isinstance(other, DimTensor) and other.is_of_dims)]
+    others = [device for device in others if device.type != "cpu"]
+    if not value.is_of_dims or not others:
+        return value
+    return DimTensor(value.tensor.to(others[0]), value.dims, value.mask)
+
+
+# ------------------------------------------------------------------------------------------------------------ pointwise
+
+
+def is_pointwise(operator: Operator) -> bool:
+    """Whether an element of the result is made of the elements at its place."""
+    kernel = operator.entry(_CPU).kernel
+    kind = kernel.definition.kind if isinstance(kernel, StructuredKernel) else ""
+    return kind == "pointwise" or "pointwise" in operator.tags
+
+
+def broadcast(call: Call) -> Any:
+    """Align dims by name, and positional dimensions from the last one on."""
+    values = operands(call.arguments)
+    with_dims = [value for value in values if isinstance(value, DimTensor)]
+    dims = union(with_dims)
+    ndim = max(map(positional, values))
+
+    def plain(value: Any) -> Tensor:
+        return aligned(on_device(value, values), dims, ndim) if isinstance(value, DimTensor) else value
+
+    result = invoke(call.operator, mapped(call.arguments, plain))
+    mask = joined_masks(with_dims)
+    is_of_dims = all(isinstance(value, DimTensor) and value.is_of_dims for value in values)
+    return results(result, lambda tensor: over(tensor, dims, mask, is_of_dims=is_of_dims))
+
+
+def joined_masks(values: Sequence[DimTensor]) -> DimTensor | None:
+    """The turns that all values have; None for all there are."""
+    mask: Any = None
+    for value in values:
+        if value.mask is not None:
+            mask = value.mask if mask is None or mask is value.mask else mask & value.mask
+    return mask  # type: ignore[no-any-return]  # what two masks give is one
+
+
+def require_no_mask(call: Call) -> None:
+    """Raise where turns are skipped and the operator is no fold.
+
+    Raises:
+        DimError: a value has such turns.
+    """
+    if any(value.mask is not None for value in dim_tensors(call.arguments)):
+        raise DimError(
+            f"{call.operator.name} of what x.outside('skip') has read: skipped turns are left out by folds alone (sum, "
+            "mean, prod, amax, amin, any, all, logsumexp, argmax, argmin). Fold first, or say what lies outside: "
+            "x.outside(0.0)."
+        )
+
+
+# ------------------------------------------------------------------------------------------------------- other operators
+
+
+def as_it_is(call: Call) -> Any:
+    """Call an operator to which further leading axes of its first tensor make no difference."""
+    first, *others = operands(call.arguments)
+    if any(isinstance(other, DimTensor) for other in others):
+        if isinstance(first, DimTensor) or len(others) > 1:
+            return NotImplemented
+        first = others[0]  # embedding: positions that vary, in a table that does not
+    result = invoke(call.operator, mapped(call.arguments, _tensor))
+    return results(result, lambda tensor: over(tensor, first.dims, first.mask))
+
+
+def product(call: Call) -> Any:
+    """Multiply matrices at each position; vectors are rows on the left and columns on the right."""
+    left, right = operands(call.arguments)
+    dims = union(dim_tensors([left, right]))
+    is_row, is_column = positional(left) == 1, positional(right) == 1
+    if not positional(left) or not positional(right):
+        return NotImplemented
+    ndim = max(positional(left), positional(right), 2)
+
+    def matrix(value: Any, at: int) -> Tensor:
+        plain = value.tensor if isinstance(value, DimTensor) else value
+        if at:
+            plain = plain.unsqueeze(at)
+        value = DimTensor(plain, value.dims) if isinstance(value, DimTensor) else plain
+        return aligned(value, dims, ndim) if isinstance(value, DimTensor) else value
+
+    made = matrix(left, -2 * is_row).matmul(matrix(right, -1 * is_column))
+    made = made.squeeze(-1) if is_column else made
+    made = made.squeeze(-2 if not is_column else -1) if is_row else made
+    return over(made, dims)
+
+
+def resized(call: Call) -> Any:
+    """Give sizes for positional dimensions, behind those of dims."""
+    name = next(name for name, _ in call.named() if name in ("size", "shape", "repeats", "dims"))
+    (first,) = operands(call.arguments)
+    tensor, dims, sizes = first.tensor, first.dims, list(call.get(name))
+    base = call.operator.schema.name.base
+    if base in ("expand", "broadcast_to", "repeat", "tile"):
+        missing = len(sizes) - positional(first)
+        if missing < 0 and base != "tile":
+            raise DimensionError(
+                f"{base}: as many sizes as the value has positional dimensions, or more (got {len(sizes)} for "
+                f"{positional(first)})"
+            )
+        sizes = [1] * -missing + sizes
+        for _ in range(missing):
+            tensor = tensor.unsqueeze(len(dims))
+    leading = [1] * len(dims) if base in ("repeat", "tile") else list(tensor.shape[: len(dims)])
+    arguments = [(*leading, *sizes) if one == name else value for one, value in call.named()]
+    return over(invoke(call.operator, mapped(arguments, lambda value: tensor)), dims)
+
+
+def shifted(call: Call) -> Any:
+    """Name positional dimensions, which stand behind those of dims."""
+    first, *others = operands(call.arguments)
+    if others:
+        return NotImplemented
+    dims, ndim = first.dims, positional(first)
+    arguments = [
+        placed(value, len(dims), ndim) if name in SHIFTED else value for name, value in call.named()
+    ]
+    if call.operator.schema.name.base == "permute":
+        at = [name for name, _ in call.named()].index("dims")
+        arguments[at] = (*range(len(dims)), *arguments[at])
+    result = invoke(call.operator, mapped(arguments, _tensor))
+    return results(result, lambda tensor: over(tensor, dims))
+
+
+SHIFTED = frozenset(
+    "dim dims dim0 dim1 dim2 axis axis0 axis1 start_dim end_dim source destination dimension".split()
+)
+
+
+def placed(value: Any, before: int, ndim: int) -> Any:
+    """A positional dimension, or several, with other axes before them; negative ones count from the end as ever.
+
+    Raises:
+        DimensionError: there is no such dimension.
+    """
+    if isinstance(value, (tuple, list)):
+        return tuple([placed(one, before, ndim) for one in value])
+    if value is None:
+        return None
+    least = max(ndim, 1)
+    if not -least <= value < least:
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-least}, {least - 1}], but got {value})"
+        )
+    return value + before if value >= 0 else value
+
+
+def matrix_transpose(call: Call) -> Any:
+    """``t()``: of two positional dimensions at most."""
+    (first,) = operands(call.arguments)
+    if positional(first) > 2:
+        raise DimensionError(f"t() expects a tensor with <= 2 dimensions, but self is {positional(first)}D")
+    tensor = first.tensor if positional(first) < 2 else first.tensor.transpose(-2, -1)
+    return over(tensor, first.dims, first.mask)
+
+
+def squeezed(call: Call) -> Any:
+    """``squeeze()``: the positional dimensions of size 1."""
+    (first,) = operands(call.arguments)
+    ones = [at - positional(first) for at, size in enumerate(first.shape) if size == 1]
+    return over(first.tensor.squeeze(ones) if ones else first.tensor.alias(), first.dims, first.mask)
+
+
+def _tensor(value: Any) -> Tensor:
+    plain: Tensor = value.tensor if isinstance(value, DimTensor) else value
+    return plain
+
+
+def full(value: Any, dims: Sequence[Dim], use: str) -> Tensor:
+    """The elements with an axis of full size for each of dims."""
+    inner = value if isinstance(value, DimTensor) else DimTensor(value, ())
+    tensor = aligned(inner, dims, positional(value)) if inner.dims else value[(None,) * len(dims)]
+    return expanded(tensor, dims, use)
+
+
+def _named(rule: Rule, text: str) -> dict[str, Rule]:
+    return {f"aten::{name}": rule for name in text.split()}
+
+
+BY_NAME: dict[str, Rule] = {
+    **_named(product, "matmul mm bmm mv dot"),
+    **_named(
+        as_it_is,
+        "alias detach clone _to_copy zeros_like ones_like full_like empty_like rand_like randn_like bernoulli bernoulli.p "
+        "native_dropout constant_pad_nd embedding tril triu native_layer_norm linalg_det _linalg_det linalg_inv_ex "
+        "linalg_cholesky_ex contiguous",
+    ),
+    **_named(resized, "view reshape expand broadcast_to repeat tile unflatten_shape"),
+    **_named(shifted, "permute transpose.int swapaxes swapdims movedim.int movedim.intlist moveaxis.int moveaxis.intlist"),
+    **_named(shifted, "flatten.using_ints diagonal unfold"),
+    **_named(matrix_transpose, "t numpy_T"),
+    **_named(squeezed, "squeeze"),
+}

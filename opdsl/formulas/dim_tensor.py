@@ -1,0 +1,600 @@
+"""``Dim`` and ``DimTensor``: named dimensions, and tensors that vary along them.
+
+A ``DimTensor`` is a tensor whose leading axes belong to dims, and its positional dimensions behind them. Everything is
+done by ordinary operators, so that it is followed by autograd, traced and compiled as any call.
+
+May import: what stands below; operators are methods of Tensor, so no module of the library is named.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.dispatch import set_grad_enabled
+from opdsl.dispatch.state import current
+from opdsl.errors import DimAttributeError, DimError
+from opdsl.runtime import Device, DType, Tensor, is_installed, version_of
+from opdsl.runtime.interchange import operand
+from opdsl.runtime.lowering import lowering
+from opdsl.runtime.symbol import Symbol
+
+if TYPE_CHECKING:
+    _Value = Tensor  # what has dims is typed as a tensor, so that formulas check with plain annotations
+else:
+    _Value = object
+
+# One dim is bound at a time.
+_binding = threading.Lock()
+
+
+class Source(NamedTuple):
+    """A tensor that is read later than it is named: nobody may write it in between."""
+
+    tensor: Tensor
+    version: int
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Source:
+        """Remember the version that a tensor has now."""
+        return cls(tensor, 0 if tensor.is_inference() else version_of(tensor))
+
+    def require_unchanged(self) -> None:
+        """Raise where the tensor has been written since.
+
+        Raises:
+            DimError: it has.
+        """
+        if not self.tensor.is_inference() and version_of(self.tensor) != self.version:
+            raise DimError(
+                f"a tensor of shape {self.tensor.shape} was written between its read over dims and the use of the "
+                "result, which is computed where it is used: a product when it is summed, an expression of a dim "
+                "without a size when that has one. Write the tensor after the result is used, or read a clone()."
+            )
+
+
+class Later(NamedTuple):
+    """A value that is computed when it is first used.
+
+    compute: gives it.
+    depends: the dims that must have sizes before.
+    sources: the tensors that it reads.
+    grad_mode: whether autograd followed where the value was written.
+    factors: of a product, what is multiplied; empty for any other value.
+    """
+
+    compute: Callable[[], Tensor]
+    depends: frozenset[Dim]
+    sources: tuple[Source, ...]
+    grad_mode: bool
+    factors: tuple[DimTensor, ...] = ()
+
+
+class DimTensor(_Value):
+    """A tensor that varies along dims. Reading a tensor at dims gives one: ``x[..., i, k]``.
+
+    Args:
+        tensor: the elements: an axis for each dim, of its size or 1, then the positional dimensions.
+        dims: those of the leading axes.
+        mask: which turns there are, of what ``outside("skip")`` has read; None for all.
+        is_of_dims: whether it is made of dims and numbers alone, so that it may live on any device.
+        later: how it is computed, in place of ``tensor`` and ``dims``.
+
+    >>> import opdsl
+    >>> i, j = opdsl.dims(2)
+    >>> x = opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> (x[i, j] * x[j, i]).order(i, j)
+    tensor([[ 1.,  6.],
+            [ 6., 16.]])
+    """
+
+    __slots__ = ("__weakref__", "_dims", "_later", "_tensor", "is_of_dims", "mask")
+
+    # NumPy leaves ``array + x`` to ``__radd__``.
+    __array_ufunc__ = None
+
+    if not TYPE_CHECKING:
+        # For a type checker these are a tensor's.
+        __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        tensor: Tensor | None,
+        dims: tuple[Dim, ...],
+        mask: DimTensor | None = None,
+        is_of_dims: bool = False,
+        later: Later | None = None,
+    ) -> None:
+        self._tensor = tensor
+        self._dims = dims
+        self.mask = mask
+        self.is_of_dims = is_of_dims
+        self._later = later
+
+    # ------------------------------------------------------------------------------------------------ elements
+
+    def _compute(self) -> Tensor:
+        """Return the elements, computed if they were not.
+
+        Raises:
+            DimError: a dim has no size yet.
+        """
+        later = self._later
+        if later is None:
+            assert self._tensor is not None, "a value is computed now or later"
+            return self._tensor
+        require_sizes(later.depends)
+        for source in later.sources:
+            source.require_unchanged()
+        if current.get().grad_mode == later.grad_mode:
+            value = later.compute()
+        else:
+            with set_grad_enabled(later.grad_mode):
+                value = later.compute()
+        if isinstance(value, DimTensor):
+            self._tensor, self._dims, self.mask = value.tensor, value.dims, value.mask
+        else:
+            self._tensor, self._dims = value, ()
+        self._later = None
+        return self._tensor
+
+    @property
+    def tensor(self) -> Tensor:
+        """The elements: an axis for each of ``dims``, then the positional dimensions."""
+        return self._compute()
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The dims along which it varies."""
+        self._compute()
+        return self._dims
+
+    @property
+    def pending(self) -> Later | None:
+        """How it is going to be computed; None where it has been."""
+        return self._later
+
+    @property
+    def depends(self) -> frozenset[Dim]:
+        """The dims that it is made of."""
+        later = self._later
+        return frozenset(self._dims) if later is None else later.depends
+
+    @property
+    def lacks_sizes(self) -> bool:
+        """Whether it cannot be computed yet, since a dim has no size."""
+        later = self._later
+        return later is not None and any(not dim.is_bound for dim in later.depends)
+
+    # -------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its positional dimensions."""
+        tensor = self._compute()
+        return tensor.shape[len(self._dims) :]
+
+    @property
+    def ndim(self) -> int:
+        """The number of its positional dimensions."""
+        tensor = self._compute()
+        return tensor.ndim - len(self._dims)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self._compute().dtype
+
+    @property
+    def device(self) -> Device:
+        """Where it lives."""
+        return self._compute().device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows it."""
+        return self._compute().requires_grad
+
+    def dim(self) -> int:
+        """The number of its positional dimensions."""
+        return self.ndim
+
+    if not TYPE_CHECKING:
+
+        def size(self, dim=None):
+            """All sizes of positional dimensions as a tuple, or one of them."""
+            return self.shape if dim is None else self.shape[dim]
+
+        def is_floating_point(self):
+            """Whether its dtype is a real floating-point one."""
+            return self.dtype.is_floating_point
+
+        def is_complex(self):
+            """Whether its dtype is complex."""
+            return self.dtype.is_complex
+
+        def __getattr__(self, name):
+            """The methods of Tensor that are operators, and its properties."""
+            member = None if name.startswith("__") else getattr(Tensor, name, None)
+            if member is None or not is_installed(name):
+                raise DimAttributeError(_lacks(self, name)) if member is not None else AttributeError(_unknown(self, name))
+            if isinstance(member, property):
+                return member.fget(self)
+            return _Method(member, self)
+
+    def __repr__(self) -> str:
+        if self.lacks_sizes:
+            return f"<a tensor over {names(self.depends)}, computed once all of them have sizes>"
+        sizes = ", ".join(map(str, (dim.size for dim in self.dims)))
+        return f"{self.tensor!r}\nwith dims={names(self.dims)} sizes=({sizes})"
+
+    # ------------------------------------------------------------------------------------------------ operators
+
+    @staticmethod
+    def __opdsl_function__(function: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        """Answer the call of an operator."""
+        return importlib.import_module("opdsl.formulas.dim_calls").call(function, args, kwargs)
+
+    @staticmethod
+    def __opdsl_subscript__(value: Tensor, index: object) -> Tensor:
+        """Answer ``value[index]``."""
+        read: Tensor = importlib.import_module("opdsl.formulas.dim_reads").read(value, index, None)
+        return read
+
+    @staticmethod
+    def __opdsl_subscript_write__(value: Tensor, index: object, written: object) -> None:
+        raise DimError(
+            "x[...] = value: neither the subscript nor the value has dims (got one over dims). Write a tensor: "
+            "x[...] = value.order(...), or opdsl.index_put for computed positions."
+        )
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, index):
+            return self.__opdsl_subscript__(self, index)
+
+        def __setitem__(self, index, value):
+            self.__opdsl_subscript_write__(self, index, value)
+
+        def __iter__(self):
+            if self.ndim == 0:
+                raise DimError(
+                    f"a value over {names(self.depends)} has no positional dimension to iterate over. "
+                    "x.order(i) makes one of a dim."
+                )
+            return iter(Tensor.unbind(self))
+
+    def order(self, *dims: object) -> Tensor:
+        """Make positional dimensions of dims: ``x.order(..., i, j)``.
+
+        Args:
+            dims: in the order of the result. ``...`` stands for the positional dimensions, and is left out only where
+                there are none; a tuple of dims is one dimension, their product. The result still varies along dims
+                that are not listed, and is a plain tensor where all are.
+
+        Raises:
+            DimError: a dim is listed twice, or the value does not vary along it; ``...`` is missing.
+        """
+        ordered: Tensor = importlib.import_module("opdsl.formulas.dim_order").order(self, dims)
+        return ordered
+
+    def outside(self, what: object) -> Any:
+        """See ``Tensor.outside``."""
+        return importlib.import_module("opdsl.formulas.dim_reads").Outside(self, what)
+
+    def _refuse(self, what: str) -> DimError:
+        return DimError(
+            f"{what} of a value over {names(self.depends)} is asked for, and it has one for each of their positions. "
+            "Fold the dims, or place them first: x.order(...); where(condition, a, b) chooses per element."
+        )
+
+    def __bool__(self) -> bool:
+        raise self._refuse("the truth")
+
+    def __int__(self) -> int:
+        raise self._refuse("an int")
+
+    def __float__(self) -> float:
+        raise self._refuse("a float")
+
+    def __complex__(self) -> complex:
+        raise self._refuse("a complex number")
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise self._refuse("the length")
+        return shape[0]
+
+
+class _Method:
+    """A method of Tensor bound to a value with dims."""
+
+    __slots__ = ("_function", "_value")
+
+    def __init__(self, function: Callable[..., object], value: DimTensor) -> None:
+        self._function = function
+        self._value = value
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return self._function(self._value, *args, **kwargs)
+
+
+def _lacks(value: DimTensor, name: str) -> str:
+    return (
+        f"{name} of a value over {names(value.depends)}: that is asked of plain tensors. Place the dims first: "
+        f"x.order(...).{name}."
+    )
+
+
+def _unknown(value: DimTensor, name: str) -> str:
+    return f"'{type(value).__name__}' object has no attribute {name!r}"
+
+
+def _special(name: str) -> Callable[..., object]:
+    """Return the special method that calls Tensor's."""
+
+    def method(self: DimTensor, *others: object) -> object:
+        return getattr(Tensor, name)(self, *map(operand, others))
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+_OPERATORS = (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs invert "
+    "and rand or ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge"
+)
+
+for _name in _OPERATORS.split():
+    setattr(DimTensor, f"__{_name}__", _special(f"__{_name}__"))
+
+
+# ------------------------------------------------------------------------------------------------------------- dims
+
+
+class Binding(NamedTuple):
+    """Where a dim got its size: a read, or the call of ``dims``.
+
+    shape: of the tensor that was read; None where the size was given.
+    subscript: of the read.
+    """
+
+    shape: tuple[int, ...] | None
+    subscript: tuple[object, ...]
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return "the size that it was made with"
+        text = ", ".join(map(_subscript_text, self.subscript))
+        return f"the read [{text}] of a tensor of shape {self.shape}"
+
+
+def _subscript_text(part: object) -> str:
+    if part is ...:
+        return "..."
+    if isinstance(part, Dim):
+        return part.name
+    if isinstance(part, slice):
+        bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]
+        return ":".join(bounds if part.step is None else [*bounds, str(part.step)])
+    if isinstance(part, (tuple, list)):
+        return f"({', '.join(map(_subscript_text, part))})"
+    if isinstance(part, DimTensor):
+        return f"<positions over {names(part.depends)}>"
+    return f"<positions of shape {part.shape}>" if isinstance(part, Tensor) else str(part)
+
+
+class Dim(DimTensor):
+    """A first-class dimension; ``opdsl.dims`` makes them. As a value it is an int64 tensor over itself: 0, 1, 2, ...
+
+    Args:
+        name: gives its name, in messages.
+        extent: its size, or the range that its values run through; None where reads tell the size.
+    """
+
+    __slots__ = ("_bound_by", "_is_exact", "_name", "_size", "_used_by", "start", "step")
+
+    def __init__(self, name: Callable[[], str], extent: int | range | None = None) -> None:
+        super().__init__(None, (self,), is_of_dims=True)
+        self._name = name
+        self._later = Later(self._positions, frozenset((self,)), (), True)
+        self._used_by = ""
+        self.start, self.step = (extent.start, extent.step) if isinstance(extent, range) else (0, 1)
+        self._size: int | None = len(extent) if isinstance(extent, range) else extent
+        self._is_exact = extent is not None
+        self._bound_by = Binding(None, ())
+
+    @property
+    def name(self) -> str:
+        """The name that it was assigned to."""
+        return self._name()
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it has a size."""
+        return self._size is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its values are its positions: 0, 1, 2, ..."""
+        return self.start == 0 and self.step == 1
+
+    @property
+    def size(self) -> int:  # type: ignore[override]  # functorch.dim's name; of a tensor it is a method
+        """How many positions it has.
+
+        Raises:
+            DimError: nothing has told yet.
+        """
+        require_sizes((self,))
+        size = self._size
+        assert size is not None, "a bound dim has a size"
+        if type(size) is Symbol and size.owner is not lowering.get():
+            raise DimError(
+                f"the dim {self.name} got its size while a function was traced, and is used outside of it. Make dims "
+                "within the function."
+            )
+        return size
+
+    def bind(self, size: int, place: Binding) -> None:
+        """Note the size of a dimension that is read at the dim itself; one of size 1 broadcasts.
+
+        Raises:
+            DimError: another read, or whoever made the dim, says something else.
+        """
+        with _binding:
+            if self._size is None:
+                self._size, self._bound_by = size, place
+                return
+        known = self.size
+        if size == 1 or known == size:
+            return
+        if known != 1 or self._is_exact:
+            raise DimError(
+                f"the dim {self.name} has size {known} by {self._bound_by}, and size {size} by {place}. All reads of a "
+                "dim agree on its size, or have size 1."
+            )
+        if self._used_by:
+            raise DimError(
+                f"the dim {self.name} had size 1 by {self._bound_by}, and {self._used_by} has used that before {place} "
+                f"says {size}. Read the longer tensor first, or give the size: dims(1, [{size}])."
+            )
+        self._size, self._bound_by = size, place
+
+    def settle(self, use: str) -> int:
+        """Return the size for a use of it, after which a longer read is an error."""
+        size = self.size
+        if not self._used_by:
+            self._used_by = use
+        return size
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """Itself: it is a value that varies along itself."""
+        return (self,)
+
+    def _compute(self) -> Tensor:
+        return self._positions()
+
+    def _positions(self) -> Tensor:
+        """Its values, made anew each time: a trace must not keep those of another one."""
+        positions = arange(self.settle("its value"))
+        if self.step != 1:
+            positions = positions * self.step
+        return positions if self.start == 0 else positions + self.start
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def require_sizes(dims: Iterable[Dim]) -> None:
+    """Raise where dims have no size yet.
+
+    Raises:
+        DimError: one has none.
+    """
+    missing = [dim for dim in dims if not dim.is_bound]
+    if missing:
+        listed = ", ".join(sorted(dim.name for dim in missing))
+        raise DimError(
+            f"nothing has told the size of {listed}. A tensor read at the dim itself does (x[..., i]; computed "
+            "positions do not), or dims(1, [size])."
+        )
+
+
+def names(dims: Iterable[Dim]) -> str:
+    """The names of dims as a tuple, for messages."""
+    listed = [dim.name for dim in dims] if isinstance(dims, tuple) else sorted(dim.name for dim in dims)
+    return f"({', '.join(listed)}{',' * (len(listed) == 1)})"
+
+
+# ------------------------------------------------------------------------------------------------------ axes of values
+
+
+def arange(size: int, device: Device | None = None) -> Tensor:
+    """``opdsl.arange``, which is no method."""
+    made: Tensor = importlib.import_module("opdsl._attributes").aten.arange(size, device=device)
+    return made
+
+
+def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None, *, is_of_dims: bool = False) -> Tensor:
+    """A tensor over dims; the plain tensor where there are none."""
+    return DimTensor(tensor, tuple(dims), mask, is_of_dims) if dims else tensor
+
+
+def union(values: Iterable[DimTensor]) -> tuple[Dim, ...]:
+    """The dims of all values, in order of appearance."""
+    return tuple(dict.fromkeys(dim for value in values for dim in value.dims))
+
+
+def axes_of(dims: Sequence[object]) -> dict[object, int]:
+    """The place of each dim. Dims are looked up by identity alone: ``i == j`` is a value of theirs."""
+    return {dim: at for at, dim in enumerate(dims) if isinstance(dim, Dim)}
+
+
+def aligned(value: DimTensor, dims: Sequence[Dim], ndim: int) -> Tensor:
+    """The elements with an axis for each of dims, of size 1 where it lacks it, and ``ndim`` positional dimensions."""
+    tensor, own = value.tensor, value.dims
+    if not own:
+        return tensor
+    axes = axes_of(own)
+    order = [axes[dim] for dim in dims if dim in axes]
+    if order != list(range(len(own))):
+        tensor = tensor.permute([*order, *range(len(own), tensor.ndim)])
+    for at, dim in enumerate(dims):
+        if dim not in axes:
+            tensor = tensor.unsqueeze(at)
+    for _ in range(ndim - (tensor.ndim - len(dims))):
+        tensor = tensor.unsqueeze(len(dims))
+    return tensor
+
+
+def expanded(tensor: Tensor, dims: Sequence[Dim], use: str) -> Tensor:
+    """A tensor whose leading axes have the sizes of dims where they were of size 1."""
+    sizes = [dim.settle(use) for dim in dims]
+    if all(own == size for own, size in zip(tensor.shape, sizes, strict=False)):
+        return tensor
+    return tensor.expand(*sizes, *tensor.shape[len(sizes) :])
+
+
+def dim_tensors(values: object) -> Iterator[DimTensor]:
+    """All values with dims among arguments, in lists too."""
+    if isinstance(values, DimTensor):
+        yield values
+    elif isinstance(values, (tuple, list)):
+        for value in values:
+            yield from dim_tensors(value)
+
+
+def sources_of(values: object) -> tuple[Source, ...]:
+    """The tensors that are read when a value of these arguments is computed."""
+    if isinstance(values, DimTensor):
+        if isinstance(values, Dim):
+            return ()
+        later = values.pending
+        return (Source.of(values.tensor),) if later is None else later.sources
+    if isinstance(values, Tensor):
+        return (Source.of(values),)
+    if isinstance(values, (tuple, list)):
+        return tuple(source for value in values for source in sources_of(value))
+    return ()
+
+
+def computed_later(
+    compute: Callable[[], Tensor], values: object, depends: Iterable[Dim] = (), factors: tuple[DimTensor, ...] = ()
+) -> DimTensor:
+    """A value that is computed when it is used.
+
+    Args:
+        compute: gives it.
+        values: what it reads, with and without dims.
+        depends: dims that it is made of beside those of the values.
+        factors: of a product.
+    """
+    made_of = list(dim_tensors(values))
+    all_dims = frozenset(depends).union(*(value.depends for value in made_of))
+    later = Later(compute, all_dims, sources_of(values), current.get().grad_mode, factors)
+    return DimTensor(None, (), None, all(value.is_of_dims for value in made_of), later)

@@ -1,0 +1,144 @@
+"""``opdsl.dims`` and ``opdsl.dim``: first-class dimensions, named by what they are assigned to."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Sequence
+from types import CodeType
+from typing import Literal, overload
+
+from opdsl.errors import DimError
+from opdsl.formulas.dim_tensor import Dim, DimTensor
+from opdsl.runtime.symbol import is_symbol
+
+__all__ = ["Dim", "DimTensor", "dim", "dims"]
+
+Sizes = Sequence[int | None]
+
+
+@overload
+def dims(n: Literal[1], sizes: Sizes | None = None) -> Dim: ...
+@overload
+def dims(n: Literal[2], sizes: Sizes | None = None) -> tuple[Dim, Dim]: ...
+@overload
+def dims(n: Literal[3], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim]: ...
+@overload
+def dims(n: Literal[4], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim]: ...
+@overload
+def dims(n: Literal[5], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim, Dim]: ...
+@overload
+def dims(n: Literal[6], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim]: ...
+@overload
+def dims(n: Literal[7], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim, Dim]: ...
+@overload
+def dims(n: Literal[8], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim, Dim, Dim]: ...
+@overload
+def dims(n: int, sizes: Sizes | None = None) -> tuple[Dim, ...]: ...
+def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
+    """Dimensions that have names, as ``functorch.dim`` has them.
+
+    Reading a tensor at one, ``x[..., i]``, tells its size. What is computed of such reads varies along the dims: it
+    broadcasts by name, is folded over them (``.sum(i)``), and ``.order(..., i)`` makes plain dimensions of them.
+
+    Args:
+        n: how many.
+        sizes: of each, None for those that reads tell.
+
+    Returns:
+        The dim for 1, a tuple otherwise.
+
+    Raises:
+        DimError: a count that is none, or another number of sizes.
+
+    >>> import opdsl
+    >>> i, j, k = opdsl.dims(3)
+    >>> x, y = opdsl.ones(2, 5), opdsl.zeros(3, 5)
+    >>> (x[i, k] - y[j, k]).square().sum(k).order(i, j)
+    tensor([[5., 5., 5.],
+            [5., 5., 5.]])
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise DimError(f"dims(n): n is a positive int (got {n!r}). Write i, j = dims(2).")
+    if sizes is not None and (not isinstance(sizes, (list, tuple)) or len(sizes) != n):
+        raise DimError(
+            f"dims({n}, sizes): sizes is a list of {n}, None for each that reads tell (got {sizes!r}). Write "
+            f"dims({n}, [{', '.join(['None'] * n)}])."
+        )
+    frame = sys._getframe(1)
+    made = tuple(
+        Dim(_Name(frame.f_code, frame.f_lasti, at), _extent(size)) for at, size in enumerate(sizes or (None,) * n)
+    )
+    return made[0] if n == 1 else made
+
+
+def dim(extent: int | range | None = None) -> Dim:
+    """One first-class dimension.
+
+    Args:
+        extent: its size; or the range that its values run through, so that reading at it reads there; None where reads
+            tell the size.
+
+    Raises:
+        DimError: it is neither.
+
+    >>> import opdsl
+    >>> x = opdsl.arange(10)
+    >>> u = opdsl.dim(range(2, 8, 3))
+    >>> x[u].order(u)
+    tensor([2, 5])
+    """
+    frame = sys._getframe(1)
+    return Dim(_Name(frame.f_code, frame.f_lasti, 0), extent if isinstance(extent, range) else _extent(extent))
+
+
+def _extent(size: object) -> int | None:
+    """A size that was given.
+
+    Raises:
+        DimError: it is none.
+    """
+    if size is None or is_symbol(size):
+        return size  # type: ignore[return-value]  # a symbol stands for an int
+    if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, DimTensor):
+        raise DimError(f"the size of a dim is an int, a range or None (got {type(size).__name__}: {size!r})")
+    if not isinstance(size, int):
+        size = size.__index__()
+    if size < 0:
+        raise DimError(f"the size of a dim is not negative (got {size})")
+    return size
+
+
+class _Name:
+    """The name that a call's result is assigned to, looked up when it is asked for.
+
+    code, place: the code that calls, and where.
+    at: which of several results it is.
+    """
+
+    __slots__ = ("_at", "_code", "_place")
+
+    def __init__(self, code: CodeType, place: int, at: int) -> None:
+        self._code = code
+        self._place = place
+        self._at = at
+
+    def __call__(self) -> str:
+        stored = _stored_names(self._code, self._place)
+        return stored[self._at] if self._at < len(stored) else f"d{self._at}"
+
+
+def _stored_names(code: CodeType, place: int) -> tuple[str, ...]:
+    """The names that the instructions behind a call store its result, or the parts of it, in."""
+    behind = [one for one in dis.get_instructions(code) if one.offset > place and one.opname != "CACHE"]
+    count = 1
+    if behind and behind[0].opname == "UNPACK_SEQUENCE":
+        count = behind.pop(0).arg or 0
+    stored: list[str] = []
+    for instruction in behind:
+        if len(stored) >= count or not instruction.opname.startswith("STORE_"):
+            break
+        value = instruction.argval
+        # From Python 3.13 on one instruction stores two.
+        stored += value if isinstance(value, tuple) else [str(value)]
+    return tuple(stored[:count])
