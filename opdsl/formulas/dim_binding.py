@@ -22,10 +22,28 @@ FOLDED = frozenset({"dim", "dims"})
 _FIRST_MARK = 1 << 40
 
 
-class Pack(NamedTuple):
-    """Dims that an operator which takes one dimension treats as one, in row-major order."""
+class Axis:
+    """A dim that stands in the place of a dimension, and is no value."""
 
-    dims: tuple[Dim | EllipsisType, ...]
+    __slots__ = ("dim",)
+
+    def __init__(self, dim: Dim) -> None:
+        self.dim = dim
+
+    def __repr__(self) -> str:
+        return self.dim.name
+
+
+class Pack:
+    """Dims that an operator which takes one dimension treats as one, in row-major order; ``...`` among them."""
+
+    __slots__ = ("targets",)
+
+    def __init__(self, targets: tuple[Axis | EllipsisType, ...]) -> None:
+        self.targets = targets
+
+    def __repr__(self) -> str:
+        return f"({', '.join('...' if target is ... else repr(target) for target in self.targets)})"
 
 
 class StandIn(Tensor):
@@ -42,7 +60,7 @@ StandIn.__name__ = DimTensor.__name__  # for messages
 class Call(NamedTuple):
     """A call of an operator, whose arguments are tensors with and without dims and Python's values.
 
-    A dimension among them is an int, a dim, ``...`` for all positional ones, or a pack.
+    A dimension among them is an int, an ``Axis``, ``...`` for all positional ones, or a ``Pack``.
     """
 
     operator: Operator
@@ -102,7 +120,7 @@ class _Attempt:
     def __init__(self, as_values: set[Dim], packs: bool) -> None:
         self.as_values = as_values
         self.packs = packs
-        self.marks: list[Dim | EllipsisType | Pack] = []
+        self.marks: list[Axis | EllipsisType | Pack] = []
         self.misplaced: set[Dim] = set()
 
     def bind(
@@ -118,7 +136,7 @@ class _Attempt:
 
     def _stand_in(self, value: object) -> object:
         if isinstance(value, Dim) and value not in self.as_values:
-            return self._mark(value)
+            return self._mark(Axis(value))
         if isinstance(value, DimTensor):
             made = StandIn()
             made.geometry = geometry(float32, Device("meta"), (2,))
@@ -129,11 +147,11 @@ class _Attempt:
         if isinstance(value, (tuple, list)):
             dims = [one for one in value if isinstance(one, Dim) or one is ...]
             if self.packs and dims and len(dims) == len(value):
-                return self._mark(Pack(tuple(dims)))
+                return self._mark(Pack(tuple([one if one is ... else Axis(one) for one in dims])))
             return type(value)([self._stand_in(one) for one in value])
         return operand(value)
 
-    def _mark(self, value: Dim | EllipsisType | Pack) -> int:
+    def _mark(self, value: Axis | EllipsisType | Pack) -> int:
         self.marks.append(value)
         return _FIRST_MARK + len(self.marks) - 1
 
@@ -145,8 +163,8 @@ class _Attempt:
         if type(value) in (int, float) and _FIRST_MARK <= value < _FIRST_MARK + len(self.marks):  # type: ignore[operator]
             mark = self.marks[int(value) - _FIRST_MARK]  # type: ignore[call-overload]
             if name not in FOLDED:
-                if not isinstance(mark, Dim):
+                if not isinstance(mark, Axis):
                     raise DimError(f"... and lists of dims stand for dimensions (got them for {name!r}).")
-                self.misplaced.add(mark)
+                self.misplaced.add(mark.dim)
             return mark
         return value

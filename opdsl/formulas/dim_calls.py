@@ -12,7 +12,7 @@ from typing import Any
 from opdsl.dispatch import KeySet
 from opdsl.dispatch.binding.function_override import OverriddenFunction
 from opdsl.errors import ArgumentError, DimError
-from opdsl.formulas.dim_binding import Call, Pack, bound_call
+from opdsl.formulas.dim_binding import Axis, Call, Pack, bound_call
 from opdsl.formulas.dim_folds import along, contracted, is_along
 from opdsl.formulas.dim_rules import (
     BY_NAME,
@@ -25,7 +25,7 @@ from opdsl.formulas.dim_rules import (
     require_no_mask,
     results,
 )
-from opdsl.formulas.dim_tensor import Dim, DimTensor, computed_later, dim_tensors, names, over, union
+from opdsl.formulas.dim_tensor import DimTensor, computed_later, dim_tensors, names, over, union
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor
 from opdsl.runtime.symbol import is_symbol
@@ -62,11 +62,12 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
 
 
 def _named(bound: Call) -> str:
+    """The dims that a call names as dimensions."""
     listed: list[Any] = []
-    for _, value in bound.named():
-        for one in value if isinstance(value, tuple) and not isinstance(value, Pack) else (value,):
-            listed += one.dims if isinstance(one, Pack) else [one]
-    return names(tuple([one for one in listed if isinstance(one, Dim)]))
+    for value in bound.arguments:
+        for one in value if isinstance(value, tuple) else (value,):
+            listed += one.targets if isinstance(one, Pack) else [one]
+    return names(tuple([one.dim for one in listed if isinstance(one, Axis)]))
 
 
 def _computed(bound: Call) -> Any:

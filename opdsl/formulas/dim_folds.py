@@ -10,7 +10,7 @@ from typing import Any
 
 from opdsl.dispatch import Operator
 from opdsl.errors import DimError
-from opdsl.formulas.dim_binding import FOLDED, Call, Pack
+from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
 from opdsl.formulas.dim_tensor import Dim, DimTensor, aligned, names, over, union
 from opdsl.runtime import Tensor, bool_
@@ -68,7 +68,7 @@ class _Folding:
     name: the parameter that names dimensions.
     is_pack: whether several of them are one to the operator.
     takes_list: whether it takes several.
-    targets: the dimensions that are named: ints, dims, ``...``; None for what the operator makes of it.
+    targets: the dimensions that are named: ints, ``Axis``, ``...``; None for what the operator makes of it.
     named: the dims among them.
     kept: the other dims of its tensors, whose axes come first.
     ndim: the number of positional dimensions of its first tensor.
@@ -83,10 +83,10 @@ class _Folding:
         self.is_pack = isinstance(value, Pack)
         schema = call.operator.schema
         self.takes_list = "[" in str(next(one.type for one in schema.arguments if one.python_name == self.name))
-        listed = value.dims if isinstance(value, Pack) else value if isinstance(value, tuple) else (value,)
+        listed = value.targets if isinstance(value, Pack) else value if isinstance(value, tuple) else (value,)
         is_all = self.base in FOLDS and (value is None or (isinstance(value, tuple) and not value and self.base not in _FOLDING_NONE))
         self.targets: list[Any] = [...] if is_all else list(listed)
-        self.named = [target for target in self.targets if isinstance(target, Dim)]
+        self.named = [target.dim for target in self.targets if isinstance(target, Axis)]
         self.values = operands(call.arguments)
         self.first: Any = self.values[0]
         self.ndim = positional(self.first)
@@ -187,7 +187,7 @@ class _Folding:
         before, ndim = place + len(self.named), self.ndim + adds_one
         listed: list[int] = []
         for target in self.targets:
-            if isinstance(target, Dim):
+            if isinstance(target, Axis):
                 listed.append(place)
                 place += 1
             elif target is ...:
@@ -295,7 +295,7 @@ def contracted(call: Call) -> Any:
     if call.get("dtype") is not None or call.get("keepdim") or not isinstance(call.get("dim"), tuple):
         return NotImplemented
     targets = call.get("dim")
-    folded = {target for target in targets if isinstance(target, Dim)}
+    folded = {target.dim for target in targets if isinstance(target, Axis)}
     factors = later.factors
     if len(folded) < len(targets) or not folded <= set(union(factors)):
         return NotImplemented
@@ -317,7 +317,8 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
         own = factor.dims
         # A size of 1 stands for all positions of a dim, each of which is a turn of the sum.
         sizes = [waiting.pop(dim, size) for dim, size in zip(own, factor.tensor.shape, strict=False)]
-        tensors.append(factor.tensor.expand(*sizes, *factor.shape))
+        is_full = all(one == size for one, size in zip(factor.tensor.shape, sizes, strict=False))
+        tensors.append(factor.tensor if is_full else factor.tensor.expand(*sizes, *factor.shape))
         texts.append("".join(letters[dim] for dim in own) + behind[ndim - positional(factor) :])
     equation = f"{','.join(texts)}->{''.join(letters[dim] for dim in kept)}{behind}"
     made: Tensor = importlib.import_module("opdsl").einsum(equation, *tensors)

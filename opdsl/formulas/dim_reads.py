@@ -319,7 +319,7 @@ class _Positions:
                 result = source[tuple(self._indices)]
             except (DimensionError, PositionError) as error:
                 raise PositionError(
-                    f"{reading.place}: a computed position lies outside ({error}). Clamp it, or say what lies there: "
+                    f"{reading.place}: {self._where_outside(reading) or error}. Clamp it, or say what lies there: "
                     "x.outside(0.0)[...]."
                 ) from error
         for mode, inside in self._inside:
@@ -327,6 +327,16 @@ class _Positions:
                 behind = inside.reshape(*inside.shape, *(1,) * len(others))
                 result = result.masked_fill(~behind, mode)
         return result
+
+    def _where_outside(self, reading: _Reading) -> str:
+        """Which positions lie outside, for the message."""
+        for position, axis in zip(reading.positions(), self.axes, strict=False):
+            value, size = position.value, reading.seen.shape[axis]
+            index = value.tensor if isinstance(value, DimTensor) else value
+            least, most = int(index.amin().item()), int(index.amax().item())
+            if position.mode is None and (least < (-size if position.wraps else 0) or most >= size):
+                return f"computed positions reach from {least} to {most}, and the dimension has size {size}"
+        return ""
 
     def _nothing(self, source: Tensor, others: tuple[int, ...]) -> Tensor:
         """Elements for positions of a dimension of size 0, all of which lie outside."""
