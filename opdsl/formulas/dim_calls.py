@@ -166,7 +166,8 @@ def _one_by_one(bound: Call) -> Any:
     def for_one(*elements: Tensor) -> Any:
         place = iter(elements)
         return invoke(
-            bound.operator, mapped(bound.arguments, lambda value: next(place) if isinstance(value, DimTensor) else value)
+            bound.operator,
+            mapped(bound.arguments, lambda value: next(place) if isinstance(value, DimTensor) else value),
         )
 
     made = importlib.import_module("opdsl").vmap(for_one)(*batches)

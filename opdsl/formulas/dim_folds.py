@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opdsl.dispatch import Operator
+from opdsl.dispatch.state import current
 from opdsl.errors import DimError
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
@@ -84,7 +85,9 @@ class _Folding:
         schema = call.operator.schema
         self.takes_list = "[" in str(next(one.type for one in schema.arguments if one.python_name == self.name))
         listed = value.targets if isinstance(value, Pack) else value if isinstance(value, tuple) else (value,)
-        is_all = self.base in FOLDS and (value is None or (isinstance(value, tuple) and not value and self.base not in _FOLDING_NONE))
+        is_all = self.base in FOLDS and (
+            value is None or (isinstance(value, tuple) and not value and self.base not in _FOLDING_NONE)
+        )
         self.targets: list[Any] = [...] if is_all else list(listed)
         self.named = [target.dim for target in self.targets if isinstance(target, Axis)]
         self.values = operands(call.arguments)
@@ -291,6 +294,8 @@ def contracted(call: Call) -> Any:
     value = call.arguments[0] if call.arguments else None
     later = value.pending if isinstance(value, DimTensor) else None
     if later is None or not later.factors or call.operator.name != "aten::sum.dim_IntList":
+        return NotImplemented
+    if later.grad_mode != current.get().grad_mode:  # the product is followed by autograd as where it was written
         return NotImplemented
     if call.get("dtype") is not None or call.get("keepdim") or not isinstance(call.get("dim"), tuple):
         return NotImplemented

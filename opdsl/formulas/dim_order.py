@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from opdsl.errors import DimError
-from opdsl.formulas.dim_tensor import Dim, DimTensor, axes_of, computed_later, expanded, names, over
+from opdsl.formulas.dim_tensor import Dim, DimTensor, axes_of, expanded, names, over
 from opdsl.runtime import Tensor
 
 
@@ -19,8 +19,6 @@ def order(value: Tensor, targets: Sequence[object]) -> Tensor:
     """
     groups = [_group(target) for target in targets]
     listed = [dim for group in groups if group is not None for dim in group]
-    if isinstance(value, DimTensor) and value.lacks_sizes:
-        return computed_later(lambda: order(value, targets), [value], listed)
     own, tensor = (value.dims, value.tensor) if isinstance(value, DimTensor) else ((), value)
     _require_listed(own, listed)
     ndim = tensor.ndim - len(own)
@@ -68,8 +66,7 @@ def _require_listed(own: Sequence[Dim], listed: Sequence[Dim]) -> None:
     absent = tuple(counts.keys() - set(own))
     if absent:
         raise DimError(
-            f"order(...): the value does not vary along {names(absent)}, but along {names(tuple(own))}. List "
-            "these."
+            f"order(...): the value does not vary along {names(absent)}, but along {names(tuple(own))}. List these."
         )
 
 

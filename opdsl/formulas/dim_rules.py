@@ -179,9 +179,7 @@ def shifted(call: Call) -> Any:
     if others:
         return NotImplemented
     dims, ndim = first.dims, positional(first)
-    arguments = [
-        placed(value, len(dims), ndim) if name in SHIFTED else value for name, value in call.named()
-    ]
+    arguments = [placed(value, len(dims), ndim) if name in SHIFTED else value for name, value in call.named()]
     if call.operator.schema.name.base == "permute":
         at = [name for name, _ in call.named()].index("dims")
         arguments[at] = (*range(len(dims)), *arguments[at])
@@ -189,9 +187,7 @@ def shifted(call: Call) -> Any:
     return results(result, lambda tensor: over(tensor, dims))
 
 
-SHIFTED = frozenset(
-    "dim dims dim0 dim1 dim2 axis axis0 axis1 start_dim end_dim source destination dimension".split()
-)
+SHIFTED = frozenset("dim dims dim0 dim1 dim2 axis axis0 axis1 start_dim end_dim source destination dimension".split())
 
 
 def placed(value: Any, before: int, ndim: int) -> Any:
@@ -253,7 +249,9 @@ BY_NAME: dict[str, Rule] = {
         "linalg_cholesky_ex contiguous",
     ),
     **_named(resized, "view reshape expand broadcast_to repeat tile unflatten_shape"),
-    **_named(shifted, "permute transpose.int swapaxes swapdims movedim.int movedim.intlist moveaxis.int moveaxis.intlist"),
+    **_named(
+        shifted, "permute transpose.int swapaxes swapdims movedim.int movedim.intlist moveaxis.int moveaxis.intlist"
+    ),
     **_named(shifted, "flatten.using_ints diagonal unfold"),
     **_named(matrix_transpose, "t numpy_T"),
     **_named(squeezed, "squeeze"),

@@ -219,7 +219,11 @@ class DimTensor(_Value):
             """The methods of Tensor that are operators, and its properties."""
             member = None if name.startswith("__") else getattr(Tensor, name, None)
             if member is None or not is_installed(name):
-                raise DimAttributeError(_lacks(self, name)) if member is not None else AttributeError(_unknown(self, name))
+                raise (
+                    DimAttributeError(_lacks(self, name))
+                    if member is not None
+                    else AttributeError(_unknown(self, name))
+                )
             if isinstance(member, property):
                 return member.fget(self)
             return _Method(member, self)

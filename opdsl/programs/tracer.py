@@ -12,6 +12,7 @@ from opdsl.autograd.graph import Leaf, has_hooks, leaf_of
 from opdsl.dispatch import Operator, current, no_grad
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.binding.boxed import unbox
+from opdsl.dispatch.binding.function_override import is_override
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.layers.modes import DispatchMode
 from opdsl.dispatch.plans.lowered import Given, Inputs, recording
@@ -380,6 +381,8 @@ class Tracer(DispatchMode):
             return type(value)([self.operand(each) for each in value])
         if isinstance(value, dict):
             return {name: self.operand(each) for name, each in value.items()}
+        if is_override(value):
+            raise NotLoweredError("a value over dims is returned. Place its dims: value.order(..., i)")
         return value
 
     def within(self, compute: Callable[[], Any]) -> Any:

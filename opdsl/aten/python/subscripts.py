@@ -258,6 +258,7 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
     """A function of a tensor, a subscript and what is written there, which only calls operators, by its plan."""
     tensors = [self]
     state = current.get()
+    served = None
     try:
         written = [key_of_value(each, tensors) for each in values]
         key = (self.geometry, key_of(index, tensors), *written)
@@ -267,6 +268,8 @@ def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor |
         form = self.geometry.form, form_of(index), *(form_of_value(each) for each in values)
         served = plans.forms.plans.get(state, {}).get(form)
     except (TypeError, AttributeError):
+        key = None
+    if key is None:  # outside of the handler, so that errors do not show why there is no key
         return plans.function(self, index, *values)
     if served is not None:
         result = served(self, index, *values)

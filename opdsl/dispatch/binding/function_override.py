@@ -36,10 +36,15 @@ class OverriddenFunction(NamedTuple):
         return self.function(*args, **kwargs)
 
 
+def is_override(value: object) -> bool:
+    """Whether a value stands for a tensor in calls, and is none."""
+    return hasattr(type(value), HOOK)
+
+
 def overriding_argument(values: Iterable[object]) -> object | None:
     """Return the first value, or element of a list, whose class has the hook; None where there is none."""
     for value in values:
-        if hasattr(type(value), HOOK):
+        if is_override(value):
             return value
         if isinstance(value, (tuple, list)):
             element = overriding_argument(value)
@@ -54,4 +59,4 @@ def overridden(function: OverriddenFunction, args: tuple[object, ...], kwargs: M
     return NO_OVERRIDE if argument is None else argument.__opdsl_function__(function, args, dict(kwargs))
 
 
-__all__ = ["HOOK", "NO_OVERRIDE", "OverriddenFunction", "overridden", "overriding_argument"]
+__all__ = ["HOOK", "NO_OVERRIDE", "OverriddenFunction", "is_override", "overridden", "overriding_argument"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from opdsl.dispatch.binding.function_override import is_override
 from opdsl.errors import KernelError
 from opdsl.runtime import Tensor
 from opdsl.schema import FunctionSchema, ListType
@@ -41,9 +42,14 @@ def checked_result(
     if fits:
         return result
     raise KernelError(
-        f"{describe()} returned {type(result).__name__}, but the schema returns {wanted}: {schema}. "
-        "Return that from it."
+        f"{describe()} returned {type(result).__name__}, but the schema returns {wanted}: {schema}. {_remedy(result)}"
     )
+
+
+def _remedy(result: object) -> str:
+    if is_override(result):
+        return "Place the dims of what it returns: value.order(..., i)."
+    return "Return that from it."
 
 
 def _fits(schema: FunctionSchema, result: object) -> tuple[bool, str]:

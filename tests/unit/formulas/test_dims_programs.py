@@ -1,0 +1,172 @@
+"""Values with dims under autograd, in operators' bodies, traced and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, dim, dims
+from opdsl.errors import DimError, KernelError, OpdslError, PositionError
+from opdsl.testing import gradcheck, gradgradcheck
+
+lib = Library("dim_programs")
+
+
+def compute_distances(self: Tensor, other: Tensor) -> Tensor:
+    """How far each point of one set is from each of the other."""
+    i, j, k = dims(3)
+    return (self[..., i, k] - other[..., j, k]).square().sum(k).sqrt().order(..., i, j)
+
+
+def compute_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Scaled dot product attention."""
+    b, s, t, d, e = dims(5)
+    scores = (query[b, s, d] * key[b, t, d]).sum(d) / d.size**0.5
+    return (scores.softmax(t) * value[b, t, e]).sum(t).order(b, s, e)
+
+
+def compute_window_sums(self: Tensor, weight: Tensor) -> Tensor:
+    """A convolution along the last dimension, with zeros outside."""
+    c, u = dims(2)
+    i = dim(self.shape[-1])
+    return (self.outside(0.0)[..., c, i + u - 1] * weight[c, u]).sum((c, u)).order(..., i)
+
+
+def compute_picked(self: Tensor, target: Tensor) -> Tensor:
+    """The mean of the picked elements of log-softmax."""
+    n, c = dims(2)
+    return -self[n, c].log_softmax(c).order(c)[target[n]].mean(n).order()
+
+
+distances, attention, window_sums, picked = (
+    lib.op(f"dim_programs::{function.__name__}")(function)
+    for function in (compute_distances, compute_attention, compute_window_sums, compute_picked)
+)
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return opdsl.from_numpy(numpy.random.default_rng(seed).standard_normal(shape))
+
+
+TARGET = opdsl.tensor([0, 2, 1])
+CASES: dict[str, tuple[Callable[..., Tensor], Callable[[int], tuple[Tensor, ...]], Callable[..., Tensor]]] = {
+    "distances": (compute_distances, lambda n: (numbers(n, 4), numbers(5, 4, seed=1)), opdsl.cdist),
+    "attention": (
+        compute_attention,
+        lambda n: (numbers(2, n, 4), numbers(2, n + 1, 4, seed=1), numbers(2, n + 1, 3, seed=2)),
+        opdsl.nn.functional.scaled_dot_product_attention,
+    ),
+    "window_sums": (
+        compute_window_sums,
+        lambda n: (numbers(2, 3, n + 2), numbers(3, 3, seed=1)),
+        lambda x, w: opdsl.nn.functional.conv1d(x, w[None], padding=1)[:, 0],
+    ),
+    "picked": (
+        compute_picked,
+        lambda n: (numbers(n, n + 2), opdsl.arange(n) % 3),
+        opdsl.nn.functional.cross_entropy,
+    ),
+}
+
+OPERATORS = {"distances": distances, "attention": attention, "window_sums": window_sums, "picked": picked}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_body_with_dims_serves_all_sizes(name: str) -> None:
+    function, arguments, wanted = CASES[name]
+    operator, compiled = OPERATORS[name], opdsl.compile(function)
+    for size in (3, 3, 3, 5, 6, 7, 2, 1):
+        given = arguments(size)
+        for run in (operator, compiled):
+            numpy.testing.assert_allclose(run(*given).numpy(), wanted(*given).numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_traced_function_has_symbolic_sizes(name: str) -> None:
+    function, arguments, wanted = CASES[name]
+    program = opdsl.trace(function, *arguments(7))
+    given = arguments(6)
+    numpy.testing.assert_allclose(program(*given).numpy(), wanted(*given).numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_those_of_finite_differences(name: str) -> None:
+    operator, (_, arguments, _) = OPERATORS[name], CASES[name]
+    given = tuple(each.requires_grad_() if each.is_floating_point() else each for each in arguments(3))
+    assert gradcheck(operator, given)
+    assert gradgradcheck(operator, given)
+
+
+def test_gradients_reach_reads_of_every_kind() -> None:
+    def function(x: Tensor) -> Tensor:
+        i, j = dims(2)
+        u = dim(range(-1, 2))
+        near = x.outside("skip")[i, j + u].mean(u)
+        turned = x.outside("circular")[i, j + 1] * x.outside("reflect")[i, j - 2] + x.outside("replicate")[i, j + 3]
+        j_size = x[0, j] * 0
+        return (near + turned + j_size + x[i, j].prod(j)).order(i, j)
+
+    assert gradcheck(function, (numbers(2, 4).requires_grad_(),))
+
+
+def test_no_grad_is_that_of_the_text() -> None:
+    i, j, k = dims(3)
+    x = numbers(2, 3).requires_grad_()
+    y = numbers(4, 3)
+    with opdsl.no_grad():
+        quiet = x[i, k] * y[j, k]
+    assert not quiet.sum(k).order(i, j).requires_grad
+    with opdsl.no_grad():
+        pending = x[i, k] * y[j, k]
+    assert not (pending + 0).order(i, j, k).requires_grad
+    loud = x[i, k] * y[j, k]
+    with opdsl.no_grad():
+        assert loud.order(i, j, k).requires_grad
+
+
+def test_a_position_outside_is_refused_in_programs_too() -> None:
+    program = opdsl.trace(compute_picked, numbers(4, 6), opdsl.tensor([0, 1, 2, 3]))
+    for operator in (picked, program):
+        for wrong in (-1, 6):
+            with pytest.raises(PositionError):
+                operator(numbers(4, 6), opdsl.tensor([0, wrong, 2, 3]))
+
+
+def test_a_result_with_dims_is_refused() -> None:
+    @lib.op
+    def unplaced(self: Tensor) -> Tensor:
+        """Forgets order."""
+        i, j = dims(2)
+        return self[i, j]
+
+    with pytest.raises(KernelError, match=r"order\(\.\.\., i\)"):
+        unplaced(numbers(2, 3))
+
+    def returns_dims(x: Tensor) -> Tensor:
+        return x[dim()]
+
+    with pytest.raises(OpdslError, match="order"):
+        opdsl.trace(returns_dims, numbers(3))
+
+
+def test_a_dim_that_a_trace_has_sized_is_refused_outside() -> None:
+    i = dim()
+    opdsl.trace(lambda x: x[i].sum(i).order(), numbers(3))
+    with pytest.raises(DimError, match="while a function was traced"):
+        numbers(3)[i].sum(i)
+
+
+def test_operators_of_ones_own_go_per_position() -> None:
+    b = dim()
+    x, y = numbers(2, 3, 4), numbers(2, 5, 4, seed=1)
+    found = distances(x[b], y[b]).order(b, ...)
+    numpy.testing.assert_allclose(found.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
+
+
+def test_vmap_goes_over_values_with_dims() -> None:
+    x, y = numbers(3, 2, 4), numbers(5, 4, seed=1)
+    found = opdsl.vmap(distances, in_dims=(0, None))(x, y)
+    numpy.testing.assert_allclose(found.numpy(), opdsl.cdist(x, y).numpy(), atol=1e-9)
