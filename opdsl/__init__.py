@@ -144,6 +144,9 @@ if TYPE_CHECKING:
         reorder_graphs_from_user_function as reorder_graphs_from_user_function,
     )
     from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
+    from opdsl.formulas.dims import Dim as Dim
+    from opdsl.formulas.dims import dim as dim
+    from opdsl.formulas.dims import dims as dims
     from opdsl.kernels import check as check
     from opdsl.programs import Program as Program
     from opdsl.programs import compile as compile
@@ -225,6 +228,7 @@ __all__ = [
     "DType",
     "Device",
     "DeviceIndex",
+    "Dim",
     "DispatchKey",
     "DispatchKeySet",
     "DispatchMode",
@@ -264,6 +268,8 @@ __all__ = [
     "contiguous_format",
     "default_generator",
     "device",
+    "dim",
+    "dims",
     "dtype",
     "dynamic_size",
     "enable_grad",

@@ -12,6 +12,7 @@ from typing import Any
 from opdsl.dispatch import KeySet
 from opdsl.dispatch.binding.function_override import OverriddenFunction
 from opdsl.errors import ArgumentError, DimError
+from opdsl.formulas.dim_axes import computed_later, dim_tensors, over, union
 from opdsl.formulas.dim_binding import Axis, Call, Pack, bound_call
 from opdsl.formulas.dim_folds import along, contracted, is_along
 from opdsl.formulas.dim_rules import (
@@ -25,7 +26,7 @@ from opdsl.formulas.dim_rules import (
     require_no_mask,
     results,
 )
-from opdsl.formulas.dim_tensor import DimTensor, computed_later, dim_tensors, names, over, union
+from opdsl.formulas.dim_tensor import DimTensor, names
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor
 from opdsl.runtime.symbol import is_symbol

@@ -11,15 +11,19 @@ from typing import Any
 from opdsl.dispatch import Operator
 from opdsl.dispatch.state import current
 from opdsl.errors import DimError
+from opdsl.formulas.dim_axes import aligned, over, union
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
-from opdsl.formulas.dim_tensor import Dim, DimTensor, aligned, names, over, union
+from opdsl.formulas.dim_tensor import Dim, DimTensor, names
 from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.limits import iinfo
 
 FOLDS = frozenset(
-    "sum nansum mean nanmean prod count_nonzero any all logsumexp amax amin argmax argmin max min median nanmedian "
-    "aminmax var std var_mean std_mean norm linalg_vector_norm".split()
+    (
+        *("sum", "nansum", "mean", "nanmean", "prod", "count_nonzero", "any", "all", "logsumexp", "amax", "amin"),
+        *("argmax", "argmin", "max", "min", "median", "nanmedian", "aminmax", "var", "std", "var_mean", "std_mean"),
+        *("norm", "linalg_vector_norm"),
+    )
 )
 """Operators that fold all positional dimensions where no dimension is named."""
 
@@ -290,7 +294,7 @@ def _with_dimensions(call: Call) -> Call | None:
 
 
 def contracted(call: Call) -> Any:
-    """A sum over dims of a product that has not been computed, as a contraction; ``NotImplemented`` for another call."""
+    """A sum over dims of a product that is not computed yet, as a contraction; else ``NotImplemented``."""
     value = call.arguments[0] if call.arguments else None
     later = value.pending if isinstance(value, DimTensor) else None
     if later is None or not later.factors or call.operator.name != "aten::sum.dim_IntList":

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from opdsl.errors import DimError
-from opdsl.formulas.dim_tensor import Dim, DimTensor, axes_of, expanded, names, over
+from opdsl.formulas.dim_axes import axes_of, expanded, over
+from opdsl.formulas.dim_tensor import Dim, DimTensor, names
 from opdsl.runtime import Tensor
 
 

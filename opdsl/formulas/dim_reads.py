@@ -9,19 +9,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.errors import DimensionError, DimError, OptionError, PositionError
-from opdsl.formulas.dim_tensor import (
-    Binding,
-    Dim,
-    DimTensor,
-    aligned,
-    arange,
-    axes_of,
-    computed_later,
-    dim_tensors,
-    names,
-    over,
-    union,
-)
+from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensors, over, union
+from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, names
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.symbol import is_symbol
 
@@ -44,6 +33,36 @@ class Position(NamedTuple):
     mode: Mode
     wraps: bool
     order: int
+
+
+class Place(NamedTuple):
+    """A read, as messages name it.
+
+    shape: of the tensor that is read.
+    parts: of the subscript.
+    """
+
+    shape: tuple[int, ...]
+    parts: tuple[object, ...]
+
+    def __str__(self) -> str:
+        return f"the read [{', '.join(map(_text, self.parts))}] of a tensor of shape {self.shape}"
+
+
+def _text(part: object) -> str:
+    """A part of a subscript, as messages show it."""
+    if part is ...:
+        return "..."
+    if isinstance(part, Dim):
+        return part.name
+    if isinstance(part, slice):
+        bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]
+        return ":".join(bounds if part.step is None else [*bounds, str(part.step)])
+    if isinstance(part, (tuple, list)):
+        return f"({', '.join(map(_text, part))})"
+    if isinstance(part, DimTensor):
+        return f"<positions over {names(part.depends)}>"
+    return f"<positions of shape {part.shape}>" if isinstance(part, Tensor) else str(part)
 
 
 # What an axis is read at: a dim, a computed position; None for a positional dimension of the result.
@@ -136,7 +155,7 @@ class _Reading:
     """
 
     def __init__(self, tensor: Tensor, own: tuple[Dim, ...], parts: list[Any], outside: Outside | None) -> None:
-        self.place = Binding(tensor.shape[len(own) :], tuple(parts))
+        self.place = Place(tensor.shape[len(own) :], tuple(parts))
         count = tensor.ndim - len(own)
         parts = self._spelled_out(parts, count)
         modes: list[Mode] = [None] * count if outside is None else outside.modes(count)

@@ -8,8 +8,9 @@ from typing import Any
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.dispatch.binding.boxed import box
 from opdsl.errors import DimensionError, DimError
+from opdsl.formulas.dim_axes import aligned, dim_tensors, expanded, over, union
 from opdsl.formulas.dim_binding import Call
-from opdsl.formulas.dim_tensor import Dim, DimTensor, aligned, dim_tensors, expanded, over, union
+from opdsl.formulas.dim_tensor import Dim, DimTensor
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor
 
@@ -116,7 +117,7 @@ def require_no_mask(call: Call) -> None:
         )
 
 
-# ------------------------------------------------------------------------------------------------------- other operators
+# ------------------------------------------------------------------------------------------------------ other operators
 
 
 def as_it_is(call: Call) -> Any:
@@ -187,7 +188,12 @@ def shifted(call: Call) -> Any:
     return results(result, lambda tensor: over(tensor, dims))
 
 
-SHIFTED = frozenset("dim dims dim0 dim1 dim2 axis axis0 axis1 start_dim end_dim source destination dimension".split())
+SHIFTED = frozenset(
+    (
+        *("dim", "dims", "dim0", "dim1", "dim2", "axis", "axis0", "axis1", "start_dim", "end_dim"),
+        *("source", "destination", "dimension"),
+    )
+)
 
 
 def placed(value: Any, before: int, ndim: int) -> Any:
@@ -244,11 +250,11 @@ BY_NAME: dict[str, Rule] = {
     **_named(product, "matmul mm bmm mv dot"),
     **_named(
         as_it_is,
-        "alias detach clone _to_copy zeros_like ones_like full_like empty_like rand_like randn_like bernoulli bernoulli.p "
-        "native_dropout constant_pad_nd embedding tril triu native_layer_norm linalg_det _linalg_det linalg_inv_ex "
-        "linalg_cholesky_ex contiguous",
+        "alias detach clone _to_copy zeros_like ones_like full_like empty_like rand_like randn_like bernoulli "
+        "bernoulli.p native_dropout constant_pad_nd embedding tril triu native_layer_norm linalg_det _linalg_det "
+        "linalg_inv_ex linalg_cholesky_ex contiguous",
     ),
-    **_named(resized, "view reshape expand broadcast_to repeat tile unflatten_shape"),
+    **_named(resized, "view reshape expand broadcast_to repeat tile"),
     **_named(
         shifted, "permute transpose.int swapaxes swapdims movedim.int movedim.intlist moveaxis.int moveaxis.intlist"
     ),

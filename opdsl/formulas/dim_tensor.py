@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.dispatch import set_grad_enabled
 from opdsl.dispatch.state import current
 from opdsl.errors import DimAttributeError, DimError
-from opdsl.runtime import Device, DType, Tensor, is_installed, version_of
+from opdsl.formulas.dim_sources import Source
+from opdsl.runtime import Device, DType, Tensor, is_installed
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import lowering
 from opdsl.runtime.symbol import Symbol
@@ -28,31 +29,6 @@ else:
 
 # One dim is bound at a time.
 _binding = threading.Lock()
-
-
-class Source(NamedTuple):
-    """A tensor that is read later than it is named: nobody may write it in between."""
-
-    tensor: Tensor
-    version: int
-
-    @classmethod
-    def of(cls, tensor: Tensor) -> Source:
-        """Remember the version that a tensor has now."""
-        return cls(tensor, 0 if tensor.is_inference() else version_of(tensor))
-
-    def require_unchanged(self) -> None:
-        """Raise where the tensor has been written since.
-
-        Raises:
-            DimError: it has.
-        """
-        if not self.tensor.is_inference() and version_of(self.tensor) != self.version:
-            raise DimError(
-                f"a tensor of shape {self.tensor.shape} was written between its read over dims and the use of the "
-                "result, which is computed where it is used: a product when it is summed, an expression of a dim "
-                "without a size when that has one. Write the tensor after the result is used, or read a clone()."
-            )
 
 
 class Later(NamedTuple):
@@ -348,8 +324,8 @@ def _special(name: str) -> Callable[..., object]:
 
 
 _OPERATORS = (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs invert "
-    "and rand or ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge"
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs "
+    "invert and rand or ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge"
 )
 
 for _name in _OPERATORS.split():
@@ -357,38 +333,6 @@ for _name in _OPERATORS.split():
 
 
 # ------------------------------------------------------------------------------------------------------------- dims
-
-
-class Binding(NamedTuple):
-    """Where a dim got its size: a read, or the call of ``dims``.
-
-    shape: of the tensor that was read; None where the size was given.
-    subscript: of the read.
-    """
-
-    shape: tuple[int, ...] | None
-    subscript: tuple[object, ...]
-
-    def __str__(self) -> str:
-        if self.shape is None:
-            return "the size that it was made with"
-        text = ", ".join(map(_subscript_text, self.subscript))
-        return f"the read [{text}] of a tensor of shape {self.shape}"
-
-
-def _subscript_text(part: object) -> str:
-    if part is ...:
-        return "..."
-    if isinstance(part, Dim):
-        return part.name
-    if isinstance(part, slice):
-        bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]
-        return ":".join(bounds if part.step is None else [*bounds, str(part.step)])
-    if isinstance(part, (tuple, list)):
-        return f"({', '.join(map(_subscript_text, part))})"
-    if isinstance(part, DimTensor):
-        return f"<positions over {names(part.depends)}>"
-    return f"<positions of shape {part.shape}>" if isinstance(part, Tensor) else str(part)
 
 
 class Dim(DimTensor):
@@ -409,7 +353,7 @@ class Dim(DimTensor):
         self.start, self.step = (extent.start, extent.step) if isinstance(extent, range) else (0, 1)
         self._size: int | None = len(extent) if isinstance(extent, range) else extent
         self._is_exact = extent is not None
-        self._bound_by = Binding(None, ())
+        self._bound_by: object = "the size that it was made with"
 
     @property
     def name(self) -> str:
@@ -443,8 +387,12 @@ class Dim(DimTensor):
             )
         return size
 
-    def bind(self, size: int, place: Binding) -> None:
+    def bind(self, size: int, place: object) -> None:
         """Note the size of a dimension that is read at the dim itself; one of size 1 broadcasts.
+
+        Args:
+            size: of the dimension.
+            place: what its text calls the read, for messages.
 
         Raises:
             DimError: another read, or whoever made the dim, says something else.
@@ -515,90 +463,7 @@ def names(dims: Iterable[Dim]) -> str:
     return f"({', '.join(listed)}{',' * (len(listed) == 1)})"
 
 
-# ------------------------------------------------------------------------------------------------------ axes of values
-
-
 def arange(size: int, device: Device | None = None) -> Tensor:
     """``opdsl.arange``, which is no method."""
     made: Tensor = importlib.import_module("opdsl._attributes").aten.arange(size, device=device)
     return made
-
-
-def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None, *, is_of_dims: bool = False) -> Tensor:
-    """A tensor over dims; the plain tensor where there are none."""
-    return DimTensor(tensor, tuple(dims), mask, is_of_dims) if dims else tensor
-
-
-def union(values: Iterable[DimTensor]) -> tuple[Dim, ...]:
-    """The dims of all values, in order of appearance."""
-    return tuple(dict.fromkeys(dim for value in values for dim in value.dims))
-
-
-def axes_of(dims: Sequence[object]) -> dict[object, int]:
-    """The place of each dim. Dims are looked up by identity alone: ``i == j`` is a value of theirs."""
-    return {dim: at for at, dim in enumerate(dims) if isinstance(dim, Dim)}
-
-
-def aligned(value: DimTensor, dims: Sequence[Dim], ndim: int) -> Tensor:
-    """The elements with an axis for each of dims, of size 1 where it lacks it, and ``ndim`` positional dimensions."""
-    tensor, own = value.tensor, value.dims
-    if not own:
-        return tensor
-    axes = axes_of(own)
-    order = [axes[dim] for dim in dims if dim in axes]
-    if order != list(range(len(own))):
-        tensor = tensor.permute([*order, *range(len(own), tensor.ndim)])
-    for at, dim in enumerate(dims):
-        if dim not in axes:
-            tensor = tensor.unsqueeze(at)
-    for _ in range(ndim - (tensor.ndim - len(dims))):
-        tensor = tensor.unsqueeze(len(dims))
-    return tensor
-
-
-def expanded(tensor: Tensor, dims: Sequence[Dim], use: str) -> Tensor:
-    """A tensor whose leading axes have the sizes of dims where they were of size 1."""
-    sizes = [dim.settle(use) for dim in dims]
-    if all(own == size for own, size in zip(tensor.shape, sizes, strict=False)):
-        return tensor
-    return tensor.expand(*sizes, *tensor.shape[len(sizes) :])
-
-
-def dim_tensors(values: object) -> Iterator[DimTensor]:
-    """All values with dims among arguments, in lists too."""
-    if isinstance(values, DimTensor):
-        yield values
-    elif isinstance(values, (tuple, list)):
-        for value in values:
-            yield from dim_tensors(value)
-
-
-def sources_of(values: object) -> tuple[Source, ...]:
-    """The tensors that are read when a value of these arguments is computed."""
-    if isinstance(values, DimTensor):
-        if isinstance(values, Dim):
-            return ()
-        later = values.pending
-        return (Source.of(values.tensor),) if later is None else later.sources
-    if isinstance(values, Tensor):
-        return (Source.of(values),)
-    if isinstance(values, (tuple, list)):
-        return tuple(source for value in values for source in sources_of(value))
-    return ()
-
-
-def computed_later(
-    compute: Callable[[], Tensor], values: object, depends: Iterable[Dim] = (), factors: tuple[DimTensor, ...] = ()
-) -> DimTensor:
-    """A value that is computed when it is used.
-
-    Args:
-        compute: gives it.
-        values: what it reads, with and without dims.
-        depends: dims that it is made of beside those of the values.
-        factors: of a product.
-    """
-    made_of = list(dim_tensors(values))
-    all_dims = frozenset(depends).union(*(value.depends for value in made_of))
-    later = Later(compute, all_dims, sources_of(values), current.get().grad_mode, factors)
-    return DimTensor(None, (), None, all(value.is_of_dims for value in made_of), later)

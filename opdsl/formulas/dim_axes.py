@@ -1,0 +1,90 @@
+"""The axes of values with dims: made, aligned by name, expanded; and values that are computed later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from opdsl.dispatch.state import current
+from opdsl.formulas.dim_sources import Source
+from opdsl.formulas.dim_tensor import Dim, DimTensor, Later
+from opdsl.runtime import Tensor
+
+
+def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None, *, is_of_dims: bool = False) -> Tensor:
+    """A tensor over dims; the plain tensor where there are none."""
+    return DimTensor(tensor, tuple(dims), mask, is_of_dims) if dims else tensor
+
+
+def union(values: Iterable[DimTensor]) -> tuple[Dim, ...]:
+    """The dims of all values, in order of appearance."""
+    return tuple(dict.fromkeys(dim for value in values for dim in value.dims))
+
+
+def axes_of(dims: Sequence[object]) -> dict[object, int]:
+    """The place of each dim. Dims are looked up by identity alone: ``i == j`` is a value of theirs."""
+    return {dim: at for at, dim in enumerate(dims) if isinstance(dim, Dim)}
+
+
+def aligned(value: DimTensor, dims: Sequence[Dim], ndim: int) -> Tensor:
+    """The elements with an axis for each of dims, of size 1 where it lacks it, and ``ndim`` positional dimensions."""
+    tensor, own = value.tensor, value.dims
+    if not own:
+        return tensor
+    axes = axes_of(own)
+    order = [axes[dim] for dim in dims if dim in axes]
+    if order != list(range(len(own))):
+        tensor = tensor.permute([*order, *range(len(own), tensor.ndim)])
+    for at, dim in enumerate(dims):
+        if dim not in axes:
+            tensor = tensor.unsqueeze(at)
+    for _ in range(ndim - (tensor.ndim - len(dims))):
+        tensor = tensor.unsqueeze(len(dims))
+    return tensor
+
+
+def expanded(tensor: Tensor, dims: Sequence[Dim], use: str) -> Tensor:
+    """A tensor whose leading axes have the sizes of dims where they were of size 1."""
+    sizes = [dim.settle(use) for dim in dims]
+    if all(own == size for own, size in zip(tensor.shape, sizes, strict=False)):
+        return tensor
+    return tensor.expand(*sizes, *tensor.shape[len(sizes) :])
+
+
+def dim_tensors(values: object) -> Iterator[DimTensor]:
+    """All values with dims among arguments, in lists too."""
+    if isinstance(values, DimTensor):
+        yield values
+    elif isinstance(values, (tuple, list)):
+        for value in values:
+            yield from dim_tensors(value)
+
+
+def sources_of(values: object) -> tuple[Source, ...]:
+    """The tensors that are read when a value of these arguments is computed."""
+    if isinstance(values, DimTensor):
+        if isinstance(values, Dim):
+            return ()
+        later = values.pending
+        return (Source.of(values.tensor),) if later is None else later.sources
+    if isinstance(values, Tensor):
+        return (Source.of(values),)
+    if isinstance(values, (tuple, list)):
+        return tuple(source for value in values for source in sources_of(value))
+    return ()
+
+
+def computed_later(
+    compute: Callable[[], Tensor], values: object, depends: Iterable[Dim] = (), factors: tuple[DimTensor, ...] = ()
+) -> DimTensor:
+    """A value that is computed when it is used.
+
+    Args:
+        compute: gives it.
+        values: what it reads, with and without dims.
+        depends: dims that it is made of beside those of the values.
+        factors: of a product.
+    """
+    made_of = list(dim_tensors(values))
+    all_dims = frozenset(depends).union(*(value.depends for value in made_of))
+    later = Later(compute, all_dims, sources_of(values), current.get().grad_mode, factors)
+    return DimTensor(None, (), None, all(value.is_of_dims for value in made_of), later)
