@@ -6,7 +6,6 @@ dimensions, and finds the others in front; a body is run as it is, and calls suc
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from opdsl.dispatch import KeySet
@@ -26,7 +25,7 @@ from opdsl.formulas.dim_rules import (
     require_no_mask,
     results,
 )
-from opdsl.formulas.dim_tensor import DimTensor, names
+from opdsl.formulas.dim_tensor import DimTensor, functions, names
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor
 from opdsl.runtime.symbol import is_symbol
@@ -171,5 +170,5 @@ def _one_by_one(bound: Call) -> Any:
             mapped(bound.arguments, lambda value: next(place) if isinstance(value, DimTensor) else value),
         )
 
-    made = importlib.import_module("opdsl").vmap(for_one)(*batches)
+    made = functions().vmap(for_one)(*batches)
     return results(made, lambda tensor: over(tensor.unflatten(0, sizes), dims))

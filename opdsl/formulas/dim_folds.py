@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import string
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from opdsl.errors import DimError
 from opdsl.formulas.dim_axes import aligned, over, union
 from opdsl.formulas.dim_binding import FOLDED, Axis, Call, Pack
 from opdsl.formulas.dim_rules import full, invoke, joined_masks, mapped, operands, placed, positional, results
-from opdsl.formulas.dim_tensor import Dim, DimTensor, names
+from opdsl.formulas.dim_tensor import Dim, DimTensor, functions, names
 from opdsl.runtime import Tensor, bool_
 from opdsl.runtime.limits import iinfo
 
@@ -330,5 +329,5 @@ def _einsum(factors: Sequence[DimTensor], folded: set[Dim]) -> Tensor:
         tensors.append(factor.tensor if is_full else factor.tensor.expand(*sizes, *factor.shape))
         texts.append("".join(letters[dim] for dim in own) + behind[ndim - positional(factor) :])
     equation = f"{','.join(texts)}->{''.join(letters[dim] for dim in kept)}{behind}"
-    made: Tensor = importlib.import_module("opdsl").einsum(equation, *tensors)
+    made: Tensor = functions().einsum(equation, *tensors)
     return over(made, kept)

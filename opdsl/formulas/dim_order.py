@@ -49,14 +49,15 @@ def _group(target: object) -> tuple[Dim, ...] | None:
     """The dims of one dimension of the result; None for ``...``."""
     if target is ...:
         return None
-    group = tuple(target) if isinstance(target, (tuple, list)) else (target,)
-    for dim in group:
+    group: list[Dim] = []
+    for dim in target if isinstance(target, (tuple, list)) else (target,):
         if not isinstance(dim, Dim):
             raise DimError(
                 f"order(...) takes dims, tuples of dims, and ... (got {type(dim).__name__}: {_text(dim)}). Positional "
                 "dimensions are permuted afterwards."
             )
-    return group  # type: ignore[return-value]  # all of them are dims
+        group.append(dim)
+    return tuple(group)
 
 
 def _require_listed(own: Sequence[Dim], listed: Sequence[Dim]) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy
 
 from opdsl.errors import DimensionError, DimError, OptionError, PositionError
 from opdsl.formulas.dim_axes import aligned, axes_of, computed_later, dim_tensors, over, union
-from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, names
+from opdsl.formulas.dim_tensor import Dim, DimTensor, arange, functions, names
 from opdsl.runtime import Category, Tensor, bool_, int64
 from opdsl.runtime.symbol import is_symbol
 
@@ -75,13 +74,13 @@ class Outside:
     __slots__ = ("_modes", "_value")
 
     def __init__(self, value: Tensor, what: object) -> None:
-        modes = what if isinstance(what, Mapping) else {None: what}
+        modes: dict[Any, Any] = dict(what) if isinstance(what, Mapping) else {None: what}
         for dim, mode in modes.items():
             _require_mode(mode)
             if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
                 raise OptionError(f"x.outside({{dim: ...}}): a dimension is an int (got {dim!r}). Write {{-1: 0.0}}.")
         self._value = value
-        self._modes: dict[int | None, Mode] = dict(modes)
+        self._modes: dict[int | None, Mode] = modes
 
     def __getitem__(self, index: Any) -> Tensor:
         return read(self._value, index, self)
@@ -143,8 +142,7 @@ def joined_mask(one: DimTensor | None, other: DimTensor | None) -> DimTensor | N
     """The turns that both masks have."""
     if one is None or other is None:
         return other if one is None else one
-    joined: Any = one & other
-    return joined  # type: ignore[no-any-return]  # of values with dims: one, too
+    return cast(DimTensor, one & other)
 
 
 class _Reading:
@@ -204,7 +202,7 @@ class _Reading:
                     f"a subscript with dims holds ints, slices, None, ..., dims and integer tensors (got "
                     f"{type(part).__name__} in {self.place})"
                 )
-            part = _tensor(list(part) if isinstance(part, range) else part, self)
+            part = _tensor(list(part) if isinstance(part, range) else part)
         is_unknown = isinstance(part, DimTensor) and part.lacks_sizes
         if not is_unknown and (part.dtype is bool_ or part.dtype.category > Category.INT):
             raise DimError(
@@ -352,7 +350,7 @@ class _Positions:
         for position, axis in zip(reading.positions(), self.axes, strict=False):
             value, size = position.value, reading.seen.shape[axis]
             index = value.tensor if isinstance(value, DimTensor) else value
-            least, most = int(index.amin().item()), int(index.amax().item())
+            least, most = cast(int, index.amin().item()), cast(int, index.amax().item())
             if position.mode is None and (least < (-size if position.wraps else 0) or most >= size):
                 return f"computed positions reach from {least} to {most}, and the dimension has size {size}"
         return ""
@@ -361,7 +359,7 @@ class _Positions:
         """Elements for positions of a dimension of size 0, all of which lie outside."""
         shape = self._indices[0].shape
         for index in self._indices[1:]:
-            shape = _functions().broadcast_shapes(shape, index.shape)
+            shape = functions().broadcast_shapes(shape, index.shape)
         return source.new_zeros((*shape, *others))
 
     def mask(self) -> DimTensor | None:
@@ -382,27 +380,25 @@ def _reflected(index: Tensor, size: int) -> Tensor:
         return index * 0
     period = 2 * (size - 1)
     turned = index % period
-    return _functions().minimum(turned, period - turned)
+    nearer: Tensor = functions().minimum(turned, period - turned)
+    return nearer
 
 
-_RULES: dict[str, Any] = {
+_RULES: dict[str, Callable[[Tensor, int], Tensor]] = {
     "replicate": lambda index, size: index.clamp(0, size - 1),
     "circular": lambda index, size: index % size,
     "reflect": _reflected,
 }
 
 
-def _functions() -> Any:
-    return importlib.import_module("opdsl")
-
-
 def _where(condition: Tensor, number: int, other: Tensor) -> Tensor:
-    chosen: Tensor = _functions().where(condition, number, other)
+    chosen: Tensor = functions().where(condition, number, other)
     return chosen
 
 
-def _tensor(data: object, reading: _Reading) -> Tensor:
-    made: Tensor = _functions().tensor(data if numpy.size(data) else numpy.empty(numpy.shape(data), numpy.int64))  # type: ignore[arg-type]
+def _tensor(data: object) -> Tensor:
+    array = numpy.asarray(data)
+    made: Tensor = functions().tensor(array if array.size else array.astype(numpy.int64))
     return made
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.dispatch import set_grad_enabled
 from opdsl.dispatch.state import current
@@ -20,7 +20,7 @@ from opdsl.formulas.dim_sources import Source
 from opdsl.runtime import Device, DType, Tensor, is_installed
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import lowering
-from opdsl.runtime.symbol import Symbol
+from opdsl.runtime.symbol import Symbol, is_symbol
 
 if TYPE_CHECKING:
     _Value = Tensor  # what has dims is typed as a tensor, so that formulas check with plain annotations
@@ -168,16 +168,16 @@ class DimTensor(_Value):
         """Where it lives."""
         return self._compute().device
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether autograd follows it."""
-        return self._compute().requires_grad
-
     def dim(self) -> int:
         """The number of its positional dimensions."""
         return self.ndim
 
     if not TYPE_CHECKING:
+
+        @property
+        def requires_grad(self):
+            """Whether autograd follows it."""
+            return self._compute().requires_grad
 
         def size(self, dim=None):
             """All sizes of positional dimensions as a tuple, or one of them."""
@@ -380,7 +380,7 @@ class Dim(DimTensor):
         require_sizes((self,))
         size = self._size
         assert size is not None, "a bound dim has a size"
-        if type(size) is Symbol and size.owner is not lowering.get():
+        if is_symbol(size) and cast(Symbol, size).owner is not lowering.get():
             raise DimError(
                 f"the dim {self.name} got its size while a function was traced, and is used outside of it. Make dims "
                 "within the function."
@@ -463,7 +463,12 @@ def names(dims: Iterable[Dim]) -> str:
     return f"({', '.join(listed)}{',' * (len(listed) == 1)})"
 
 
+def functions() -> Any:
+    """The library's functions that are no methods; it stands above formulas, and is loaded by name."""
+    return importlib.import_module("opdsl._attributes").aten
+
+
 def arange(size: int, device: Device | None = None) -> Tensor:
-    """``opdsl.arange``, which is no method."""
-    made: Tensor = importlib.import_module("opdsl._attributes").aten.arange(size, device=device)
+    """The positions of a dimension."""
+    made: Tensor = functions().arange(size, device=device)
     return made

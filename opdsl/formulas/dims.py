@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dis
+import operator
 import sys
 from collections.abc import Sequence
 from types import CodeType
-from typing import Literal, overload
+from typing import Literal, SupportsIndex, cast, overload
 
 from opdsl.errors import DimError
 from opdsl.formulas.dim_tensor import Dim, DimTensor
@@ -34,7 +35,7 @@ def dims(n: Literal[7], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim,
 @overload
 def dims(n: Literal[8], sizes: Sizes | None = None) -> tuple[Dim, Dim, Dim, Dim, Dim, Dim, Dim, Dim]: ...
 @overload
-def dims(n: int, sizes: Sizes | None = None) -> tuple[Dim, ...]: ...
+def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]: ...
 def dims(n: int, sizes: Sizes | None = None) -> Dim | tuple[Dim, ...]:
     """Dimensions that have names, as ``functorch.dim`` has them.
 
@@ -99,14 +100,13 @@ def _extent(size: object) -> int | None:
         DimError: it is none.
     """
     if size is None or is_symbol(size):
-        return size  # type: ignore[return-value]  # a symbol stands for an int
+        return cast("int | None", size)  # a symbol stands for an int
     if isinstance(size, bool) or not hasattr(size, "__index__") or isinstance(size, DimTensor):
         raise DimError(f"the size of a dim is an int, a range or None (got {type(size).__name__}: {size!r})")
-    if not isinstance(size, int):
-        size = size.__index__()
-    if size < 0:
-        raise DimError(f"the size of a dim is not negative (got {size})")
-    return size
+    count: int = operator.index(cast("SupportsIndex", size))
+    if count < 0:
+        raise DimError(f"the size of a dim is not negative (got {count})")
+    return count
 
 
 class _Name:
