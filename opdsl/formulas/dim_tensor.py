@@ -21,6 +21,7 @@ from opdsl.runtime import Device, DType, Tensor, is_installed
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import lowering
 from opdsl.runtime.symbol import Symbol, is_symbol
+from opdsl.runtime.tensor import Readable
 
 if TYPE_CHECKING:
     _Value = Tensor  # what has dims is typed as a tensor, so that formulas check with plain annotations
@@ -260,9 +261,10 @@ class DimTensor(_Value):
         ordered: Tensor = importlib.import_module("opdsl.formulas.dim_order").order(self, dims)
         return ordered
 
-    def outside(self, what: object) -> Any:
+    def outside(self, what: object) -> Readable:
         """See ``Tensor.outside``."""
-        return importlib.import_module("opdsl.formulas.dim_reads").Outside(self, what)
+        readable: Readable = importlib.import_module("opdsl.formulas.dim_reads").Outside(self, what)
+        return readable
 
     def _refuse(self, what: str) -> DimError:
         return DimError(

@@ -6,16 +6,22 @@ import dis
 import operator
 import sys
 from collections.abc import Sequence
-from types import CodeType
+from types import CodeType, EllipsisType
 from typing import Literal, SupportsIndex, cast, overload
 
 from opdsl.errors import DimError
 from opdsl.formulas.dim_tensor import Dim, DimTensor
 from opdsl.runtime.symbol import is_symbol
 
-__all__ = ["Dim", "DimTensor", "dim", "dims"]
+__all__ = ["AnyDim", "AnyDims", "Dim", "DimTensor", "dim", "dims"]
 
 Sizes = Sequence[int | None]
+
+AnyDim = int | Dim | Sequence[Dim | EllipsisType]
+"""What an operator takes for one dimension: several dims are one, in row-major order."""
+
+AnyDims = int | Dim | EllipsisType | Sequence[int | Dim | EllipsisType]
+"""What an operator takes for several dimensions; ``...`` stands for all positional ones."""
 
 
 @overload

@@ -6,7 +6,7 @@ import copy
 import importlib
 from collections.abc import Callable, Collection
 from types import EllipsisType, ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, SupportsIndex, overload
 
 import numpy
 
@@ -480,7 +480,7 @@ class Tensor(Differentiable):
         ordered: Tensor = importlib.import_module("opdsl.formulas.dim_order").order(self, dims)
         return ordered
 
-    def outside(self, what: object) -> Any:
+    def outside(self, what: object) -> Readable:
         """The tensor together with what lies outside of it, for one read at computed positions.
 
         Args:
@@ -495,7 +495,8 @@ class Tensor(Differentiable):
         >>> opdsl.tensor([1, 2, 3]).outside(0)[i - 1].order(i)
         tensor([0, 1, 2, 3, 0])
         """
-        return importlib.import_module("opdsl.formulas.dim_reads").Outside(self, what)
+        readable: Readable = importlib.import_module("opdsl.formulas.dim_reads").Outside(self, what)
+        return readable
 
     # ----------------------------------------------------------------------------------- printing, copying
 
@@ -539,6 +540,12 @@ class Tensor(Differentiable):
 
 Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any] | tuple[Any, ...] | None
 """What a tensor is indexed by; a tuple holds such things, a list those or numbers."""
+
+
+class Readable(Protocol):
+    """What can be read as a tensor is, by a subscript."""
+
+    def __getitem__(self, index: Index) -> Tensor: ...
 
 
 class MetaArray:

@@ -98,6 +98,8 @@ def taken(argument: Argument, *, accepts_numbers: bool) -> str:
     """The annotation of an argument by the table."""
     text = str(argument.type)
     annotation = TAKEN[text.removesuffix("?")]
+    if argument.python_name in ("dim", "dims") and text.removesuffix("?").partition("[")[0] == "int":
+        annotation = "AnyDims" if "[" in text else "AnyDim"
     if accepts_numbers and text.startswith("Tensor") and "[" not in text:
         annotation += " | Scalar"
     return f"{annotation} | None" if text.endswith("?") else annotation

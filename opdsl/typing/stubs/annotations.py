@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.declare.source.expressions import DTYPES, REDUCTIONS, SYMBOL_OWNERS, quoted
+from opdsl.formulas.dim_binding import FOLDED
 from opdsl.schema import Argument, BaseType, ClassType, ListType, OptionalType, Return, Symbol, Type
 from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.schema.model import DefaultValue
@@ -17,18 +18,32 @@ Alternatives = tuple[str, ...]
 
 NUMBER = "Scalar"
 
+# What takes a dimension takes a first-class one, too; ``...`` stands for all positional ones.
+_DIMENSION = ("int", "Dim", "Sequence[Dim | EllipsisType]")
+_DIMENSIONS = ("int", "Dim", "EllipsisType", "Sequence[int | Dim | EllipsisType]")
+_NAMED = {_DIMENSION: "AnyDim", _DIMENSIONS: "AnyDims"}
+
 # Of what takes one element in place of a list of a given size.
 _REPEATED = frozenset((BaseType.int, BaseType.SymInt, BaseType.float, BaseType.bool))
 
 
-def taken(type: Type, *, accepts_number: bool = False) -> Alternatives:
+def taken(type: Type, *, accepts_number: bool = False, name: str = "") -> Alternatives:
     """What a caller may give for a parameter.
+
+    Args:
+        type: of the schema.
+        accepts_number: whether a number may stand for a tensor.
+        name: of the parameter: where it names dimensions, first-class ones are taken.
 
     >>> taken(OptionalType(ListType(BaseType.int, 2)))
     ('int', 'Sequence[int]', 'None')
     """
     if isinstance(type, OptionalType):
-        return (*taken(type.element, accepts_number=accepts_number), "None")
+        return (*taken(type.element, accepts_number=accepts_number, name=name), "None")
+    if name in FOLDED and type is BaseType.int:
+        return _DIMENSION
+    if name in FOLDED and isinstance(type, ListType) and type.element is BaseType.int:
+        return _DIMENSIONS
     if isinstance(type, ListType):
         element = taken(type.element)
         sequence = f"Sequence[{text(element)}]"
@@ -60,6 +75,9 @@ def returned(returns: Sequence[Return]) -> str:
 
 def text(alternatives: Alternatives) -> str:
     """The annotation of alternatives."""
+    for several, name in _NAMED.items():
+        if alternatives[: len(several)] == several:
+            alternatives = (name, *alternatives[len(several) :])
     return " | ".join(alternatives)
 
 

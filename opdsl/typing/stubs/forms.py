@@ -76,7 +76,7 @@ def schema_form(operator: Operator, result_of: ResultOf) -> Form:
     parameters = tuple(
         Parameter(
             each.python_name,
-            taken(each.type, accepts_number=operator.accepts_numbers),
+            taken(each.type, accepts_number=operator.accepts_numbers, name=each.python_name),
             None if each.default is None else default(each),
             POSITIONAL if each.name in positional else KEYWORD,
         )
@@ -135,7 +135,7 @@ def _parameter(bound: BoundParameter, defaults: dict[str, str]) -> Parameter:
     kind = KEYWORD if bound.keyword_only else POSITIONAL
     # What is in no schema, requires_grad of factories, has its default here alone.
     written = defaults.get(bound.name, None if bound.default is MISSING else repr(bound.default))
-    return Parameter(bound.name, taken(bound.type, accepts_number=bound.accepts_number), written, kind)
+    return Parameter(bound.name, taken(bound.type, accepts_number=bound.accepts_number, name=bound.name), written, kind)
 
 
 def _outputs(schema: FunctionSchema, *, optional: bool) -> Alternatives:

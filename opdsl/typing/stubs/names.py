@@ -18,6 +18,7 @@ OPERATORS = "opdsl._operators"
 
 HOMES: dict[str, str] = {
     "Any": "typing",
+    **dict.fromkeys(("AnyDim", "AnyDims"), "opdsl.formulas.dims"),
     "Callable": "collections.abc",
     "Iterator": "collections.abc",
     "NamedTuple": "typing",
