@@ -869,6 +869,7 @@ from opdsl.dispatch.overrides.overriding import (
     reorder_graphs_from_user_function as reorder_graphs_from_user_function,
 )
 from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
+from opdsl.formulas.dims import Dim as Dim, dim as dim, dims as dims
 from opdsl.kernels import check as check
 from opdsl.programs import Program as Program, compile as compile, trace as trace
 from opdsl.runtime import (
@@ -966,6 +967,7 @@ __all__ = [
     "DType",
     "Device",
     "DeviceIndex",
+    "Dim",
     "DispatchKey",
     "DispatchKeySet",
     "DispatchMode",
@@ -1005,6 +1007,8 @@ __all__ = [
     "contiguous_format",
     "default_generator",
     "device",
+    "dim",
+    "dims",
     "dtype",
     "dynamic_size",
     "enable_grad",

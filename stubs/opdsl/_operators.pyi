@@ -7,6 +7,7 @@ from builtins import float as _float, int as _int
 from collections.abc import Callable, Sequence, Sequence as _Sequence
 from opdsl.declare.operator import Operator
 from opdsl.dispatch.model.namespaces import Operators
+from opdsl.formulas.dims import AnyDim, AnyDims
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.dtype import DType, int64
 from opdsl.runtime.generator import Generator
@@ -613,7 +614,7 @@ class _packet__aminmax(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, self: Tensor) -> tuple[Tensor, Tensor]:
         """The smallest and the largest element."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def __call__(cls, self: Tensor, dim: AnyDim, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         """The smallest and the largest elements along a dimension."""
     @_operator
     @staticmethod
@@ -621,7 +622,7 @@ class _packet__aminmax(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """The smallest and the largest element."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         """The smallest and the largest elements along a dimension."""
     @_operator
     @staticmethod
@@ -629,7 +630,7 @@ class _packet__aminmax(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @_operator
     @staticmethod
     def dim_out(
-        self: Tensor, dim: int, keepdim: bool = False, *, out0: Tensor, out1: Tensor
+        self: Tensor, dim: AnyDim, keepdim: bool = False, *, out0: Tensor, out1: Tensor
     ) -> tuple[Tensor, Tensor]: ...
 
 class _packet__amp_foreach_non_finite_check_and_unscale(
@@ -1104,15 +1105,15 @@ class _packet__cholesky_solve_helper(Operator[..., Tensor], Protocol):
     def out(self: Tensor, A: Tensor, upper: bool, *, out: Tensor) -> Tensor: ...
 
 class _packet__chunk_cat(Operator[..., Tensor], Protocol):
-    def __call__(cls, tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: AnyDim, num_chunks: int, *, out: Tensor | None = None) -> Tensor:
         """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
     @_operator
     @staticmethod
-    def default(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+    def default(tensors: Sequence[Tensor], dim: AnyDim, num_chunks: int) -> Tensor:
         """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor) -> Tensor:
+    def out(tensors: Sequence[Tensor], dim: AnyDim, num_chunks: int, *, out: Tensor) -> Tensor:
         """Tensors cut into so many chunks along a dimension, padded with zeros where they are too short, and joined."""
 
 class _packet__compute_linear_combination(Operator[..., Tensor], Protocol):
@@ -1527,19 +1528,19 @@ class _packet__ctc_loss_backward(Operator[..., Tensor], Protocol):
     ) -> _Tensor: ...
 
 class _packet__cummax_helper(Operator[..., None], Protocol):
-    def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: AnyDim) -> None:
         """``cummax`` into given tensors."""
     @_operator
     @staticmethod
-    def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    def default(self: Tensor, values: Tensor, indices: Tensor, dim: AnyDim) -> None:
         """``cummax`` into given tensors."""
 
 class _packet__cummin_helper(Operator[..., None], Protocol):
-    def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: AnyDim) -> None:
         """``cummin`` into given tensors."""
     @_operator
     @staticmethod
-    def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    def default(self: Tensor, values: Tensor, indices: Tensor, dim: AnyDim) -> None:
         """``cummin`` into given tensors."""
 
 class _packet__debug_has_internal_overlap(Operator[..., int], Protocol):
@@ -1551,11 +1552,11 @@ class _packet__debug_has_internal_overlap(Operator[..., int], Protocol):
         """Whether elements lie in one place: 0 for no, 1 for yes."""
 
 class _packet__dim_arange(Operator[..., Tensor], Protocol):
-    def __call__(cls, like: Tensor, dim: int) -> Tensor:
+    def __call__(cls, like: Tensor, dim: AnyDim) -> Tensor:
         """The positions along a dimension."""
     @_operator
     @staticmethod
-    def default(like: Tensor, dim: int) -> Tensor:
+    def default(like: Tensor, dim: AnyDim) -> Tensor:
         """The positions along a dimension."""
 
 class _packet__dirichlet_grad(Operator[..., Tensor], Protocol):
@@ -2074,7 +2075,7 @@ class _packet__fft_c2c(Operator[..., Tensor], Protocol):
 
 class _packet__fft_c2r(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDims, normalization: int, last_dim_size: int, *, out: Tensor | None = None
     ) -> Tensor:
         """The inverse Fourier transform of what has real numbers as its result.
 
@@ -2086,7 +2087,7 @@ class _packet__fft_c2r(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDims, normalization: int, last_dim_size: int) -> Tensor:
         """The inverse Fourier transform of what has real numbers as its result.
 
         Args:
@@ -2097,7 +2098,7 @@ class _packet__fft_c2r(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims, normalization: int, last_dim_size: int, *, out: Tensor) -> Tensor:
         """The inverse Fourier transform of what has real numbers as its result.
 
         Args:
@@ -2109,7 +2110,7 @@ class _packet__fft_c2r(Operator[..., Tensor], Protocol):
 
 class _packet__fft_r2c(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: Sequence[int], normalization: int, onesided: bool, *, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDims, normalization: int, onesided: bool, *, out: Tensor | None = None
     ) -> Tensor:
         """The Fourier transform of real numbers along dimensions.
 
@@ -2121,7 +2122,7 @@ class _packet__fft_r2c(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> Tensor:
+    def default(self: Tensor, dim: AnyDims, normalization: int, onesided: bool) -> Tensor:
         """The Fourier transform of real numbers along dimensions.
 
         Args:
@@ -2132,7 +2133,7 @@ class _packet__fft_r2c(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: Sequence[int], normalization: int, onesided: bool, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims, normalization: int, onesided: bool, *, out: Tensor) -> Tensor:
         """The Fourier transform of real numbers along dimensions.
 
         Args:
@@ -5000,41 +5001,41 @@ class _packet__local_scalar_dense(Operator[..., Scalar], Protocol):
         """The only element, as a number of Python."""
 
 class _packet__log_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of ``softmax``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, half_to_float: bool) -> Tensor:
         """The logarithm of ``softmax``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, half_to_float: bool, *, out: Tensor) -> Tensor:
         """The logarithm of ``softmax``."""
 
 class _packet__log_softmax_backward_data(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
+        cls, grad_output: Tensor, output: Tensor, dim: AnyDim, input_dtype: DType, *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of ``log_softmax``'s input, from that of its output and the output."""
     @_operator
     @staticmethod
-    def default(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    def default(grad_output: Tensor, output: Tensor, dim: AnyDim, input_dtype: DType) -> Tensor:
         """The gradient of ``log_softmax``'s input, from that of its output and the output."""
     @_operator
     @staticmethod
-    def out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor) -> Tensor:
+    def out(grad_output: Tensor, output: Tensor, dim: AnyDim, input_dtype: DType, *, out: Tensor) -> Tensor:
         """The gradient of ``log_softmax``'s input, from that of its output and the output."""
 
 class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, out: Tensor | None = None) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDim) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, *, out: Tensor) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
 
 class _packet__lu_with_info(Operator[..., _results__lu_with_info], Protocol):
@@ -5081,7 +5082,7 @@ class _packet__masked_scale(Operator[..., Tensor], Protocol):
     def out(self: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor: ...
 
 class _packet__masked_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mask: Tensor, dim: AnyDim | None = None, mask_type: int | None = None) -> Tensor:
         """``softmax`` of the elements where the mask is False; 0 elsewhere, and NaN where nothing is left.
 
         Args:
@@ -5092,7 +5093,7 @@ class _packet__masked_softmax(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def default(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+    def default(self: Tensor, mask: Tensor, dim: AnyDim | None = None, mask_type: int | None = None) -> Tensor:
         """``softmax`` of the elements where the mask is False; 0 elsewhere, and NaN where nothing is left.
 
         Args:
@@ -5104,19 +5105,19 @@ class _packet__masked_softmax(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(
-        self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None, *, out: Tensor
+        self: Tensor, mask: Tensor, dim: AnyDim | None = None, mask_type: int | None = None, *, out: Tensor
     ) -> Tensor: ...
 
 class _packet__masked_softmax_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+    def __call__(cls, grad_output: Tensor, output: Tensor, mask: Tensor, dim: AnyDim | None = None) -> Tensor:
         """The gradient of ``_masked_softmax``; 0 where the mask is True."""
     @_operator
     @staticmethod
-    def default(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+    def default(grad_output: Tensor, output: Tensor, mask: Tensor, dim: AnyDim | None = None) -> Tensor:
         """The gradient of ``_masked_softmax``; 0 where the mask is True."""
     @_operator
     @staticmethod
-    def out(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor: ...
+    def out(grad_output: Tensor, output: Tensor, mask: Tensor, dim: AnyDim | None = None, *, out: Tensor) -> Tensor: ...
 
 class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     @overload
@@ -5609,11 +5610,11 @@ class _packet__rowwise_prune(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """
 
 class _packet__safe_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """``softmax``, and zeros where all elements are -inf."""
 
 class _packet__sample_dirichlet(Operator[..., Tensor], Protocol):
@@ -6205,41 +6206,41 @@ class _packet__sobol_engine_scramble_(Operator[..., Tensor], Protocol):
         """Multiply the bits of numbers by the matrix of their dimension, modulo 2, whose diagonal is taken as 1."""
 
 class _packet__softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, half_to_float: bool) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, half_to_float: bool, *, out: Tensor) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
 
 class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
+        cls, grad_output: Tensor, output: Tensor, dim: AnyDim, input_dtype: DType, *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of ``softmax``'s input, from that of its output and the output."""
     @_operator
     @staticmethod
-    def default(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    def default(grad_output: Tensor, output: Tensor, dim: AnyDim, input_dtype: DType) -> Tensor:
         """The gradient of ``softmax``'s input, from that of its output and the output."""
     @_operator
     @staticmethod
-    def out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, grad_input: Tensor) -> Tensor:
+    def out(grad_output: Tensor, output: Tensor, dim: AnyDim, input_dtype: DType, *, grad_input: Tensor) -> Tensor:
         """The gradient of ``softmax``'s input, from that of its output and the output."""
 
 class _packet__stack(Operator[..., Tensor], Protocol):
-    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``stack``: The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
-    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    def default(tensors: Sequence[Tensor], dim: AnyDim = 0) -> Tensor:
         """Another name of ``stack``: The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+    def out(tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor) -> Tensor:
         """Another name of ``stack``: The tensors one after another along a new dimension."""
 
 class _packet__standard_gamma(Operator[..., Tensor], Protocol):
@@ -7363,51 +7364,58 @@ class _packet__weight_int8pack_mm(Operator[..., Tensor], Protocol):
         """
 
 class _packet__weight_norm(Operator[..., Tensor], Protocol):
-    def __call__(cls, v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    def __call__(cls, v: Tensor, g: Tensor, dim: AnyDim = 0) -> Tensor:
         """Weights of the directions of ``v`` and the magnitudes ``g``, one for each position along ``dim``."""
     @_operator
     @staticmethod
-    def default(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    def default(v: Tensor, g: Tensor, dim: AnyDim = 0) -> Tensor:
         """Weights of the directions of ``v`` and the magnitudes ``g``, one for each position along ``dim``."""
 
 class _packet__weight_norm_differentiable_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
-        cls, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+        cls, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: AnyDim
     ) -> tuple[Tensor, Tensor]:
         """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
     @_operator
     @staticmethod
     def default(
-        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: AnyDim
     ) -> tuple[Tensor, Tensor]:
         """The gradients of ``_weight_norm_interface``: of ``v`` and ``g``."""
 
 class _packet__weight_norm_interface(Operator[..., tuple[Tensor, Tensor]], Protocol):
-    def __call__(cls, v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+    def __call__(cls, v: Tensor, g: Tensor, dim: AnyDim = 0) -> tuple[Tensor, Tensor]:
         """``_weight_norm``, and the norms of ``v``."""
     @_operator
     @staticmethod
-    def default(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+    def default(v: Tensor, g: Tensor, dim: AnyDim = 0) -> tuple[Tensor, Tensor]:
         """``_weight_norm``, and the norms of ``v``."""
     @_operator
     @staticmethod
-    def out(v: Tensor, g: Tensor, dim: int = 0, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]: ...
+    def out(v: Tensor, g: Tensor, dim: AnyDim = 0, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]: ...
 
 class _packet__weight_norm_interface_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
-        cls, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+        cls, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: AnyDim
     ) -> tuple[Tensor, Tensor]:
         """``_weight_norm_differentiable_backward``."""
     @_operator
     @staticmethod
     def default(
-        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: AnyDim
     ) -> tuple[Tensor, Tensor]:
         """``_weight_norm_differentiable_backward``."""
     @_operator
     @staticmethod
     def out(
-        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int, *, out0: Tensor, out1: Tensor
+        grad_w: Tensor,
+        saved_v: Tensor,
+        saved_g: Tensor,
+        saved_norms: Tensor,
+        dim: AnyDim,
+        *,
+        out0: Tensor,
+        out1: Tensor,
     ) -> tuple[Tensor, Tensor]: ...
 
 class _packet_abs(Operator[..., Tensor], Protocol):
@@ -7860,29 +7868,25 @@ class _packet_alias_copy(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_all(Operator[..., Tensor], Protocol):
-    @overload
     def __call__(
-        cls, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
-    @overload
-    def __call__(cls, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> Tensor:
         """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Tensor:
-        """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
-    @_operator
-    @staticmethod
-    def dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    def dims(self: Tensor, dim: AnyDims | None = None, keepdim: bool = False) -> Tensor:
         """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
     @_operator
     @staticmethod
-    def dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def dims_out(self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
     @_operator
     @staticmethod
@@ -7920,31 +7924,27 @@ class _packet_alpha_dropout_(Operator[..., Tensor], Protocol):
         """``alpha_dropout`` in place."""
 
 class _packet_amax(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDims = (), keepdim: bool = False) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
 
 class _packet_amin(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """The smallest element along dimensions, along all for none given; NaN where there is one."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDims = (), keepdim: bool = False) -> Tensor:
         """The smallest element along dimensions, along all for none given; NaN where there is one."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The smallest element along dimensions, along all for none given; NaN where there is one."""
 
 class _packet_aminmax(Operator[..., _results_aminmax], Protocol):
@@ -7952,19 +7952,19 @@ class _packet_aminmax(Operator[..., _results_aminmax], Protocol):
         cls,
         self: Tensor,
         *,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_aminmax:
         """The smallest and the largest element along a dimension, or of all."""
     @_operator
     @staticmethod
-    def default(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> _results_aminmax:
+    def default(self: Tensor, *, dim: AnyDim | None = None, keepdim: bool = False) -> _results_aminmax:
         """The smallest and the largest element along a dimension, or of all."""
     @_operator
     @staticmethod
     def out(
-        self: Tensor, *, dim: int | None = None, keepdim: bool = False, min: Tensor, max: Tensor
+        self: Tensor, *, dim: AnyDim | None = None, keepdim: bool = False, min: Tensor, max: Tensor
     ) -> _results_aminmax:
         """The smallest and the largest element along a dimension, or of all."""
 
@@ -7981,29 +7981,25 @@ class _packet_angle(Operator[..., Tensor], Protocol):
         """The angle of every complex number; of real ones 0, or pi where they are negative."""
 
 class _packet_any(Operator[..., Tensor], Protocol):
-    @overload
     def __call__(
-        cls, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
-    @overload
-    def __call__(cls, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> Tensor:
         """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Tensor:
-        """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
-    @_operator
-    @staticmethod
-    def dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    def dims(self: Tensor, dim: AnyDims | None = None, keepdim: bool = False) -> Tensor:
         """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
     @_operator
     @staticmethod
-    def dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def dims_out(self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
     @_operator
     @staticmethod
@@ -8230,52 +8226,52 @@ class _packet_arctanh_(Operator[..., Tensor], Protocol):
 
 class _packet_argmax(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDim | None = None, keepdim: bool = False) -> Tensor:
         """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
 
 class _packet_argmin(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDim | None = None, keepdim: bool = False) -> Tensor:
         """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
 
 class _packet_argsort(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        cls, self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor | None = None
+        cls, self: Tensor, *, stable: bool, dim: AnyDim = -1, descending: bool = False, out: Tensor | None = None
     ) -> Tensor:
         """The indices of the elements along a dimension in order, equal ones in theirs."""
     @overload
-    def __call__(cls, self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim = -1, descending: bool = False) -> Tensor:
         """The indices of the elements along a dimension in order."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDim = -1, descending: bool = False) -> Tensor:
         """The indices of the elements along a dimension in order."""
     @_operator
     @staticmethod
-    def stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+    def stable(self: Tensor, *, stable: bool, dim: AnyDim = -1, descending: bool = False) -> Tensor:
         """The indices of the elements along a dimension in order, equal ones in theirs."""
     @_operator
     @staticmethod
-    def stable_out(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor) -> Tensor:
+    def stable_out(self: Tensor, *, stable: bool, dim: AnyDim = -1, descending: bool = False, out: Tensor) -> Tensor:
         """The indices of the elements along a dimension in order, equal ones in theirs."""
 
 class _packet_argwhere(Operator[..., Tensor], Protocol):
@@ -9765,15 +9761,15 @@ class _packet_cartesian_prod(Operator[..., Tensor], Protocol):
         """All combinations of one element of each vector, a row each; a single vector as it is."""
 
 class _packet_cat(Operator[..., Tensor], Protocol):
-    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor | None = None) -> Tensor:
         """The tensors one after another along a dimension."""
     @_operator
     @staticmethod
-    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    def default(tensors: Sequence[Tensor], dim: AnyDim = 0) -> Tensor:
         """The tensors one after another along a dimension."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+    def out(tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor) -> Tensor:
         """The tensors one after another along a dimension."""
 
 class _packet_cauchy(Operator[..., Tensor], Protocol):
@@ -9965,11 +9961,11 @@ class _packet_cholesky_solve(Operator[..., Tensor], Protocol):
         """
 
 class _packet_chunk(Operator[..., list[Tensor]], Protocol):
-    def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, chunks: int, dim: AnyDim = 0) -> list[Tensor]:
         """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
     @_operator
     @staticmethod
-    def default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    def default(self: Tensor, chunks: int, dim: AnyDim = 0) -> list[Tensor]:
         """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
 
 class _packet_clamp(Operator[..., Tensor], Protocol):
@@ -10241,27 +10237,27 @@ class _packet_complex(Operator[..., Tensor], Protocol):
         """``real + 1j * imag``, float32 or float64 both."""
 
 class _packet_concat(Operator[..., Tensor], Protocol):
-    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
-    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    def default(tensors: Sequence[Tensor], dim: AnyDim = 0) -> Tensor:
         """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+    def out(tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor) -> Tensor:
         """Another name of ``cat``: The tensors one after another along a dimension."""
 
 class _packet_concatenate(Operator[..., Tensor], Protocol):
-    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
-    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    def default(tensors: Sequence[Tensor], dim: AnyDim = 0) -> Tensor:
         """Another name of ``cat``: The tensors one after another along a dimension."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+    def out(tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor) -> Tensor:
         """Another name of ``cat``: The tensors one after another along a dimension."""
 
 class _packet_conj(Operator[..., Tensor], Protocol):
@@ -10966,35 +10962,35 @@ class _packet_cosine_embedding_loss(Operator[..., Tensor], Protocol):
         """``1 - cos`` of the angle where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
 
 class _packet_cosine_similarity(Operator[..., Tensor], Protocol):
-    def __call__(cls, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    def __call__(cls, x1: Tensor, x2: Tensor, dim: AnyDim = 1, eps: float = 1e-08) -> Tensor:
         """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
     @_operator
     @staticmethod
-    def default(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    def default(x1: Tensor, x2: Tensor, dim: AnyDim = 1, eps: float = 1e-08) -> Tensor:
         """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
 
 class _packet_count_nonzero(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: int | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim | None = None) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
     @overload
-    def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims) -> Tensor:
         """How many elements along dimensions are not zero."""
     @_operator
     @staticmethod
-    def dim_IntList(self: Tensor, dim: Sequence[int]) -> Tensor:
+    def dim_IntList(self: Tensor, dim: AnyDims) -> Tensor:
         """How many elements along dimensions are not zero."""
     @_operator
     @staticmethod
-    def dim_IntList_out(self: Tensor, dim: Sequence[int], *, out: Tensor) -> Tensor:
+    def dim_IntList_out(self: Tensor, dim: AnyDims, *, out: Tensor) -> Tensor:
         """How many elements along dimensions are not zero."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim | None = None) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim | None = None, *, out: Tensor) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
 
 class _packet_cov(Operator[..., Tensor], Protocol):
@@ -11024,15 +11020,15 @@ class _packet_cov(Operator[..., Tensor], Protocol):
         """
 
 class _packet_cross(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, dim: AnyDim | None = None, *, out: Tensor | None = None) -> Tensor:
         """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
     @_operator
     @staticmethod
-    def default(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    def default(self: Tensor, other: Tensor, dim: AnyDim | None = None) -> Tensor:
         """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
     @_operator
     @staticmethod
-    def out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, other: Tensor, dim: AnyDim | None = None, *, out: Tensor) -> Tensor:
         """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
 
 class _packet_cross_entropy_loss(Operator[..., Tensor], Protocol):
@@ -11138,102 +11134,102 @@ class _packet_cudnn_is_acceptable(Operator[..., bool], Protocol):
 
 class _packet_cummax(Operator[..., _results_cummax], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls, self: Tensor, dim: AnyDim, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> _results_cummax:
+    def default(self: Tensor, dim: AnyDim) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> _results_cummax:
+    def out(self: Tensor, dim: AnyDim, *, values: Tensor, indices: Tensor) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
 
 class _packet_cummaxmin_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    def __call__(cls, grad: Tensor, input: Tensor, indices: Tensor, dim: AnyDim) -> Tensor:
         """The gradient of ``cummax`` and ``cummin``."""
     @_operator
     @staticmethod
-    def default(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    def default(grad: Tensor, input: Tensor, indices: Tensor, dim: AnyDim) -> Tensor:
         """The gradient of ``cummax`` and ``cummin``."""
 
 class _packet_cummin(Operator[..., _results_cummin], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls, self: Tensor, dim: AnyDim, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> _results_cummin:
         """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> _results_cummin:
+    def default(self: Tensor, dim: AnyDim) -> _results_cummin:
         """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> _results_cummin:
+    def out(self: Tensor, dim: AnyDim, *, values: Tensor, indices: Tensor) -> _results_cummin:
         """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
 
 class _packet_cumprod(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, *, dtype: DType | None = None, out: Tensor) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
 
 class _packet_cumprod_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
 
 class _packet_cumprod_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+    def __call__(cls, grad: Tensor, input: Tensor, dim: AnyDim, output: Tensor) -> Tensor:
         """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
     @_operator
     @staticmethod
-    def default(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+    def default(grad: Tensor, input: Tensor, dim: AnyDim, output: Tensor) -> Tensor:
         """The gradient of ``cumprod``: what follows a first 0 along the dimension has none."""
 
 class _packet_cumsum(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, *, dtype: DType | None = None, out: Tensor) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
 
 class _packet_cumsum_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
 
 class _packet_cumulative_trapezoid(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    def __call__(cls, y: Tensor, x: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
     @overload
-    def __call__(cls, y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    def __call__(cls, y: Tensor, *, dx: Scalar = 1, dim: AnyDim = -1) -> Tensor:
         """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
     @_operator
     @staticmethod
-    def x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    def x(y: Tensor, x: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
     @_operator
     @staticmethod
-    def dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    def dx(y: Tensor, *, dx: Scalar = 1, dim: AnyDim = -1) -> Tensor:
         """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
 
 class _packet_data(Operator[..., Tensor], Protocol):
@@ -11390,7 +11386,7 @@ class _packet_diff(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         n: int = 1,
-        dim: int = -1,
+        dim: AnyDim = -1,
         prepend: Tensor | None = None,
         append: Tensor | None = None,
         *,
@@ -11403,7 +11399,7 @@ class _packet_diff(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+        self: Tensor, n: int = 1, dim: AnyDim = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
         """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
 
@@ -11414,7 +11410,7 @@ class _packet_diff(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         n: int = 1,
-        dim: int = -1,
+        dim: AnyDim = -1,
         prepend: Tensor | None = None,
         append: Tensor | None = None,
         *,
@@ -12398,16 +12394,16 @@ class _packet_feature_dropout_(Operator[..., Tensor], Protocol):
 
 class _packet_fft_fft(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+        cls, self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The discrete Fourier transform of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    def default(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None) -> Tensor:
         """The discrete Fourier transform of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
         """The discrete Fourier transform of ``n`` points along ``dim``."""
 
 class _packet_fft_fft2(Operator[..., Tensor], Protocol):
@@ -12415,7 +12411,7 @@ class _packet_fft_fft2(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12424,7 +12420,7 @@ class _packet_fft_fft2(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims = (-2, -1), norm: str | None = None
     ) -> Tensor:
         """The discrete Fourier transform of ``s`` points along two dimensions."""
     @_operator
@@ -12432,7 +12428,7 @@ class _packet_fft_fft2(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12475,7 +12471,7 @@ class _packet_fft_fftn(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12484,10 +12480,7 @@ class _packet_fft_fftn(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
-        norm: str | None = None,
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims | None = None, norm: str | None = None
     ) -> Tensor:
         """The discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
     @_operator
@@ -12495,7 +12488,7 @@ class _packet_fft_fftn(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12503,25 +12496,25 @@ class _packet_fft_fftn(Operator[..., Tensor], Protocol):
         """The discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_fftshift(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims | None = None) -> Tensor:
         """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDims | None = None) -> Tensor:
         """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
 
 class _packet_fft_hfft(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+        cls, self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The transform, which is real, of half a symmetric signal of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    def default(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None) -> Tensor:
         """The transform, which is real, of half a symmetric signal of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
         """The transform, which is real, of half a symmetric signal of ``n`` points along ``dim``."""
 
 class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
@@ -12529,7 +12522,7 @@ class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12538,7 +12531,7 @@ class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims = (-2, -1), norm: str | None = None
     ) -> Tensor:
         """The transform, which is real, of half a symmetric signal of ``s`` points along two dimensions."""
     @_operator
@@ -12546,7 +12539,7 @@ class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12558,7 +12551,7 @@ class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12567,10 +12560,7 @@ class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
-        norm: str | None = None,
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims | None = None, norm: str | None = None
     ) -> Tensor:
         """The transform, which is real, of half a symmetric signal of ``s`` points along ``dim``, all or the last dimensions by default."""
     @_operator
@@ -12578,7 +12568,7 @@ class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12587,16 +12577,16 @@ class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
 
 class _packet_fft_ifft(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+        cls, self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The inverse discrete Fourier transform of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    def default(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None) -> Tensor:
         """The inverse discrete Fourier transform of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
         """The inverse discrete Fourier transform of ``n`` points along ``dim``."""
 
 class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
@@ -12604,7 +12594,7 @@ class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12613,7 +12603,7 @@ class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims = (-2, -1), norm: str | None = None
     ) -> Tensor:
         """The inverse discrete Fourier transform of ``s`` points along two dimensions."""
     @_operator
@@ -12621,7 +12611,7 @@ class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12633,7 +12623,7 @@ class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12642,10 +12632,7 @@ class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
-        norm: str | None = None,
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims | None = None, norm: str | None = None
     ) -> Tensor:
         """The inverse discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
     @_operator
@@ -12653,7 +12640,7 @@ class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12661,25 +12648,25 @@ class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
         """The inverse discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
 
 class _packet_fft_ifftshift(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims | None = None) -> Tensor:
         """The inverse of ``fftshift``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDims | None = None) -> Tensor:
         """The inverse of ``fftshift``."""
 
 class _packet_fft_ihfft(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+        cls, self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The inverse of ``hfft`` of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    def default(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None) -> Tensor:
         """The inverse of ``hfft`` of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
         """The inverse of ``hfft`` of ``n`` points along ``dim``."""
 
 class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
@@ -12687,7 +12674,7 @@ class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12696,7 +12683,7 @@ class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims = (-2, -1), norm: str | None = None
     ) -> Tensor:
         """The inverse of ``hfftn`` of ``s`` points along two dimensions."""
     @_operator
@@ -12704,7 +12691,7 @@ class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12716,7 +12703,7 @@ class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12725,10 +12712,7 @@ class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
-        norm: str | None = None,
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims | None = None, norm: str | None = None
     ) -> Tensor:
         """The inverse of ``hfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
     @_operator
@@ -12736,7 +12720,7 @@ class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12745,16 +12729,16 @@ class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
 
 class _packet_fft_irfft(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+        cls, self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The inverse of ``rfft`` of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    def default(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None) -> Tensor:
         """The inverse of ``rfft`` of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
         """The inverse of ``rfft`` of ``n`` points along ``dim``."""
 
 class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
@@ -12762,7 +12746,7 @@ class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12771,7 +12755,7 @@ class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims = (-2, -1), norm: str | None = None
     ) -> Tensor:
         """The inverse of ``rfftn`` of ``s`` points along two dimensions."""
     @_operator
@@ -12779,7 +12763,7 @@ class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12791,7 +12775,7 @@ class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12800,10 +12784,7 @@ class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
-        norm: str | None = None,
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims | None = None, norm: str | None = None
     ) -> Tensor:
         """The inverse of ``rfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
     @_operator
@@ -12811,7 +12792,7 @@ class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12820,16 +12801,16 @@ class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
 
 class _packet_fft_rfft(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+        cls, self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
         """The half that says all of the transform of real numbers of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    def default(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None) -> Tensor:
         """The half that says all of the transform of real numbers of ``n`` points along ``dim``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, n: int | None = None, dim: AnyDim = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
         """The half that says all of the transform of real numbers of ``n`` points along ``dim``."""
 
 class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
@@ -12837,7 +12818,7 @@ class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12846,7 +12827,7 @@ class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims = (-2, -1), norm: str | None = None
     ) -> Tensor:
         """The half that says all of the transform of real numbers of ``s`` points along two dimensions."""
     @_operator
@@ -12854,7 +12835,7 @@ class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         norm: str | None = None,
         *,
         out: Tensor,
@@ -12897,7 +12878,7 @@ class _packet_fft_rfftn(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor | None = None,
@@ -12906,10 +12887,7 @@ class _packet_fft_rfftn(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
-        norm: str | None = None,
+        self: Tensor, s: int | Sequence[int] | None = None, dim: AnyDims | None = None, norm: str | None = None
     ) -> Tensor:
         """The half that says all of the transform of real numbers of ``s`` points along ``dim``, all or the last dimensions by default."""
     @_operator
@@ -12917,7 +12895,7 @@ class _packet_fft_rfftn(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         s: int | Sequence[int] | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         norm: str | None = None,
         *,
         out: Tensor,
@@ -13007,15 +12985,15 @@ class _packet_flatten_dense_tensors(Operator[..., Tensor], Protocol):
         """The elements of several tensors in one vector."""
 
 class _packet_flip(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dims: AnyDims) -> Tensor:
         """Some dimensions the other way round."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+    def default(self: Tensor, dims: AnyDims) -> Tensor:
         """Some dimensions the other way round."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dims: AnyDims, *, out: Tensor) -> Tensor:
         """Some dimensions the other way round."""
 
 class _packet_fliplr(Operator[..., Tensor], Protocol):
@@ -13361,17 +13339,15 @@ class _packet_frexp(Operator[..., _results_frexp], Protocol):
         """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
 
 class _packet_frobenius_norm(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """The root of the sum of squares along dimensions."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    def dim(self: Tensor, dim: AnyDims, keepdim: bool = False) -> Tensor:
         """The root of the sum of squares along dimensions."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The root of the sum of squares along dimensions."""
 
 class _packet_from_file(Operator[..., Tensor], Protocol):
@@ -13528,24 +13504,24 @@ class _packet_fused_moving_avg_obs_fake_quant(Operator[..., Tensor], Protocol):
 
 class _packet_gather(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
     ) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, index: Tensor, *, sparse_grad: bool = False, out: Tensor) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
 
 class _packet_gather_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    def __call__(cls, grad: Tensor, self: Tensor, dim: AnyDim, index: Tensor, sparse_grad: bool) -> Tensor:
         """The gradient of ``gather``."""
     @_operator
     @staticmethod
-    def default(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    def default(grad: Tensor, self: Tensor, dim: AnyDim, index: Tensor, sparse_grad: bool) -> Tensor:
         """The gradient of ``gather``."""
 
 class _packet_gcd(Operator[..., Tensor], Protocol):
@@ -13704,63 +13680,65 @@ class _packet_get_device(Operator[..., int], Protocol):
         """The number of the device; -1 for the CPU."""
 
 class _packet_glu(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim = -1, *, out: Tensor | None = None) -> Tensor:
         """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int = -1) -> Tensor:
+    def default(self: Tensor, dim: AnyDim = -1) -> Tensor:
         """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int = -1, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim = -1, *, out: Tensor) -> Tensor:
         """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
 
 class _packet_glu_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad_output: Tensor, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, grad_output: Tensor, self: Tensor, dim: AnyDim, *, out: Tensor | None = None) -> Tensor:
         """The gradient of ``glu``."""
     @_operator
     @staticmethod
-    def default(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+    def default(grad_output: Tensor, self: Tensor, dim: AnyDim) -> Tensor:
         """The gradient of ``glu``."""
     @_operator
     @staticmethod
-    def grad_input(grad_output: Tensor, self: Tensor, dim: int, *, grad_input: Tensor) -> Tensor:
+    def grad_input(grad_output: Tensor, self: Tensor, dim: AnyDim, *, grad_input: Tensor) -> Tensor:
         """The gradient of ``glu``."""
 
 class _packet_glu_backward_jvp(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+    def __call__(
+        cls, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: AnyDim
+    ) -> Tensor:
         """How ``glu_backward`` changes with its arguments."""
     @_operator
     @staticmethod
-    def default(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+    def default(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: AnyDim) -> Tensor:
         """How ``glu_backward`` changes with its arguments."""
     @_operator
     @staticmethod
     def out(
-        grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int, *, out: Tensor
+        grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: AnyDim, *, out: Tensor
     ) -> Tensor: ...
 
 class _packet_glu_jvp(Operator[..., Tensor], Protocol):
-    def __call__(cls, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+    def __call__(cls, glu: Tensor, x: Tensor, dx: Tensor, dim: AnyDim) -> Tensor:
         """How ``glu`` changes with its argument."""
     @_operator
     @staticmethod
-    def default(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+    def default(glu: Tensor, x: Tensor, dx: Tensor, dim: AnyDim) -> Tensor:
         """How ``glu`` changes with its argument."""
     @_operator
     @staticmethod
-    def out(glu: Tensor, x: Tensor, dx: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
+    def out(glu: Tensor, x: Tensor, dx: Tensor, dim: AnyDim, *, out: Tensor) -> Tensor: ...
 
 class _packet_gradient(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(cls, self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+    def __call__(cls, self: Tensor, *, dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at the distance 1."""
     @overload
-    def __call__(cls, self: Tensor, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+    def __call__(cls, self: Tensor, *, spacing: Scalar, dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at equal distances."""
     @overload
     def __call__(
-        cls, self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+        cls, self: Tensor, *, spacing: Scalar | None = None, dim: AnyDim | None = None, edge_order: int = 1
     ) -> list[Tensor]:
         """The derivatives of a function along dimensions, from its values at equal distances.
 
@@ -13776,28 +13754,24 @@ class _packet_gradient(Operator[..., list[Tensor]], Protocol):
         """
     @overload
     def __call__(
-        cls, self: Tensor, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1
+        cls, self: Tensor, *, spacing: Sequence[Scalar], dim: AnyDim | None = None, edge_order: int = 1
     ) -> list[Tensor]:
         """The derivatives from values at distances that each dimension has of its own."""
     @overload
-    def __call__(
-        cls, self: Tensor, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1
-    ) -> list[Tensor]:
+    def __call__(cls, self: Tensor, *, spacing: Sequence[Scalar], dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at distances that each of them has of its own."""
     @overload
     def __call__(
-        cls, self: Tensor, *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+        cls, self: Tensor, *, spacing: Sequence[Tensor], dim: AnyDim | None = None, edge_order: int = 1
     ) -> list[Tensor]:
         """The derivatives from values at places that are given for each dimension."""
     @overload
-    def __call__(
-        cls, self: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
-    ) -> list[Tensor]:
+    def __call__(cls, self: Tensor, *, spacing: Sequence[Tensor], dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at places that are given for each."""
     @_operator
     @staticmethod
     def scalarint(
-        self: Tensor, *, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+        self: Tensor, *, spacing: Scalar | None = None, dim: AnyDim | None = None, edge_order: int = 1
     ) -> list[Tensor]:
         """The derivatives of a function along dimensions, from its values at equal distances.
 
@@ -13813,35 +13787,31 @@ class _packet_gradient(Operator[..., list[Tensor]], Protocol):
         """
     @_operator
     @staticmethod
-    def scalararray(self: Tensor, *, spacing: Scalar, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+    def scalararray(self: Tensor, *, spacing: Scalar, dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at equal distances."""
     @_operator
     @staticmethod
-    def array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> list[Tensor]:
+    def array(self: Tensor, *, dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at the distance 1."""
     @_operator
     @staticmethod
     def scalarrayint(
-        self: Tensor, *, spacing: Sequence[Scalar], dim: int | None = None, edge_order: int = 1
+        self: Tensor, *, spacing: Sequence[Scalar], dim: AnyDim | None = None, edge_order: int = 1
     ) -> list[Tensor]:
         """The derivatives from values at distances that each dimension has of its own."""
     @_operator
     @staticmethod
-    def scalarrayarray(
-        self: Tensor, *, spacing: Sequence[Scalar], dim: Sequence[int], edge_order: int = 1
-    ) -> list[Tensor]:
+    def scalarrayarray(self: Tensor, *, spacing: Sequence[Scalar], dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at distances that each of them has of its own."""
     @_operator
     @staticmethod
     def tensorarrayint(
-        self: Tensor, *, spacing: Sequence[Tensor], dim: int | None = None, edge_order: int = 1
+        self: Tensor, *, spacing: Sequence[Tensor], dim: AnyDim | None = None, edge_order: int = 1
     ) -> list[Tensor]:
         """The derivatives from values at places that are given for each dimension."""
     @_operator
     @staticmethod
-    def tensorarray(
-        self: Tensor, *, spacing: Sequence[Tensor], dim: Sequence[int], edge_order: int = 1
-    ) -> list[Tensor]:
+    def tensorarray(self: Tensor, *, spacing: Sequence[Tensor], dim: AnyDims, edge_order: int = 1) -> list[Tensor]:
         """The derivatives along several dimensions, from values at places that are given for each."""
 
 class _packet_greater(Operator[..., Tensor], Protocol):
@@ -14486,13 +14456,7 @@ class _packet_hardtanh_backward(Operator[..., Tensor], Protocol):
 
 class _packet_hash_tensor(Operator[..., Tensor], Protocol):
     def __call__(
-        cls,
-        self: Tensor,
-        dim: int | Sequence[int] = (),
-        *,
-        keepdim: bool = False,
-        mode: int = 0,
-        out: Tensor | None = None,
+        cls, self: Tensor, dim: AnyDims = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
     ) -> Tensor:
         """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
 
@@ -14503,7 +14467,7 @@ class _packet_hash_tensor(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    def default(self: Tensor, dim: AnyDims = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
         """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
 
         Args:
@@ -14513,9 +14477,7 @@ class _packet_hash_tensor(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def out(
-        self: Tensor, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0, out: Tensor
-    ) -> Tensor:
+    def out(self: Tensor, dim: AnyDims = (), *, keepdim: bool = False, mode: int = 0, out: Tensor) -> Tensor:
         """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
 
         Args:
@@ -14960,82 +14922,82 @@ class _packet_index(Operator[..., Tensor], Protocol):
 
 class _packet_index_add(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_add_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_copy_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_fill(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
         """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def int_Scalar(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    def int_Tensor(self: Tensor, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
         """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor: ...
+    def int_Scalar_out(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor: ...
+    def int_Tensor_out(self: Tensor, dim: AnyDim, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_index_fill_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
         """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """Writes a number at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def int_Scalar(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """Writes a number at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    def int_Tensor(self: Tensor, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
         """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_put(Operator[..., Tensor], Protocol):
@@ -15067,7 +15029,7 @@ class _packet_index_reduce(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int,
+        dim: AnyDim,
         index: Tensor,
         source: Tensor,
         reduce: str,
@@ -15088,7 +15050,7 @@ class _packet_index_reduce(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+        self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor:
         """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
 
@@ -15103,7 +15065,7 @@ class _packet_index_reduce(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(
-        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Tensor
+        self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Tensor
     ) -> Tensor:
         """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
 
@@ -15118,7 +15080,7 @@ class _packet_index_reduce(Operator[..., Tensor], Protocol):
 
 class _packet_index_reduce_(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+        cls, self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor:
         """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
 
@@ -15133,7 +15095,7 @@ class _packet_index_reduce_(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+        self: Tensor, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor:
         """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
 
@@ -15147,23 +15109,23 @@ class _packet_index_reduce_(Operator[..., Tensor], Protocol):
         """
 
 class _packet_index_select(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, index: Tensor, *, out: Tensor) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
 
 class _packet_index_select_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+    def __call__(cls, grad: Tensor, self_sizes: Sequence[int], dim: AnyDim, index: Tensor) -> Tensor:
         """The gradient of ``index_select``."""
     @_operator
     @staticmethod
-    def default(grad: Tensor, self_sizes: Sequence[int], dim: int, index: Tensor) -> Tensor:
+    def default(grad: Tensor, self_sizes: Sequence[int], dim: AnyDim, index: Tensor) -> Tensor:
         """The gradient of ``index_select``."""
 
 class _packet_indices(Operator[..., Tensor], Protocol):
@@ -15697,7 +15659,7 @@ class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
         cls,
         self: Tensor,
         k: int,
-        dim: int = -1,
+        dim: AnyDim = -1,
         keepdim: bool = False,
         *,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
@@ -15705,12 +15667,12 @@ class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
         """The k-th smallest element along a dimension, counted from 1, and its index."""
     @_operator
     @staticmethod
-    def default(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> _results_kthvalue:
+    def default(self: Tensor, k: int, dim: AnyDim = -1, keepdim: bool = False) -> _results_kthvalue:
         """The k-th smallest element along a dimension, counted from 1, and its index."""
     @_operator
     @staticmethod
     def values(
-        self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
+        self: Tensor, k: int, dim: AnyDim = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
     ) -> _results_kthvalue:
         """The k-th smallest element along a dimension, counted from 1, and its index."""
 
@@ -16036,7 +15998,7 @@ class _packet_linalg__powsum(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16045,12 +16007,7 @@ class _packet_linalg__powsum(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
+        self: Tensor, ord: Scalar = 2, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The sum of the magnitudes' ``ord``-th powers."""
 
@@ -16151,15 +16108,15 @@ class _packet_linalg_cond(Operator[..., Tensor], Protocol):
         """The condition numbers of matrices by the norm "fro" or "nuc"."""
 
 class _packet_linalg_cross(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, dim: AnyDim = -1, out: Tensor | None = None) -> Tensor:
         """The cross products of vectors of three elements along a dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    def default(self: Tensor, other: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """The cross products of vectors of three elements along a dimension."""
     @_operator
     @staticmethod
-    def out(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+    def out(self: Tensor, other: Tensor, *, dim: AnyDim = -1, out: Tensor) -> Tensor:
         """The cross products of vectors of three elements along a dimension."""
 
 class _packet_linalg_det(Operator[..., Tensor], Protocol):
@@ -16645,7 +16602,7 @@ class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         ord: Scalar,
-        dim: Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16661,7 +16618,7 @@ class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         ord: str = "fro",
-        dim: Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16673,7 +16630,7 @@ class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, ord: Scalar, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+        self: Tensor, ord: Scalar, dim: AnyDims = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The norm of matrices that ``ord`` names.
 
@@ -16685,7 +16642,7 @@ class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         ord: Scalar,
-        dim: Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16699,12 +16656,7 @@ class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def str_ord(
-        self: Tensor,
-        ord: str = "fro",
-        dim: Sequence[int] = (-2, -1),
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
+        self: Tensor, ord: str = "fro", dim: AnyDims = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The norm of matrices that ``ord`` names: "fro", the root of the sum of squares, or "nuc", the sum of the singular
         values.
@@ -16714,7 +16666,7 @@ class _packet_linalg_matrix_norm(Operator[..., Tensor], Protocol):
     def str_ord_out(
         self: Tensor,
         ord: str = "fro",
-        dim: Sequence[int] = (-2, -1),
+        dim: AnyDims = (-2, -1),
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16836,7 +16788,7 @@ class _packet_linalg_norm(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         ord: Scalar | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16852,7 +16804,7 @@ class _packet_linalg_norm(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         ord: str,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16864,7 +16816,7 @@ class _packet_linalg_norm(Operator[..., Tensor], Protocol):
     def default(
         self: Tensor,
         ord: Scalar | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16879,7 +16831,7 @@ class _packet_linalg_norm(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         ord: Scalar | None = None,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -16893,12 +16845,7 @@ class _packet_linalg_norm(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def ord_str(
-        self: Tensor,
-        ord: str,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
+        self: Tensor, ord: str, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """``linalg.matrix_norm`` of the order "fro" or "nuc"."""
     @_operator
@@ -16906,7 +16853,7 @@ class _packet_linalg_norm(Operator[..., Tensor], Protocol):
     def ord_str_out(
         self: Tensor,
         ord: str,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -17182,9 +17129,7 @@ class _packet_linalg_tensorinv(Operator[..., Tensor], Protocol):
         """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
 
 class _packet_linalg_tensorsolve(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, dims: AnyDims | None = None, *, out: Tensor | None = None) -> Tensor:
         """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
 
         Args:
@@ -17194,7 +17139,7 @@ class _packet_linalg_tensorsolve(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def default(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+    def default(self: Tensor, other: Tensor, dims: AnyDims | None = None) -> Tensor:
         """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
 
         Args:
@@ -17204,7 +17149,7 @@ class _packet_linalg_tensorsolve(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, other: Tensor, dims: AnyDims | None = None, *, out: Tensor) -> Tensor:
         """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
 
         Args:
@@ -17222,15 +17167,15 @@ class _packet_linalg_vander(Operator[..., Tensor], Protocol):
         """The Vandermonde matrices of vectors along the last dimension: powers from 0 to ``N - 1``."""
 
 class _packet_linalg_vecdot(Operator[..., Tensor], Protocol):
-    def __call__(cls, x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, x: Tensor, y: Tensor, *, dim: AnyDim = -1, out: Tensor | None = None) -> Tensor:
         """The scalar products of vectors along a dimension, the first ones conjugated."""
     @_operator
     @staticmethod
-    def default(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    def default(x: Tensor, y: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """The scalar products of vectors along a dimension, the first ones conjugated."""
     @_operator
     @staticmethod
-    def out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+    def out(x: Tensor, y: Tensor, *, dim: AnyDim = -1, out: Tensor) -> Tensor:
         """The scalar products of vectors along a dimension, the first ones conjugated."""
 
 class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
@@ -17238,7 +17183,7 @@ class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -17250,12 +17195,7 @@ class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor,
-        ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
+        self: Tensor, ord: Scalar = 2, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
         largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0.
@@ -17265,7 +17205,7 @@ class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         ord: Scalar = 2,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -17590,15 +17530,15 @@ class _packet_log_sigmoid_forward(Operator[..., _results_log_sigmoid_forward | t
         """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
 
 class _packet_log_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, dtype: DType | None = None) -> Tensor:
+    def int(self: Tensor, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor) -> Tensor:
+    def int_out(self: Tensor, dim: AnyDim, dtype: DType | None = None, *, out: Tensor) -> Tensor:
         """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
 
 class _packet_logaddexp(Operator[..., Tensor], Protocol):
@@ -17626,15 +17566,15 @@ class _packet_logaddexp2(Operator[..., Tensor], Protocol):
         """``log2(2**self + 2**other)``, without overflow."""
 
 class _packet_logcumsumexp(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, out: Tensor | None = None) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDim) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, *, out: Tensor) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
 
 class _packet_logdet(Operator[..., Tensor], Protocol):
@@ -17898,17 +17838,15 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``logspace`` to a zero-dim tensor."""
 
 class _packet_logsumexp(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDims, keepdim: bool = False) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
 
 class _packet_lstm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
@@ -18277,16 +18215,21 @@ class _packet_max(Operator[..., Tensor | _results_max], Protocol):
         """The larger of two elements, as ``maximum``."""
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls,
+        self: Tensor,
+        dim: AnyDim,
+        keepdim: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_max:
         """The largest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_max:
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> _results_max:
         """The largest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
     @staticmethod
-    def dim_max(self: Tensor, dim: int, keepdim: bool = False, *, max: Tensor, max_values: Tensor) -> _results_max:
+    def dim_max(self: Tensor, dim: AnyDim, keepdim: bool = False, *, max: Tensor, max_values: Tensor) -> _results_max:
         """The largest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
     @staticmethod
@@ -18696,7 +18639,7 @@ class _packet_mean(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None,
+        dim: AnyDims | None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -18705,14 +18648,12 @@ class _packet_mean(Operator[..., Tensor], Protocol):
         """The mean along dimensions, along all for ``dim=None``."""
     @_operator
     @staticmethod
-    def dim(
-        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None
-    ) -> Tensor:
+    def dim(self: Tensor, dim: AnyDims | None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
         """The mean along dimensions, along all for ``dim=None``."""
     @_operator
     @staticmethod
     def out(
-        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
+        self: Tensor, dim: AnyDims | None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
     ) -> Tensor:
         """The mean along dimensions, along all for ``dim=None``."""
     @_operator
@@ -18729,18 +18670,23 @@ class _packet_median(Operator[..., Tensor | _results_median], Protocol):
     def __call__(cls, self: Tensor) -> Tensor: ...
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls,
+        self: Tensor,
+        dim: AnyDim,
+        keepdim: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_median: ...
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_median: ...
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> _results_median: ...
     @_operator
     @staticmethod
     def dim_values(
-        self: Tensor, dim: int, keepdim: bool = False, *, values: Tensor, indices: Tensor
+        self: Tensor, dim: AnyDim, keepdim: bool = False, *, values: Tensor, indices: Tensor
     ) -> _results_median: ...
     @_operator
     @staticmethod
@@ -18771,16 +18717,21 @@ class _packet_min(Operator[..., Tensor | _results_min], Protocol):
         """The smaller of two elements, as ``minimum``."""
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls,
+        self: Tensor,
+        dim: AnyDim,
+        keepdim: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_min:
         """The smallest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_min:
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> _results_min:
         """The smallest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
     @staticmethod
-    def dim_min(self: Tensor, dim: int, keepdim: bool = False, *, min: Tensor, min_indices: Tensor) -> _results_min:
+    def dim_min(self: Tensor, dim: AnyDim, keepdim: bool = False, *, min: Tensor, min_indices: Tensor) -> _results_min:
         """The smallest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
     @staticmethod
@@ -18867,7 +18818,7 @@ class _packet_mode(Operator[..., _results_mode], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int = -1,
+        dim: AnyDim = -1,
         keepdim: bool = False,
         *,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
@@ -18875,11 +18826,13 @@ class _packet_mode(Operator[..., _results_mode], Protocol):
         """The element that is most often along a dimension, the least of several, and where one of them stands."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int = -1, keepdim: bool = False) -> _results_mode:
+    def default(self: Tensor, dim: AnyDim = -1, keepdim: bool = False) -> _results_mode:
         """The element that is most often along a dimension, the least of several, and where one of them stands."""
     @_operator
     @staticmethod
-    def values(self: Tensor, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor) -> _results_mode:
+    def values(
+        self: Tensor, dim: AnyDim = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
+    ) -> _results_mode:
         """The element that is most often along a dimension, the least of several, and where one of them stands."""
 
 class _packet_moveaxis(Operator[..., Tensor], Protocol):
@@ -19255,7 +19208,7 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -19265,18 +19218,13 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+        self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The mean along dimensions of all elements but NaN."""
     @_operator
     @staticmethod
     def out(
-        self: Tensor,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor,
+        self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
     ) -> Tensor:
         """The mean along dimensions of all elements but NaN."""
 
@@ -19285,18 +19233,23 @@ class _packet_nanmedian(Operator[..., Tensor | _results_nanmedian], Protocol):
     def __call__(cls, self: Tensor) -> Tensor: ...
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls,
+        self: Tensor,
+        dim: AnyDim,
+        keepdim: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_nanmedian: ...
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_nanmedian: ...
+    def dim(self: Tensor, dim: AnyDim, keepdim: bool = False) -> _results_nanmedian: ...
     @_operator
     @staticmethod
     def dim_values(
-        self: Tensor, dim: int, keepdim: bool = False, *, values: Tensor, indices: Tensor
+        self: Tensor, dim: AnyDim, keepdim: bool = False, *, values: Tensor, indices: Tensor
     ) -> _results_nanmedian: ...
     @_operator
     @staticmethod
@@ -19308,7 +19261,7 @@ class _packet_nanquantile(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         q: Tensor,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -19319,7 +19272,7 @@ class _packet_nanquantile(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         q: float,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -19328,14 +19281,14 @@ class _packet_nanquantile(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+        self: Tensor, q: Tensor, dim: AnyDim | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
         self: Tensor,
         q: Tensor,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -19344,14 +19297,14 @@ class _packet_nanquantile(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def scalar(
-        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+        self: Tensor, q: float, dim: AnyDim | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     @_operator
     @staticmethod
     def scalar_out(
         self: Tensor,
         q: float,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -19362,7 +19315,7 @@ class _packet_nansum(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -19372,47 +19325,42 @@ class _packet_nansum(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+        self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The sum along dimensions of all elements but NaN."""
     @_operator
     @staticmethod
     def out(
-        self: Tensor,
-        dim: int | Sequence[int] | None = None,
-        keepdim: bool = False,
-        *,
-        dtype: DType | None = None,
-        out: Tensor,
+        self: Tensor, dim: AnyDims | None = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
     ) -> Tensor:
         """The sum along dimensions of all elements but NaN."""
 
 class _packet_narrow(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: _Tensor, dim: int, start: _Tensor, length: int) -> _Tensor:
+    def __call__(cls, self: _Tensor, dim: AnyDim, start: _Tensor, length: int) -> _Tensor:
         """``narrow`` whose start is a zero-dim tensor of integers."""
     @overload
-    def __call__(cls, self: _Tensor, dim: int, start: int, length: int) -> _Tensor:
+    def __call__(cls, self: _Tensor, dim: AnyDim, start: int, length: int) -> _Tensor:
         """``length`` positions of a dimension, beginning with ``start``."""
     @_operator
     @staticmethod
-    def default(self: _Tensor, dim: int, start: int, length: int) -> _Tensor:
+    def default(self: _Tensor, dim: AnyDim, start: int, length: int) -> _Tensor:
         """``length`` positions of a dimension, beginning with ``start``."""
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, dim: int, start: _Tensor, length: int) -> _Tensor:
+    def Tensor(self: _Tensor, dim: AnyDim, start: _Tensor, length: int) -> _Tensor:
         """``narrow`` whose start is a zero-dim tensor of integers."""
 
 class _packet_narrow_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
         """A copy of the elements from ``start`` on along a dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, start: int, length: int) -> Tensor:
         """A copy of the elements from ``start`` on along a dimension."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, start: int, length: int, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, start: int, length: int, *, out: Tensor) -> Tensor:
         """``narrow_copy`` into a given tensor."""
 
 class _packet_native_batch_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
@@ -19764,9 +19712,7 @@ class _packet_native_norm(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, p: Scalar = 2) -> Tensor:
         """``norm`` of all elements."""
     @overload
-    def __call__(
-        cls, self: Tensor, p: Scalar | None, dim: int | Sequence[int], keepdim: bool, dtype: DType | None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, p: Scalar | None, dim: AnyDims, keepdim: bool, dtype: DType | None) -> Tensor:
         """``norm`` along dimensions, of elements that become ``dtype`` first."""
     @_operator
     @staticmethod
@@ -19774,9 +19720,7 @@ class _packet_native_norm(Operator[..., Tensor], Protocol):
         """``norm`` of all elements."""
     @_operator
     @staticmethod
-    def ScalarOpt_dim_dtype(
-        self: Tensor, p: Scalar | None, dim: int | Sequence[int], keepdim: bool, dtype: DType | None
-    ) -> Tensor:
+    def ScalarOpt_dim_dtype(self: Tensor, p: Scalar | None, dim: AnyDims, keepdim: bool, dtype: DType | None) -> Tensor:
         """``norm`` along dimensions, of elements that become ``dtype`` first."""
     @_operator
     @staticmethod
@@ -19784,7 +19728,7 @@ class _packet_native_norm(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def ScalarOpt_dim_dtype_out(
-        self: Tensor, p: Scalar | None, dim: int | Sequence[int], keepdim: bool, dtype: DType | None, *, out: Tensor
+        self: Tensor, p: Scalar | None, dim: AnyDims, keepdim: bool, dtype: DType | None, *, out: Tensor
     ) -> Tensor: ...
 
 class _packet_ne(Operator[..., Tensor], Protocol):
@@ -20358,46 +20302,29 @@ class _packet_norm(Operator[..., Tensor], Protocol):
         """The norm of all elements, which become ``dtype`` first."""
     @overload
     def __call__(
-        cls,
-        self: Tensor,
-        p: _Scalar | None,
-        dim: int | Sequence[int],
-        keepdim: bool,
-        *,
-        dtype: DType,
-        out: Tensor | None = None,
+        cls, self: Tensor, p: _Scalar | None, dim: AnyDims, keepdim: bool, *, dtype: DType, out: Tensor | None = None
     ) -> Tensor:
         """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
     @overload
     def __call__(
-        cls,
-        self: Tensor,
-        p: _Scalar | None,
-        dim: int | Sequence[int],
-        keepdim: bool = False,
-        *,
-        out: Tensor | None = None,
+        cls, self: Tensor, p: _Scalar | None, dim: AnyDims, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
     @_operator
     @staticmethod
-    def ScalarOpt_dim(self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    def ScalarOpt_dim(self: Tensor, p: _Scalar | None, dim: AnyDims, keepdim: bool = False) -> Tensor:
         """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
     @_operator
     @staticmethod
-    def out(self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, p: _Scalar | None, dim: AnyDims, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
     @_operator
     @staticmethod
-    def ScalarOpt_dim_dtype(
-        self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool, *, dtype: DType
-    ) -> Tensor:
+    def ScalarOpt_dim_dtype(self: Tensor, p: _Scalar | None, dim: AnyDims, keepdim: bool, *, dtype: DType) -> Tensor:
         """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
     @_operator
     @staticmethod
-    def dtype_out(
-        self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool, *, dtype: DType, out: Tensor
-    ) -> Tensor:
+    def dtype_out(self: Tensor, p: _Scalar | None, dim: AnyDims, keepdim: bool, *, dtype: DType, out: Tensor) -> Tensor:
         """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
     @_operator
     @staticmethod
@@ -20417,11 +20344,11 @@ class _packet_norm(Operator[..., Tensor], Protocol):
         """The norm of all elements, which become ``dtype`` first."""
 
 class _packet_norm_except_dim(Operator[..., Tensor], Protocol):
-    def __call__(cls, v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    def __call__(cls, v: Tensor, pow: int = 2, dim: AnyDim = 0) -> Tensor:
         """The norms of all that belongs to each position along a dimension; of everything for -1."""
     @_operator
     @staticmethod
-    def default(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    def default(v: Tensor, pow: int = 2, dim: AnyDim = 0) -> Tensor:
         """The norms of all that belongs to each position along a dimension; of everything for -1."""
 
 class _packet_normal(Operator[..., Tensor], Protocol):
@@ -20562,9 +20489,7 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
 
 class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """The sum of the singular values of matrices in two dimensions."""
     @overload
     def __call__(cls, self: Tensor, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -20579,11 +20504,11 @@ class _packet_nuclear_norm(Operator[..., Tensor], Protocol):
         """The sum of the singular values of matrices."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    def dim(self: Tensor, dim: AnyDims, keepdim: bool = False) -> Tensor:
         """The sum of the singular values of matrices in two dimensions."""
     @_operator
     @staticmethod
-    def dim_out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def dim_out(self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The sum of the singular values of matrices in two dimensions."""
 
 class _packet_numel(Operator[..., int], Protocol):
@@ -20839,23 +20764,23 @@ class _packet_pdist(Operator[..., Tensor], Protocol):
         """The distances of each row of a matrix to all rows behind it."""
 
 class _packet_permute(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dims: AnyDims) -> Tensor:
         """The dimensions in another order."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+    def default(self: Tensor, dims: AnyDims) -> Tensor:
         """The dimensions in another order."""
 
 class _packet_permute_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dims: AnyDims, *, out: Tensor | None = None) -> Tensor:
         """A copy of what ``permute`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+    def default(self: Tensor, dims: AnyDims) -> Tensor:
         """A copy of what ``permute`` shows."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor: ...
+    def out(self: Tensor, dims: AnyDims, *, out: Tensor) -> Tensor: ...
 
 class _packet_pin_memory(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> Tensor:
@@ -21037,16 +20962,16 @@ class _packet_prod(Operator[..., Tensor], Protocol):
         """The product of all elements."""
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
     ) -> Tensor:
         """The product along a dimension; integers are multiplied as int64."""
     @_operator
     @staticmethod
-    def dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    def dim_int(self: Tensor, dim: AnyDim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
         """The product along a dimension; integers are multiplied as int64."""
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+    def int_out(self: Tensor, dim: AnyDim, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor) -> Tensor:
         """The product along a dimension; integers are multiplied as int64."""
     @_operator
     @staticmethod
@@ -21104,7 +21029,7 @@ class _packet_quantile(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         q: Tensor,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -21115,7 +21040,7 @@ class _packet_quantile(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         q: float,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -21124,14 +21049,14 @@ class _packet_quantile(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+        self: Tensor, q: Tensor, dim: AnyDim | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
         self: Tensor,
         q: Tensor,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -21140,14 +21065,14 @@ class _packet_quantile(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def scalar(
-        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+        self: Tensor, q: float, dim: AnyDim | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     @_operator
     @staticmethod
     def scalar_out(
         self: Tensor,
         q: float,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
@@ -22178,23 +22103,23 @@ class _packet_remainder_(Operator[..., Tensor], Protocol):
         """What dividing down leaves; it has the sign of ``other``."""
 
 class _packet_renorm(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, p: Scalar, dim: AnyDim, maxnorm: Scalar, *, out: Tensor | None = None) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
     @_operator
     @staticmethod
-    def default(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    def default(self: Tensor, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
     @_operator
     @staticmethod
-    def out(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, p: Scalar, dim: AnyDim, maxnorm: Scalar, *, out: Tensor) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
 
 class _packet_renorm_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
     @_operator
     @staticmethod
-    def default(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    def default(self: Tensor, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
 
 class _packet_repeat(Operator[..., Tensor], Protocol):
@@ -22214,12 +22139,12 @@ class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
         """Every position as often as ``repeats`` says."""
     @overload
     def __call__(
-        cls, self: _Tensor, repeats: _Tensor, dim: int | None = None, *, output_size: int | None = None
+        cls, self: _Tensor, repeats: _Tensor, dim: AnyDim | None = None, *, output_size: int | None = None
     ) -> _Tensor:
         """Every position of a dimension as often as ``repeats`` says, one after another."""
     @overload
     def __call__(
-        cls, self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+        cls, self: _Tensor, repeats: int, dim: AnyDim | None = None, *, output_size: int | None = None
     ) -> _Tensor:
         """Every position of a dimension so many times, one after another."""
     @_operator
@@ -22233,12 +22158,12 @@ class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def self_Tensor(
-        self: _Tensor, repeats: _Tensor, dim: int | None = None, *, output_size: int | None = None
+        self: _Tensor, repeats: _Tensor, dim: AnyDim | None = None, *, output_size: int | None = None
     ) -> _Tensor:
         """Every position of a dimension as often as ``repeats`` says, one after another."""
     @_operator
     @staticmethod
-    def self_int(self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> _Tensor:
+    def self_int(self: _Tensor, repeats: int, dim: AnyDim | None = None, *, output_size: int | None = None) -> _Tensor:
         """Every position of a dimension so many times, one after another."""
 
 class _packet_replication_pad1d(Operator[..., Tensor], Protocol):
@@ -22610,27 +22535,27 @@ class _packet_rnn_tanh_cell(Operator[..., Tensor], Protocol):
         """The next state of an Elman network."""
 
 class _packet_roll(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    def __call__(cls, self: Tensor, shifts: int | Sequence[int], dims: AnyDims = ()) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
     @_operator
     @staticmethod
-    def default(self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    def default(self: Tensor, shifts: int | Sequence[int], dims: AnyDims = ()) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
     @_operator
     @staticmethod
-    def out(self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = (), *, out: Tensor) -> Tensor:
+    def out(self: Tensor, shifts: int | Sequence[int], dims: AnyDims = (), *, out: Tensor) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
 
 class _packet_rot90(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    def __call__(cls, self: Tensor, k: int = 1, dims: AnyDims = (0, 1)) -> Tensor:
         """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
     @_operator
     @staticmethod
-    def default(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    def default(self: Tensor, k: int = 1, dims: AnyDims = (0, 1)) -> Tensor:
         """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
     @_operator
     @staticmethod
-    def out(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1), *, out: Tensor) -> Tensor:
+    def out(self: Tensor, k: int = 1, dims: AnyDims = (0, 1), *, out: Tensor) -> Tensor:
         """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
 
 class _packet_round(Operator[..., Tensor], Protocol):
@@ -22984,109 +22909,111 @@ class _packet_scaled_dot_product_attention(Operator[..., Tensor], Protocol):
 
 class _packet_scatter(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, out: Tensor | None = None) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @overload
     def __call__(
-        cls, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str, out: Tensor | None = None
+        cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
-    def src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def src(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @_operator
     @staticmethod
-    def src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
+    def src_out(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @_operator
     @staticmethod
-    def value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def value(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @_operator
     @staticmethod
-    def value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
+    def value_out(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @_operator
     @staticmethod
-    def reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    def reduce(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
-    def reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor) -> Tensor:
+    def reduce_out(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str, out: Tensor) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
-    def value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    def value_reduce(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
-    def value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str, out: Tensor) -> Tensor:
+    def value_reduce_out(
+        self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str, out: Tensor
+    ) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
 
 class _packet_scatter_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
-    def src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def src(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @_operator
     @staticmethod
-    def value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def value(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @_operator
     @staticmethod
-    def reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    def reduce(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
-    def value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    def value_reduce(self: Tensor, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
 
 class _packet_scatter_add(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
 
 class _packet_scatter_add_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
 
 class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int,
+        dim: AnyDim,
         index: Tensor,
         src: Tensor,
         reduce: str,
@@ -23100,7 +23027,7 @@ class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    def two(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
         With ``include_self=False`` what is at these positions does not count.
@@ -23108,7 +23035,7 @@ class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def two_out(
-        self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor
+        self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor
     ) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
@@ -23117,7 +23044,7 @@ class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
 
 class _packet_scatter_reduce_(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+        cls, self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
@@ -23125,7 +23052,7 @@ class _packet_scatter_reduce_(Operator[..., Tensor], Protocol):
         """
     @_operator
     @staticmethod
-    def two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+    def two(self: Tensor, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
         With ``include_self=False`` what is at these positions does not count.
@@ -23322,45 +23249,45 @@ class _packet_segment_reduce(Operator[..., Tensor], Protocol):
     ) -> Tensor: ...
 
 class _packet_select(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, index: _int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, index: _int) -> Tensor:
+    def int(self: Tensor, dim: AnyDim, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
 
 class _packet_select_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int) -> Tensor:
+    def __call__(cls, grad_output: Tensor, input_sizes: Sequence[int], dim: AnyDim, index: int) -> Tensor:
         """The gradient of ``select``."""
     @_operator
     @staticmethod
-    def default(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int) -> Tensor:
+    def default(grad_output: Tensor, input_sizes: Sequence[int], dim: AnyDim, index: int) -> Tensor:
         """The gradient of ``select``."""
     @_operator
     @staticmethod
-    def out(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int, *, out: Tensor) -> Tensor: ...
+    def out(grad_output: Tensor, input_sizes: Sequence[int], dim: AnyDim, index: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_select_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, index: _int, *, out: Tensor | None = None) -> Tensor:
         """A copy of what ``select`` shows."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, index: _int) -> Tensor:
+    def int(self: Tensor, dim: AnyDim, index: _int) -> Tensor:
         """A copy of what ``select`` shows."""
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int, index: _int, *, out: Tensor) -> Tensor: ...
+    def int_out(self: Tensor, dim: AnyDim, index: _int, *, out: Tensor) -> Tensor: ...
 
 class _packet_select_scatter(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    def __call__(cls, self: Tensor, src: Tensor, dim: AnyDim, index: int) -> Tensor:
         """A copy of ``self``, where what ``select`` shows is ``src``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    def default(self: Tensor, src: Tensor, dim: AnyDim, index: int) -> Tensor:
         """A copy of ``self``, where what ``select`` shows is ``src``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, src: Tensor, dim: int, index: int, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, src: Tensor, dim: AnyDim, index: int, *, out: Tensor) -> Tensor:
         """A copy of ``self``, where what ``select`` shows is ``src``."""
 
 class _packet_selu(Operator[..., Tensor], Protocol):
@@ -23609,43 +23536,47 @@ class _packet_sinh_(Operator[..., Tensor], Protocol):
         """The hyperbolic sine of every element."""
 
 class _packet_size(Operator[..., int], Protocol):
-    def __call__(cls, self: Tensor, dim: _int) -> _int:
+    def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
         """How many positions a dimension has."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int) -> _int:
+    def int(self: Tensor, dim: AnyDim) -> _int:
         """How many positions a dimension has."""
 
 class _packet_slice(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+        cls, self: _Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> _Tensor:
         """The positions ``start:end:step`` of a dimension."""
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
+    def Tensor(
+        self: _Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> _Tensor:
         """The positions ``start:end:step`` of a dimension."""
 
 class _packet_slice_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
+        cls, grad_output: Tensor, input_sizes: Sequence[int], dim: AnyDim, start: int, end: int, step: int
     ) -> Tensor:
         """The gradient of ``slice``."""
     @_operator
     @staticmethod
-    def default(grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int) -> Tensor:
+    def default(
+        grad_output: Tensor, input_sizes: Sequence[int], dim: AnyDim, start: int, end: int, step: int
+    ) -> Tensor:
         """The gradient of ``slice``."""
     @_operator
     @staticmethod
     def out(
-        grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int, *, out: Tensor
+        grad_output: Tensor, input_sizes: Sequence[int], dim: AnyDim, start: int, end: int, step: int, *, out: Tensor
     ) -> Tensor: ...
 
 class _packet_slice_copy(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: _Tensor,
-        dim: int = 0,
+        dim: AnyDim = 0,
         start: int | None = None,
         end: int | None = None,
         step: int = 1,
@@ -23655,23 +23586,25 @@ class _packet_slice_copy(Operator[..., Tensor], Protocol):
         """A copy of what ``slice`` shows."""
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
+    def Tensor(
+        self: _Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> _Tensor:
         """A copy of what ``slice`` shows."""
     @_operator
     @staticmethod
     def Tensor_out(
-        self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: _Tensor
+        self: _Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: _Tensor
     ) -> _Tensor: ...
 
 class _packet_slice_inverse(Operator[..., Tensor], Protocol):
     def __call__(
-        cls, self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+        cls, self: Tensor, src: Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> Tensor:
         """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
     @_operator
     @staticmethod
     def default(
-        self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+        self: Tensor, src: Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> Tensor:
         """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
 
@@ -23680,7 +23613,7 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
         cls,
         self: Tensor,
         src: Tensor,
-        dim: int = 0,
+        dim: AnyDim = 0,
         start: int | None = None,
         end: int | None = None,
         step: int = 1,
@@ -23691,7 +23624,7 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def default(
-        self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+        self: Tensor, src: Tensor, dim: AnyDim = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> Tensor:
         """A copy of ``self``, where what ``slice`` shows is ``src``."""
     @_operator
@@ -23699,7 +23632,7 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor,
         src: Tensor,
-        dim: int = 0,
+        dim: AnyDim = 0,
         start: int | None = None,
         end: int | None = None,
         step: int = 1,
@@ -24032,15 +23965,15 @@ class _packet_soft_margin_loss_backward(Operator[..., Tensor], Protocol):
         """The gradient of ``soft_margin_loss``."""
 
 class _packet_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, dtype: DType | None = None) -> Tensor:
+    def int(self: Tensor, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor) -> Tensor:
+    def int_out(self: Tensor, dim: AnyDim, dtype: DType | None = None, *, out: Tensor) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
 
 class _packet_softplus(Operator[..., Tensor], Protocol):
@@ -24100,7 +24033,7 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         self: Tensor,
         *,
         stable: bool | None,
-        dim: int = -1,
+        dim: AnyDim = -1,
         descending: bool = False,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_sort:
@@ -24109,7 +24042,7 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int = -1,
+        dim: AnyDim = -1,
         descending: bool = False,
         *,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
@@ -24117,22 +24050,28 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         """The elements along a dimension in order, and their indices; NaN is the largest."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int = -1, descending: bool = False) -> _results_sort:
+    def default(self: Tensor, dim: AnyDim = -1, descending: bool = False) -> _results_sort:
         """The elements along a dimension in order, and their indices; NaN is the largest."""
     @_operator
     @staticmethod
     def values(
-        self: Tensor, dim: int = -1, descending: bool = False, *, values: Tensor, indices: Tensor
+        self: Tensor, dim: AnyDim = -1, descending: bool = False, *, values: Tensor, indices: Tensor
     ) -> _results_sort:
         """The elements along a dimension in order, and their indices; NaN is the largest."""
     @_operator
     @staticmethod
-    def stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> _results_sort:
+    def stable(self: Tensor, *, stable: bool | None, dim: AnyDim = -1, descending: bool = False) -> _results_sort:
         """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @_operator
     @staticmethod
     def values_stable(
-        self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False, values: Tensor, indices: Tensor
+        self: Tensor,
+        *,
+        stable: bool | None,
+        dim: AnyDim = -1,
+        descending: bool = False,
+        values: Tensor,
+        indices: Tensor,
     ) -> _results_sort:
         """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
 
@@ -24677,11 +24616,11 @@ class _packet_special_log_ndtr(Operator[..., Tensor], Protocol):
         """The logarithm of the area below the standard normal curve, up to every element."""
 
 class _packet_special_log_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """``log_softmax``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """``log_softmax``."""
 
 class _packet_special_logit(Operator[..., Tensor], Protocol):
@@ -24697,17 +24636,15 @@ class _packet_special_logit(Operator[..., Tensor], Protocol):
         """Another name of ``logit``: ``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
 
 class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
-    def __call__(
-        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``logsumexp``: ``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    def default(self: Tensor, dim: AnyDims, keepdim: bool = False) -> Tensor:
         """Another name of ``logsumexp``: ``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, dim: AnyDims, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """Another name of ``logsumexp``: ``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
 
 class _packet_special_modified_bessel_i0(Operator[..., Tensor], Protocol):
@@ -24999,11 +24936,11 @@ class _packet_special_sinc(Operator[..., Tensor], Protocol):
         """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
 
 class _packet_special_softmax(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """``softmax``."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    def default(self: Tensor, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """``softmax``."""
 
 class _packet_special_spherical_bessel_j0(Operator[..., Tensor], Protocol):
@@ -25121,56 +25058,56 @@ class _packet_special_zeta(Operator[..., Tensor], Protocol):
 
 class _packet_split(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: int, dim: AnyDim = 0) -> list[_Tensor]:
         """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
     @overload
-    def __call__(cls, self: _Tensor, split_size: Sequence[int], dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: Sequence[int], dim: AnyDim = 0) -> list[_Tensor]:
         """Parts of a dimension, each of its size."""
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def Tensor(self: _Tensor, split_size: int, dim: AnyDim = 0) -> list[_Tensor]:
         """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
     @_operator
     @staticmethod
-    def sizes(self: _Tensor, split_size: Sequence[int], dim: int = 0) -> list[_Tensor]:
+    def sizes(self: _Tensor, split_size: Sequence[int], dim: AnyDim = 0) -> list[_Tensor]:
         """Parts of a dimension, each of its size."""
 
 class _packet_split_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: int, dim: AnyDim = 0) -> list[_Tensor]:
         """A copy of what ``split`` shows."""
     @overload
-    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
+    def __call__(cls, self: _Tensor, split_size: int, dim: AnyDim = 0, *, out: Sequence[_Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def Tensor(self: _Tensor, split_size: int, dim: AnyDim = 0) -> list[_Tensor]:
         """A copy of what ``split`` shows."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None:
+    def Tensor_out(self: _Tensor, split_size: int, dim: AnyDim = 0, *, out: Sequence[_Tensor]) -> None:
         """Copies of what ``split`` shows into given tensors."""
 
 class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
-    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """Parts of a dimension, each of its size."""
     @_operator
     @staticmethod
-    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def default(self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """Parts of a dimension, each of its size."""
 
 class _packet_split_with_sizes_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """A copy of what ``split_with_sizes`` shows."""
     @overload
-    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def default(self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """A copy of what ``split_with_sizes`` shows."""
     @_operator
     @staticmethod
-    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None:
+    def out(self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0, *, out: Sequence[Tensor]) -> None:
         """Copies of what ``split_with_sizes`` shows into given tensors."""
 
 class _packet_sqrt(Operator[..., Tensor], Protocol):
@@ -25218,10 +25155,7 @@ class _packet_squeeze(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """Without the dimensions of size 1."""
     @overload
-    def __call__(cls, self: Tensor, dim: int) -> Tensor:
-        """Without a dimension, if its size is 1."""
-    @overload
-    def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims) -> Tensor:
         """Without those of the dimensions whose size is 1."""
     @_operator
     @staticmethod
@@ -25229,11 +25163,11 @@ class _packet_squeeze(Operator[..., Tensor], Protocol):
         """Without the dimensions of size 1."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int) -> Tensor:
+    def dim(self: Tensor, dim: AnyDim) -> Tensor:
         """Without a dimension, if its size is 1."""
     @_operator
     @staticmethod
-    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+    def dims(self: Tensor, dim: AnyDims) -> Tensor:
         """Without those of the dimensions whose size is 1."""
 
 class _packet_squeeze_(Operator[..., Tensor], Protocol):
@@ -25241,10 +25175,7 @@ class _packet_squeeze_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """Without the dimensions of size 1."""
     @overload
-    def __call__(cls, self: Tensor, dim: int) -> Tensor:
-        """Without a dimension, if its size is 1."""
-    @overload
-    def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDims) -> Tensor:
         """Without those of the dimensions whose size is 1."""
     @_operator
     @staticmethod
@@ -25252,11 +25183,11 @@ class _packet_squeeze_(Operator[..., Tensor], Protocol):
         """Without the dimensions of size 1."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int) -> Tensor:
+    def dim(self: Tensor, dim: AnyDim) -> Tensor:
         """Without a dimension, if its size is 1."""
     @_operator
     @staticmethod
-    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+    def dims(self: Tensor, dim: AnyDims) -> Tensor:
         """Without those of the dimensions whose size is 1."""
 
 class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
@@ -25264,41 +25195,39 @@ class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """A copy of what ``squeeze`` shows."""
     @overload
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor: ...
-    @overload
-    def __call__(cls, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(cls, self: Tensor, dim: AnyDims, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """A copy of what ``squeeze`` shows."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int) -> Tensor:
+    def dim(self: Tensor, dim: AnyDim) -> Tensor:
         """A copy of what ``squeeze`` shows."""
     @_operator
     @staticmethod
-    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+    def dims(self: Tensor, dim: AnyDims) -> Tensor:
         """A copy of what ``squeeze`` shows."""
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
+    def dim_out(self: Tensor, dim: AnyDim, *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dims_out(self: Tensor, dim: Sequence[int], *, out: Tensor) -> Tensor: ...
+    def dims_out(self: Tensor, dim: AnyDims, *, out: Tensor) -> Tensor: ...
 
 class _packet_stack(Operator[..., Tensor], Protocol):
-    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor | None = None) -> Tensor:
         """The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
-    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    def default(tensors: Sequence[Tensor], dim: AnyDim = 0) -> Tensor:
         """The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+    def out(tensors: Sequence[Tensor], dim: AnyDim = 0, *, out: Tensor) -> Tensor:
         """The tensors one after another along a new dimension."""
 
 class _packet_std(Operator[..., Tensor], Protocol):
@@ -25306,7 +25235,7 @@ class _packet_std(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None,
+        dim: AnyDims | None,
         unbiased: bool = True,
         keepdim: bool = False,
         *,
@@ -25320,7 +25249,7 @@ class _packet_std(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         *,
         correction: Scalar | None = None,
         keepdim: bool = False,
@@ -25330,14 +25259,14 @@ class _packet_std(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def correction(
-        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+        self: Tensor, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> Tensor:
         """The square root of the variance along dimensions."""
     @_operator
     @staticmethod
     def correction_out(
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         *,
         correction: Scalar | None = None,
         keepdim: bool = False,
@@ -25350,19 +25279,17 @@ class _packet_std(Operator[..., Tensor], Protocol):
         """The standard deviation of all elements, of a sample if ``unbiased``."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    def dim(self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
         """The standard deviation along dimensions, of a sample if ``unbiased``."""
     @_operator
     @staticmethod
-    def out(
-        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor
-    ) -> Tensor:
+    def out(self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The standard deviation along dimensions, of a sample if ``unbiased``."""
 
 class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(
-        cls, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+        cls, self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
     @overload
@@ -25370,25 +25297,20 @@ class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
     @overload
     def __call__(
-        cls,
-        self: Tensor,
-        dim: int | Sequence[int] | None = None,
-        *,
-        correction: Scalar | None = None,
-        keepdim: bool = False,
+        cls, self: Tensor, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions."""
     @_operator
     @staticmethod
     def correction(
-        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+        self: Tensor, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions."""
     @_operator
     @staticmethod
     def correction_out(
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         *,
         correction: Scalar | None = None,
         keepdim: bool = False,
@@ -25402,9 +25324,7 @@ class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
     @_operator
     @staticmethod
-    def dim(
-        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
-    ) -> tuple[Tensor, Tensor]:
+    def dim(self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
 
 class _packet_stft(Operator[..., Tensor], Protocol):
@@ -25518,11 +25438,11 @@ class _packet_storage_offset(Operator[..., int], Protocol):
         """How many elements of its memory lie before the first one."""
 
 class _packet_stride(Operator[..., int], Protocol):
-    def __call__(cls, self: Tensor, dim: _int) -> _int:
+    def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
         """How far apart in memory neighbours along a dimension lie."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int) -> _int:
+    def int(self: Tensor, dim: AnyDim) -> _int:
         """How far apart in memory neighbours along a dimension lie."""
 
 class _packet_sub(Operator[..., Tensor], Protocol):
@@ -25600,7 +25520,7 @@ class _packet_sum(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None,
+        dim: AnyDims | None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
@@ -25609,14 +25529,12 @@ class _packet_sum(Operator[..., Tensor], Protocol):
         """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
     @_operator
     @staticmethod
-    def dim_IntList(
-        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None
-    ) -> Tensor:
+    def dim_IntList(self: Tensor, dim: AnyDims | None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
         """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
     @_operator
     @staticmethod
     def IntList_out(
-        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
+        self: Tensor, dim: AnyDims | None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
     ) -> Tensor:
         """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
     @_operator
@@ -25719,11 +25637,11 @@ class _packet_sym_numel(Operator[..., int], Protocol):
         """How many elements there are."""
 
 class _packet_sym_size(Operator[..., int], Protocol):
-    def __call__(cls, self: Tensor, dim: _int) -> _int:
+    def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
         """How many positions a dimension has."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int) -> _int:
+    def int(self: Tensor, dim: AnyDim) -> _int:
         """How many positions a dimension has."""
 
 class _packet_sym_storage_offset(Operator[..., int], Protocol):
@@ -25735,11 +25653,11 @@ class _packet_sym_storage_offset(Operator[..., int], Protocol):
         """How many elements of its memory lie before the first one."""
 
 class _packet_sym_stride(Operator[..., int], Protocol):
-    def __call__(cls, self: Tensor, dim: _int) -> _int:
+    def __call__(cls, self: Tensor, dim: AnyDim) -> _int:
         """How far apart in memory neighbours along a dimension lie."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int) -> _int:
+    def int(self: Tensor, dim: AnyDim) -> _int:
         """How far apart in memory neighbours along a dimension lie."""
 
 class _packet_t(Operator[..., Tensor], Protocol):
@@ -25782,15 +25700,15 @@ class _packet_take(Operator[..., Tensor], Protocol):
         """The elements at positions among all elements, which are counted in row-major order."""
 
 class _packet_take_along_dim(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, indices: Tensor, dim: AnyDim | None = None, *, out: Tensor | None = None) -> Tensor:
         """``gather`` with broadcasting, among all elements without a dimension."""
     @_operator
     @staticmethod
-    def default(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    def default(self: Tensor, indices: Tensor, dim: AnyDim | None = None) -> Tensor:
         """``gather`` with broadcasting, among all elements without a dimension."""
     @_operator
     @staticmethod
-    def out(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+    def out(self: Tensor, indices: Tensor, dim: AnyDim | None = None, *, out: Tensor) -> Tensor:
         """``gather`` with broadcasting, among all elements without a dimension."""
 
 class _packet_tan(Operator[..., Tensor], Protocol):
@@ -25847,25 +25765,25 @@ class _packet_tanh_backward(Operator[..., Tensor], Protocol):
 
 class _packet_tensor_split(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(cls, self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, indices: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """The parts of a dimension between positions."""
     @overload
-    def __call__(cls, self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, tensor_indices_or_sections: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """``tensor_split`` by a tensor: a number of parts, or positions."""
     @overload
-    def __call__(cls, self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, sections: int, dim: AnyDim = 0) -> list[Tensor]:
         """A dimension in so many parts, of sizes that differ by one at most."""
     @_operator
     @staticmethod
-    def sections(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+    def sections(self: Tensor, sections: int, dim: AnyDim = 0) -> list[Tensor]:
         """A dimension in so many parts, of sizes that differ by one at most."""
     @_operator
     @staticmethod
-    def indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def indices(self: Tensor, indices: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """The parts of a dimension between positions."""
     @_operator
     @staticmethod
-    def tensor_indices_or_sections(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+    def tensor_indices_or_sections(self: Tensor, tensor_indices_or_sections: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """``tensor_split`` by a tensor: a number of parts, or positions."""
 
 class _packet_tensordot(Operator[..., Tensor], Protocol):
@@ -26079,7 +25997,7 @@ class _packet_topk(Operator[..., _results_topk], Protocol):
         cls,
         self: Tensor,
         k: int,
-        dim: int = -1,
+        dim: AnyDim = -1,
         largest: bool = True,
         sorted: bool = True,
         *,
@@ -26088,14 +26006,14 @@ class _packet_topk(Operator[..., _results_topk], Protocol):
         """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
     @_operator
     @staticmethod
-    def default(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> _results_topk:
+    def default(self: Tensor, k: int, dim: AnyDim = -1, largest: bool = True, sorted: bool = True) -> _results_topk:
         """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
     @_operator
     @staticmethod
     def values(
         self: Tensor,
         k: int,
-        dim: int = -1,
+        dim: AnyDim = -1,
         largest: bool = True,
         sorted: bool = True,
         *,
@@ -26153,33 +26071,33 @@ class _packet_transpose_copy(Operator[..., Tensor], Protocol):
 
 class _packet_trapezoid(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    def __call__(cls, y: Tensor, x: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
     @overload
-    def __call__(cls, y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    def __call__(cls, y: Tensor, *, dx: Scalar = 1, dim: AnyDim = -1) -> Tensor:
         """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
     @_operator
     @staticmethod
-    def x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    def x(y: Tensor, x: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
     @_operator
     @staticmethod
-    def dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+    def dx(y: Tensor, *, dx: Scalar = 1, dim: AnyDim = -1) -> Tensor:
         """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
 
 class _packet_trapz(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
+    def __call__(cls, y: Tensor, *, dx: float = 1, dim: AnyDim = -1) -> Tensor:
         """An older name of ``trapezoid``."""
     @overload
-    def __call__(cls, y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor: ...
+    def __call__(cls, y: Tensor, x: Tensor, *, dim: AnyDim = -1) -> Tensor: ...
     @_operator
     @staticmethod
-    def x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+    def x(y: Tensor, x: Tensor, *, dim: AnyDim = -1) -> Tensor:
         """An older name of ``trapezoid``."""
     @_operator
     @staticmethod
-    def dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
+    def dx(y: Tensor, *, dx: float = 1, dim: AnyDim = -1) -> Tensor:
         """An older name of ``trapezoid``."""
 
 class _packet_triangular_solve(Operator[..., _results_triangular_solve], Protocol):
@@ -26408,34 +26326,34 @@ class _packet_type_as(Operator[..., Tensor], Protocol):
         """The tensor in the dtype, and on the device, of another one."""
 
 class _packet_unbind(Operator[..., list[Tensor]], Protocol):
-    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """Every position of a dimension as a tensor of its own."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
+    def int(self: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """Every position of a dimension as a tensor of its own."""
 
 class _packet_unbind_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """A copy of what ``unbind`` shows."""
     @overload
-    def __call__(cls, self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def __call__(cls, self: Tensor, dim: AnyDim = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
+    def int(self: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """A copy of what ``unbind`` shows."""
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None:
+    def int_out(self: Tensor, dim: AnyDim = 0, *, out: Sequence[Tensor]) -> None:
         """Copies of what ``unbind`` shows into given tensors."""
 
 class _packet_unflatten(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, sizes: Sequence[_int]) -> Tensor:
         """One dimension as several."""
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    def int(self: Tensor, dim: AnyDim, sizes: Sequence[_int]) -> Tensor:
         """One dimension as several."""
 
 class _packet_unflatten_dense_tensors(Operator[..., list[Tensor]], Protocol):
@@ -26455,15 +26373,17 @@ class _packet_unfold(Operator[..., Tensor], Protocol):
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
 
 class _packet_unfold_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Tensor:
+    def __call__(cls, grad_in: Tensor, input_sizes: Sequence[int], dim: AnyDim, size: int, step: int) -> Tensor:
         """The gradient of ``unfold``: what lies in several windows gets the sum."""
     @_operator
     @staticmethod
-    def default(grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Tensor:
+    def default(grad_in: Tensor, input_sizes: Sequence[int], dim: AnyDim, size: int, step: int) -> Tensor:
         """The gradient of ``unfold``: what lies in several windows gets the sum."""
     @_operator
     @staticmethod
-    def out(grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int, *, out: Tensor) -> Tensor: ...
+    def out(
+        grad_in: Tensor, input_sizes: Sequence[int], dim: AnyDim, size: int, step: int, *, out: Tensor
+    ) -> Tensor: ...
 
 class _packet_unfold_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
@@ -26505,7 +26425,7 @@ class _packet_uniform_(Operator[..., Tensor], Protocol):
 
 class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
-        cls, self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+        cls, self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: AnyDim | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
 
@@ -26516,7 +26436,7 @@ class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], P
     @_operator
     @staticmethod
     def default(
-        self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+        self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: AnyDim | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
 
@@ -26530,7 +26450,7 @@ class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], P
         self: Tensor,
         return_inverse: bool = False,
         return_counts: bool = False,
-        dim: int | None = None,
+        dim: AnyDim | None = None,
         *,
         out0: Tensor,
         out1: Tensor,
@@ -26539,20 +26459,20 @@ class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], P
 
 class _packet_unique_dim(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+        cls, self: Tensor, dim: AnyDim, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The distinct slices along a dimension in order, which of them each slice is, and how often they are there."""
     @_operator
     @staticmethod
     def default(
-        self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+        self: Tensor, dim: AnyDim, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The distinct slices along a dimension in order, which of them each slice is, and how often they are there."""
     @_operator
     @staticmethod
     def out(
         self: Tensor,
-        dim: int,
+        dim: AnyDim,
         sorted: bool = True,
         return_inverse: bool = False,
         return_counts: bool = False,
@@ -26564,20 +26484,20 @@ class _packet_unique_dim(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol)
 
 class _packet_unique_dim_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
-        cls, self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+        cls, self: Tensor, dim: AnyDim, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The first of each run of equal slices along a dimension, the run of each slice, and the lengths of runs."""
     @_operator
     @staticmethod
     def default(
-        self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+        self: Tensor, dim: AnyDim, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The first of each run of equal slices along a dimension, the run of each slice, and the lengths of runs."""
     @_operator
     @staticmethod
     def out(
         self: Tensor,
-        dim: int,
+        dim: AnyDim,
         return_inverse: bool = False,
         return_counts: bool = False,
         *,
@@ -26587,61 +26507,61 @@ class _packet_unique_dim_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet_unsafe_chunk(Operator[..., list[Tensor]], Protocol):
-    def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, chunks: int, dim: AnyDim = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
     @_operator
     @staticmethod
-    def default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    def default(self: Tensor, chunks: int, dim: AnyDim = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
 
 class _packet_unsafe_split(Operator[..., list[Tensor]], Protocol):
-    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: int, dim: AnyDim = 0) -> list[_Tensor]:
         """``split`` for callers that write one part at most."""
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def Tensor(self: _Tensor, split_size: int, dim: AnyDim = 0) -> list[_Tensor]:
         """``split`` for callers that write one part at most."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
+    def Tensor_out(self: _Tensor, split_size: int, dim: AnyDim = 0, *, out: Sequence[_Tensor]) -> None: ...
 
 class _packet_unsafe_split_with_sizes(Operator[..., list[Tensor]], Protocol):
-    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """``split_with_sizes`` for callers that write one part at most."""
     @_operator
     @staticmethod
-    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def default(self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0) -> list[Tensor]:
         """``split_with_sizes`` for callers that write one part at most."""
     @_operator
     @staticmethod
-    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def out(self: Tensor, split_sizes: Sequence[int], dim: AnyDim = 0, *, out: Sequence[Tensor]) -> None: ...
 
 class _packet_unsqueeze(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim) -> Tensor:
         """A dimension of size 1 more."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDim) -> Tensor:
         """A dimension of size 1 more."""
 
 class _packet_unsqueeze_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim) -> Tensor:
         """A dimension of size 1 more."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDim) -> Tensor:
         """A dimension of size 1 more."""
 
 class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: AnyDim, *, out: Tensor | None = None) -> Tensor:
         """A copy of what ``unsqueeze`` shows."""
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor:
+    def default(self: Tensor, dim: AnyDim) -> Tensor:
         """A copy of what ``unsqueeze`` shows."""
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
+    def out(self: Tensor, dim: AnyDim, *, out: Tensor) -> Tensor: ...
 
 class _packet_upsample_bicubic2d(Operator[..., Tensor], Protocol):
     @overload
@@ -27220,11 +27140,11 @@ class _packet_upsample_trilinear3d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what got another size."""
 
 class _packet_value_selecting_reduction_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
+    def __call__(cls, grad: Tensor, dim: AnyDim, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
         """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
     @_operator
     @staticmethod
-    def default(grad: Tensor, dim: int, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
+    def default(grad: Tensor, dim: AnyDim, indices: Tensor, sizes: Sequence[int], keepdim: bool) -> Tensor:
         """The gradient of what takes one element along a dimension, as ``max`` and ``median`` do."""
 
 class _packet_values(Operator[..., Tensor], Protocol):
@@ -27259,7 +27179,7 @@ class _packet_var(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None,
+        dim: AnyDims | None,
         unbiased: bool = True,
         keepdim: bool = False,
         *,
@@ -27273,7 +27193,7 @@ class _packet_var(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         *,
         correction: Scalar | None = None,
         keepdim: bool = False,
@@ -27285,7 +27205,7 @@ class _packet_var(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def correction(
-        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+        self: Tensor, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> Tensor:
         """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
         ``correction`` (1 where None is given).
@@ -27294,7 +27214,7 @@ class _packet_var(Operator[..., Tensor], Protocol):
     @staticmethod
     def correction_out(
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         *,
         correction: Scalar | None = None,
         keepdim: bool = False,
@@ -27309,19 +27229,17 @@ class _packet_var(Operator[..., Tensor], Protocol):
         """The variance of all elements, of a sample if ``unbiased``."""
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    def dim(self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
         """The variance along dimensions, of a sample if ``unbiased``."""
     @_operator
     @staticmethod
-    def out(
-        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor
-    ) -> Tensor:
+    def out(self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor) -> Tensor:
         """The variance along dimensions, of a sample if ``unbiased``."""
 
 class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(
-        cls, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+        cls, self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The variance and the mean along dimensions, of a sample if ``unbiased``."""
     @overload
@@ -27329,25 +27247,20 @@ class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """The variance and the mean of all elements, of a sample if ``unbiased``."""
     @overload
     def __call__(
-        cls,
-        self: Tensor,
-        dim: int | Sequence[int] | None = None,
-        *,
-        correction: Scalar | None = None,
-        keepdim: bool = False,
+        cls, self: Tensor, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The variance and the mean along dimensions."""
     @_operator
     @staticmethod
     def correction(
-        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+        self: Tensor, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The variance and the mean along dimensions."""
     @_operator
     @staticmethod
     def correction_out(
         self: Tensor,
-        dim: int | Sequence[int] | None = None,
+        dim: AnyDims | None = None,
         *,
         correction: Scalar | None = None,
         keepdim: bool = False,
@@ -27361,9 +27274,7 @@ class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """The variance and the mean of all elements, of a sample if ``unbiased``."""
     @_operator
     @staticmethod
-    def dim(
-        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
-    ) -> tuple[Tensor, Tensor]:
+    def dim(self: Tensor, dim: AnyDims | None, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         """The variance and the mean along dimensions, of a sample if ``unbiased``."""
 
 class _packet_vdot(Operator[..., Tensor], Protocol):

@@ -27,7 +27,6 @@ LAYERS = (
     "sharding",
     "autograd",
     "declare",
-    "formulas",
     "backends",
     "cuda",
     "aten",

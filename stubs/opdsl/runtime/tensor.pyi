@@ -27,13 +27,14 @@ from opdsl._operators import (
     _results_topk,
     _results_triangular_solve,
 )
+from opdsl.formulas.dims import AnyDim, AnyDims
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
 from opdsl.schema.vocabulary import Scalar, Stream
 from types import EllipsisType, ModuleType
-from typing import Any, ClassVar, Literal, SupportsIndex, overload
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, overload
 
 class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
@@ -244,6 +245,36 @@ class Tensor(Differentiable):
 
         Raises:
             DeviceError: there is no such device, or a stream is named.
+        """
+    def order(self, *dims: object) -> Tensor:
+        """The tensor itself: of a value over dims (``opdsl.dims``) it makes positional dimensions.
+
+        Args:
+            dims: dims, tuples of dims that become one dimension, and ``...`` for the positional ones; of a plain
+                tensor there are only these.
+
+        Raises:
+            DimError: a dim is listed that the value does not vary along, or ``...`` is missing.
+
+        >>> import opdsl
+        >>> i = opdsl.dim()
+        >>> opdsl.arange(3)[i].square().sum(i).order()
+        tensor(5)
+        """
+    def outside(self, what: object) -> Readable:
+        """The tensor together with what lies outside of it, for one read at computed positions.
+
+        Args:
+            what: a number; ``"replicate"``, ``"reflect"`` or ``"circular"``, which read at another position inside;
+                ``"skip"``, of which folds leave out the turn; or a mapping to these by dimension.
+
+        Raises:
+            OptionError: it is none of these.
+
+        >>> import opdsl
+        >>> i = opdsl.dim(range(5))
+        >>> opdsl.tensor([1, 2, 3]).outside(0)[i - 1].order(i)
+        tensor([0, 1, 2, 3, 0])
         """
     def _repr_html_(self) -> str: ...
     def __format__(self, specification: str) -> str: ...
@@ -509,28 +540,20 @@ class Tensor(Differentiable):
         """``beta * self + alpha * outer(vec1, vec2)``; NaN in ``self`` does not count for ``beta=0``."""
     def adjoint(self) -> Tensor:
         """Every matrix of a batch transposed and conjugated."""
-    @overload
-    def all(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
+    def all(self, dim: AnyDims | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
-    @overload
-    def all(self, dim: _int, keepdim: _bool = False) -> Tensor:
-        """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all elements are close (``isclose``)."""
-    def amax(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+    def amax(self, dim: AnyDims = (), keepdim: _bool = False) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
-    def amin(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+    def amin(self, dim: AnyDims = (), keepdim: _bool = False) -> Tensor:
         """The smallest element along dimensions, along all for none given; NaN where there is one."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _results_aminmax:
+    def aminmax(self, *, dim: AnyDim | None = None, keepdim: _bool = False) -> _results_aminmax:
         """The smallest and the largest element along a dimension, or of all."""
     def angle(self) -> Tensor:
         """The angle of every complex number; of real ones 0, or pi where they are negative."""
-    @overload
-    def any(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
+    def any(self, dim: AnyDims | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
-    @overload
-    def any(self, dim: _int, keepdim: _bool = False) -> Tensor:
-        """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each element by what a Python function gives for it: slow, one call for each.
 
@@ -573,15 +596,15 @@ class Tensor(Differentiable):
         """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     def arctanh_(self) -> Tensor:
         """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
-    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    def argmax(self, dim: AnyDim | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
-    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    def argmin(self, dim: AnyDim | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
     @overload
-    def argsort(self, *, stable: _bool, dim: _int = -1, descending: _bool = False) -> Tensor:
+    def argsort(self, *, stable: _bool, dim: AnyDim = -1, descending: _bool = False) -> Tensor:
         """The indices of the elements along a dimension in order, equal ones in theirs."""
     @overload
-    def argsort(self, dim: _int = -1, descending: _bool = False) -> Tensor:
+    def argsort(self, dim: AnyDim = -1, descending: _bool = False) -> Tensor:
         """The indices of the elements along a dimension in order."""
     def argwhere(self) -> Tensor:
         """``nonzero``, by NumPy's name."""
@@ -760,7 +783,7 @@ class Tensor(Differentiable):
             input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
             upper: see above.
         """
-    def chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
+    def chunk(self, chunks: _int, dim: AnyDim = 0) -> list[Tensor]:
         """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
     @overload
     def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
@@ -845,10 +868,10 @@ class Tensor(Differentiable):
     def cosh_(self) -> Tensor:
         """The hyperbolic cosine of every element."""
     @overload
-    def count_nonzero(self, dim: _int | None = None) -> Tensor:
+    def count_nonzero(self, dim: AnyDim | None = None) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
     @overload
-    def count_nonzero(self, dim: Sequence[_int]) -> Tensor:
+    def count_nonzero(self, dim: AnyDims) -> Tensor:
         """How many elements along dimensions are not zero."""
     @overload
     def count_nonzero(self, *dim: _int) -> Tensor: ...
@@ -867,7 +890,7 @@ class Tensor(Differentiable):
         Args:
             memory_format: how the elements of the result lie; as they did by default.
         """
-    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+    def cross(self, other: Tensor, dim: AnyDim | None = None) -> Tensor:
         """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
     def cuda(
         self,
@@ -883,17 +906,17 @@ class Tensor(Differentiable):
             non_blocking: has no effect: copies are waited for.
             memory_format: as of ``cpu``.
         """
-    def cummax(self, dim: _int) -> _results_cummax:
+    def cummax(self, dim: AnyDim) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
-    def cummin(self, dim: _int) -> _results_cummin:
+    def cummin(self, dim: AnyDim) -> _results_cummin:
         """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
-    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumprod(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
-    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumprod_(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
-    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumsum(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
-    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+    def cumsum_(self, dim: AnyDim, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
     def deg2rad(self) -> Tensor:
         """Degrees as radians."""
@@ -917,7 +940,9 @@ class Tensor(Differentiable):
         """A diagonal of two dimensions, as a last dimension in their place."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A copy of ``self``, where what ``diagonal`` shows is ``src``."""
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    def diff(
+        self, n: _int = 1, dim: AnyDim = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    ) -> Tensor:
         """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
 
         prepend, append: what is put before and behind ``self`` first.
@@ -1028,7 +1053,7 @@ class Tensor(Differentiable):
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """The dimensions from one to another as one."""
     @overload
-    def flip(self, dims: Sequence[_int]) -> Tensor:
+    def flip(self, dims: AnyDims) -> Tensor:
         """Some dimensions the other way round."""
     @overload
     def flip(self, *dims: _int) -> Tensor: ...
@@ -1082,7 +1107,7 @@ class Tensor(Differentiable):
         """The fraction of every element, with its sign."""
     def frexp(self) -> _results_frexp:
         """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+    def gather(self, dim: AnyDim, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor."""
@@ -1147,7 +1172,7 @@ class Tensor(Differentiable):
     def hardshrink(self, lambd: Scalar = 0.5) -> Tensor:
         """0 where the magnitude is at most ``lambd``."""
     @overload
-    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+    def hash_tensor(self, dim: AnyDims = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
         """One uint64 for the elements along dimensions, along all by default: exclusive or of their bits in 64 bits.
 
         Args:
@@ -1218,32 +1243,32 @@ class Tensor(Differentiable):
         """The imaginary parts of complex numbers."""
     @imag.setter
     def imag(self, value: object) -> None: ...
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    def index_add(self, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    def index_add_(self, dim: AnyDim, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy(self, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
-    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(self, dim: AnyDim, index: Tensor, source: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
     @overload
-    def index_fill(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+    def index_fill(self, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
         """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
     @overload
-    def index_fill(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+    def index_fill(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at the positions of a dimension that ``index`` tells."""
     @overload
-    def index_fill_(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+    def index_fill_(self, dim: AnyDim, index: Tensor, value: Tensor) -> Tensor:
         """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
     @overload
-    def index_fill_(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+    def index_fill_(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """Writes a number at the positions of a dimension that ``index`` tells."""
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
         """``self`` with values written, or added, where index tensors lead."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
     def index_reduce(
-        self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
+        self, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
         """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
 
@@ -1256,7 +1281,7 @@ class Tensor(Differentiable):
             include_self: whether what is there counts.
         """
     def index_reduce_(
-        self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
+        self, dim: AnyDim, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
         """``self`` with slices of ``source`` multiplied, averaged or compared at positions of a dimension.
 
@@ -1268,7 +1293,7 @@ class Tensor(Differentiable):
             reduce: ``prod``, ``mean``, ``amax`` or ``amin``.
             include_self: whether what is there counts.
         """
-    def index_select(self, dim: _int, index: Tensor) -> Tensor:
+    def index_select(self, dim: AnyDim, index: Tensor) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
     def indices(self) -> Tensor:
         """A part of a sparse tensor; refused, since there are none."""
@@ -1340,7 +1365,7 @@ class Tensor(Differentiable):
         """
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _results_kthvalue:
+    def kthvalue(self, k: _int, dim: AnyDim = -1, keepdim: _bool = False) -> _results_kthvalue:
         """The k-th smallest element along a dimension, counted from 1, and its index."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple; 0 where an element is 0."""
@@ -1414,13 +1439,13 @@ class Tensor(Differentiable):
         """The natural logarithm of every element; NaN below 0."""
     def log_normal_(self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers whose logarithm is normally distributed."""
-    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def log_softmax(self, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
     def logaddexp(self, other: Tensor) -> Tensor:
         """``log(exp(self) + exp(other))``, without overflow."""
     def logaddexp2(self, other: Tensor) -> Tensor:
         """``log2(2**self + 2**other)``, without overflow."""
-    def logcumsumexp(self, dim: _int) -> Tensor:
+    def logcumsumexp(self, dim: AnyDim) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     def logdet(self) -> Tensor:
         """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
@@ -1444,7 +1469,7 @@ class Tensor(Differentiable):
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
     def logit_(self, eps: _float | None = None) -> Tensor:
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
-    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
+    def logsumexp(self, dim: AnyDims, keepdim: _bool = False) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     def long(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor as opdsl.int64; itself if it has that dtype.
@@ -1517,7 +1542,7 @@ class Tensor(Differentiable):
     def max(self, other: Tensor) -> Tensor:
         """The larger of two elements, as ``maximum``."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = False) -> _results_max:
+    def max(self, dim: AnyDim, keepdim: _bool = False) -> _results_max:
         """The largest elements along a dimension and their positions, of several equal ones the first."""
     def maximum(self, other: Tensor) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
@@ -1525,12 +1550,12 @@ class Tensor(Differentiable):
     def mean(self, *, dtype: DType | None = None) -> Tensor:
         """The mean of all elements."""
     @overload
-    def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def mean(self, dim: AnyDims | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The mean along dimensions, along all for ``dim=None``."""
     @overload
     def median(self) -> Tensor: ...
     @overload
-    def median(self, dim: _int, keepdim: _bool = False) -> _results_median: ...
+    def median(self, dim: AnyDim, keepdim: _bool = False) -> _results_median: ...
     @overload
     def min(self) -> Tensor:
         """The smallest of all elements."""
@@ -1538,13 +1563,13 @@ class Tensor(Differentiable):
     def min(self, other: Tensor) -> Tensor:
         """The smaller of two elements, as ``minimum``."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = False) -> _results_min:
+    def min(self, dim: AnyDim, keepdim: _bool = False) -> _results_min:
         """The smallest elements along a dimension and their positions, of several equal ones the first."""
     def minimum(self, other: Tensor) -> Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _results_mode:
+    def mode(self, dim: AnyDim = -1, keepdim: _bool = False) -> _results_mode:
         """The element that is most often along a dimension, the least of several, and where one of them stands."""
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor:
@@ -1586,33 +1611,29 @@ class Tensor(Differentiable):
         self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:
         """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
-    def nanmean(
-        self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None
-    ) -> Tensor:
+    def nanmean(self, dim: AnyDims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The mean along dimensions of all elements but NaN."""
     @overload
     def nanmedian(self) -> Tensor: ...
     @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = False) -> _results_nanmedian: ...
+    def nanmedian(self, dim: AnyDim, keepdim: _bool = False) -> _results_nanmedian: ...
     @overload
     def nanquantile(
-        self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+        self, q: Tensor, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     @overload
     def nanquantile(
-        self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+        self, q: _float, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
-    def nansum(
-        self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None
-    ) -> Tensor:
+    def nansum(self, dim: AnyDims | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The sum along dimensions of all elements but NaN."""
     @overload
-    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor:
+    def narrow(self, dim: AnyDim, start: Tensor, length: _int) -> Tensor:
         """``narrow`` whose start is a zero-dim tensor of integers."""
     @overload
-    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
+    def narrow(self, dim: AnyDim, start: _int, length: _int) -> Tensor:
         """``length`` positions of a dimension, beginning with ``start``."""
-    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+    def narrow_copy(self, dim: AnyDim, start: _int, length: _int) -> Tensor:
         """A copy of the elements from ``start`` on along a dimension."""
     @overload
     def ne(self, other: Tensor) -> Tensor:
@@ -1816,7 +1837,7 @@ class Tensor(Differentiable):
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of each element of one vector with each of another."""
     @overload
-    def permute(self, dims: Sequence[_int]) -> Tensor:
+    def permute(self, dims: AnyDims) -> Tensor:
         """The dimensions in another order."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
@@ -1848,7 +1869,7 @@ class Tensor(Differentiable):
     def prod(self, *, dtype: DType | None = None) -> Tensor:
         """The product of all elements."""
     @overload
-    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def prod(self, dim: AnyDim, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The product along a dimension; integers are multiplied as int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """``self`` with values written, or added, at positions among all elements."""
@@ -1858,11 +1879,11 @@ class Tensor(Differentiable):
         """An older name of ``linalg.qr``."""
     @overload
     def quantile(
-        self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+        self, q: Tensor, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     @overload
     def quantile(
-        self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+        self, q: _float, dim: AnyDim | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
     ) -> Tensor: ...
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
@@ -1904,9 +1925,9 @@ class Tensor(Differentiable):
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
     def remainder_(self, other: Scalar) -> Tensor: ...
-    def renorm(self, p: Scalar, dim: _int, maxnorm: Scalar) -> Tensor:
+    def renorm(self, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
-    def renorm_(self, p: Scalar, dim: _int, maxnorm: Scalar) -> Tensor:
+    def renorm_(self, p: Scalar, dim: AnyDim, maxnorm: Scalar) -> Tensor:
         """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
@@ -1914,10 +1935,12 @@ class Tensor(Differentiable):
     @overload
     def repeat(self, *repeats: _int) -> Tensor: ...
     @overload
-    def repeat_interleave(self, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(
+        self, repeats: Tensor, dim: AnyDim | None = None, *, output_size: _int | None = None
+    ) -> Tensor:
         """Every position of a dimension as often as ``repeats`` says, one after another."""
     @overload
-    def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: _int, dim: AnyDim | None = None, *, output_size: _int | None = None) -> Tensor:
         """Every position of a dimension so many times, one after another."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
@@ -1937,9 +1960,9 @@ class Tensor(Differentiable):
         """The tensor with its conjugates in memory of their own; itself where it is no conjugate view."""
     def resolve_neg(self) -> Tensor:
         """The tensor with its negatives in memory of their own; itself where it is no negative view."""
-    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
+    def roll(self, shifts: _int | Sequence[_int], dims: AnyDims = ()) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
-    def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
+    def rot90(self, k: _int = 1, dims: AnyDims = (0, 1)) -> Tensor:
         """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
     @overload
     def round(self) -> Tensor:
@@ -1960,50 +1983,50 @@ class Tensor(Differentiable):
     def rsqrt_(self) -> Tensor:
         """``1 / sqrt(self)``"""
     @overload
-    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @overload
-    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    def scatter(self, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @overload
-    def scatter(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+    def scatter(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @overload
-    def scatter(self, dim: _int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    def scatter(self, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
     @overload
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @overload
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    def scatter_(self, dim: AnyDim, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @overload
-    def scatter_(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+    def scatter_(self, dim: AnyDim, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @overload
-    def scatter_(self, dim: _int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    def scatter_(self, dim: AnyDim, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
-    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(self, dim: AnyDim, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
     def scatter_reduce(
-        self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
+        self, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
         With ``include_self=False`` what is at these positions does not count.
         """
     def scatter_reduce_(
-        self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
+        self, dim: AnyDim, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
     ) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
         With ``include_self=False`` what is at these positions does not count.
         """
-    def select(self, dim: _int, index: _int) -> Tensor:
+    def select(self, dim: AnyDim, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: AnyDim, index: _int) -> Tensor:
         """A copy of ``self``, where what ``select`` shows is ``src``."""
     @overload
     def set_(self) -> Tensor:
@@ -2047,30 +2070,30 @@ class Tensor(Differentiable):
     def sinh_(self) -> Tensor:
         """The hyperbolic sine of every element."""
     def slice_inverse(
-        self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
+        self, src: Tensor, dim: AnyDim = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:
         """What a slice was taken of: a view of ``self`` that lies in its memory as ``src`` does."""
     def slice_scatter(
-        self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
+        self, src: Tensor, dim: AnyDim = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:
         """A copy of ``self``, where what ``slice`` shows is ``src``."""
     def slogdet(self) -> _results_slogdet:
         """Another name of ``linalg_slogdet``: The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
-    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+    def softmax(self, dim: AnyDim, dtype: DType | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @overload
-    def sort(self, *, stable: _bool | None, dim: _int = -1, descending: _bool = False) -> _results_sort:
+    def sort(self, *, stable: _bool | None, dim: AnyDim = -1, descending: _bool = False) -> _results_sort:
         """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @overload
-    def sort(self, dim: _int = -1, descending: _bool = False) -> _results_sort:
+    def sort(self, dim: AnyDim = -1, descending: _bool = False) -> _results_sort:
         """The elements along a dimension in order, and their indices; NaN is the largest."""
     @overload
-    def split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:
+    def split(self, split_size: _int, dim: AnyDim = 0) -> list[Tensor]:
         """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
     @overload
-    def split(self, split_size: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+    def split(self, split_size: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
         """Parts of a dimension, each of its size."""
-    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
         """Parts of a dimension, each of its size."""
     def sqrt(self) -> Tensor:
         """The square root of every element; NaN below 0."""
@@ -2084,10 +2107,7 @@ class Tensor(Differentiable):
     def squeeze(self) -> Tensor:
         """Without the dimensions of size 1."""
     @overload
-    def squeeze(self, dim: _int) -> Tensor:
-        """Without a dimension, if its size is 1."""
-    @overload
-    def squeeze(self, dim: Sequence[_int]) -> Tensor:
+    def squeeze(self, dim: AnyDims) -> Tensor:
         """Without those of the dimensions whose size is 1."""
     @overload
     def squeeze(self, *dim: _int) -> Tensor: ...
@@ -2095,23 +2115,18 @@ class Tensor(Differentiable):
     def squeeze_(self) -> Tensor:
         """Without the dimensions of size 1."""
     @overload
-    def squeeze_(self, dim: _int) -> Tensor:
-        """Without a dimension, if its size is 1."""
-    @overload
-    def squeeze_(self, dim: Sequence[_int]) -> Tensor:
+    def squeeze_(self, dim: AnyDims) -> Tensor:
         """Without those of the dimensions whose size is 1."""
     @overload
     def squeeze_(self, *dim: _int) -> Tensor: ...
     @overload
-    def std(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
+    def std(self, dim: AnyDims | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
         """The standard deviation along dimensions, of a sample if ``unbiased``."""
     @overload
     def std(self, unbiased: _bool = True) -> Tensor:
         """The standard deviation of all elements, of a sample if ``unbiased``."""
     @overload
-    def std(
-        self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
-    ) -> Tensor:
+    def std(self, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: _bool = False) -> Tensor:
         """The square root of the variance along dimensions."""
     @overload
     def stft(
@@ -2173,7 +2188,7 @@ class Tensor(Differentiable):
     def sum(self, *, dtype: DType | None = None) -> Tensor:
         """The sum of all elements."""
     @overload
-    def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+    def sum(self, dim: AnyDims | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
     @overload
     def sum_to_size(self, size: Sequence[_int]) -> Tensor:
@@ -2196,7 +2211,7 @@ class Tensor(Differentiable):
         """The transpose of a matrix; vectors and numbers stay as they are."""
     def take(self, index: Tensor) -> Tensor:
         """The elements at positions among all elements, which are counted in row-major order."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: AnyDim | None = None) -> Tensor:
         """``gather`` with broadcasting, among all elements without a dimension."""
     def tan(self) -> Tensor:
         """The tangent of every element, an angle in radians."""
@@ -2207,13 +2222,13 @@ class Tensor(Differentiable):
     def tanh_(self) -> Tensor:
         """The hyperbolic tangent of every element."""
     @overload
-    def tensor_split(self, indices: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+    def tensor_split(self, indices: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
         """The parts of a dimension between positions."""
     @overload
-    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = 0) -> list[Tensor]:
+    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: AnyDim = 0) -> list[Tensor]:
         """``tensor_split`` by a tensor: a number of parts, or positions."""
     @overload
-    def tensor_split(self, sections: _int, dim: _int = 0) -> list[Tensor]:
+    def tensor_split(self, sections: _int, dim: AnyDim = 0) -> list[Tensor]:
         """A dimension in so many parts, of sizes that differ by one at most."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
@@ -2250,7 +2265,7 @@ class Tensor(Differentiable):
     ) -> Tensor: ...
     def to_dense(self, dtype: DType | None = None, *, masked_grad: _bool | None = None) -> Tensor:
         """The same elements in a tensor of their own, which is dense as all are, in ``dtype`` if that is given."""
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results_topk:
+    def topk(self, k: _int, dim: AnyDim = -1, largest: _bool = True, sorted: _bool = True) -> _results_topk:
         """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
     def trace(self) -> Tensor:
         """The sum of a matrix' diagonal."""
@@ -2284,9 +2299,9 @@ class Tensor(Differentiable):
     def type(self, dtype: DType, non_blocking: _bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor in the dtype, and on the device, of another one."""
-    def unbind(self, dim: _int = 0) -> list[Tensor]:
+    def unbind(self, dim: AnyDim = 0) -> list[Tensor]:
         """Every position of a dimension as a tensor of its own."""
-    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    def unflatten(self, dim: AnyDim, sizes: Sequence[_int]) -> Tensor:
         """One dimension as several."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
@@ -2336,28 +2351,26 @@ class Tensor(Differentiable):
         >>> opdsl.unique_consecutive(opdsl.tensor([3, 3, 1, 3]), return_counts=True)
         (tensor([3, 1, 3]), tensor([2, 1, 1]))
         """
-    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
+    def unsafe_chunk(self, chunks: _int, dim: AnyDim = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
-    def unsafe_split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:
+    def unsafe_split(self, split_size: _int, dim: AnyDim = 0) -> list[Tensor]:
         """``split`` for callers that write one part at most."""
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: AnyDim = 0) -> list[Tensor]:
         """``split_with_sizes`` for callers that write one part at most."""
-    def unsqueeze(self, dim: _int) -> Tensor:
+    def unsqueeze(self, dim: AnyDim) -> Tensor:
         """A dimension of size 1 more."""
-    def unsqueeze_(self, dim: _int) -> Tensor:
+    def unsqueeze_(self, dim: AnyDim) -> Tensor:
         """A dimension of size 1 more."""
     def values(self) -> Tensor:
         """A part of a sparse tensor; refused, since there are none."""
     @overload
-    def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
+    def var(self, dim: AnyDims | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
         """The variance along dimensions, of a sample if ``unbiased``."""
     @overload
     def var(self, unbiased: _bool = True) -> Tensor:
         """The variance of all elements, of a sample if ``unbiased``."""
     @overload
-    def var(
-        self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
-    ) -> Tensor:
+    def var(self, dim: AnyDims | None = None, *, correction: Scalar | None = None, keepdim: _bool = False) -> Tensor:
         """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
         ``correction`` (1 where None is given).
         """
@@ -2406,6 +2419,11 @@ _NumpyArray = numpy.ndarray[Any, Any]
 _NumpyDType = numpy.dtype[Any]
 _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ...], bool]
 Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any] | tuple[Any, ...] | None
+
+class Readable(Protocol):
+    """What can be read as a tensor is, by a subscript."""
+
+    def __getitem__(self, index: Index) -> Tensor: ...
 
 class MetaArray:
     """What a meta tensor has for an array when its memory would not begin with its first element."""

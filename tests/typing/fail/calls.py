@@ -18,7 +18,7 @@ def functions(x: Tensor) -> None:
     opdsl.add(x, x, 2)  # type: ignore[call-arg]
     opdsl.add(x, x, alpha="2")  # type: ignore[arg-type]
     opdsl.add(x, x, beta=2)  # type: ignore[call-arg]
-    opdsl.max(x, "a")  # type: ignore[call-overload]
+    opdsl.max(x, "a")  # type: ignore[arg-type]
     opdsl.max(x, 0, out=x)  # type: ignore[call-overload]
     opdsl.zeros("a")  # type: ignore[arg-type]
     opdsl.zeros(2, dtype="float32")  # type: ignore[call-overload]
