@@ -442,6 +442,13 @@ MISTAKES = {
     "trace": Mistake(
         errors.TraceError, lambda: opdsl.trace(lambda x: x if x.sum() > 0 else -x, opdsl.ones(2)), RuntimeError
     ),
+    # functorch.dim raises ValueError.
+    "a fold over a dim that is not there": Mistake(
+        errors.DimError, lambda: opdsl.ones(2)[opdsl.dim()].sum(opdsl.dim()), ValueError
+    ),
+    "elements of a value over dims": Mistake(
+        errors.DimAttributeError, lambda: opdsl.ones(2)[opdsl.dim()].numpy(), AttributeError
+    ),
     "program": Mistake(
         errors.ProgramError, lambda: opdsl.trace(lambda x: x, opdsl.ones(2))(opdsl.ones(2, 2)), RuntimeError
     ),
