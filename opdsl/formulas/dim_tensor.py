@@ -343,6 +343,11 @@ class Dim(DimTensor):
     Args:
         name: gives its name, in messages.
         extent: its size, or the range that its values run through; None where reads tell the size.
+
+    >>> import opdsl
+    >>> time = opdsl.dim(3)
+    >>> time, time.size, (time * time).order(time)
+    (time, 3, tensor([0, 1, 4]))
     """
 
     __slots__ = ("_bound_by", "_is_exact", "_name", "_size", "_used_by", "start", "step")
@@ -419,7 +424,14 @@ class Dim(DimTensor):
         self._size, self._bound_by = size, place
 
     def settle(self, use: str) -> int:
-        """Return the size for a use of it, after which a longer read is an error."""
+        """Return the size for a use of it, after which a longer read is an error.
+
+        Args:
+            use: what uses it, for messages.
+
+        Raises:
+            DimError: nothing has told the size yet.
+        """
         size = self.size
         if not self._used_by:
             self._used_by = use
