@@ -18,6 +18,7 @@ from opdsl.dispatch.state import current
 from opdsl.errors import DimAttributeError, DimError
 from opdsl.formulas.dim_sources import Source
 from opdsl.runtime import Device, DType, Tensor, is_installed
+from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import lowering
 from opdsl.runtime.symbol import Symbol, is_symbol
@@ -353,6 +354,7 @@ class Dim(DimTensor):
     __slots__ = ("_bound_by", "_is_exact", "_name", "_size", "_used_by", "start", "step")
 
     def __init__(self, name: Callable[[], str], extent: int | range | None = None) -> None:
+        prepare()  # a dim may be used before the first tensor is made, which gives Tensor its operators
         super().__init__(None, (self,), is_of_dims=True)
         self._name = name
         self._later = Later(self._positions, frozenset((self,)), (), True)

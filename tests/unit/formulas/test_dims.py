@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -375,6 +377,12 @@ def test_arguments_stay_as_they_were() -> None:
     y += 1
     close(x, before.numpy())
     close(y.order(i), before.numpy() + 1)
+
+
+def test_dims_are_values_before_there_is_a_tensor() -> None:
+    code = "import opdsl; i = opdsl.dim(3); print((i * i).order(i).tolist())"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.strip() == "[0, 1, 4]"
 
 
 def test_a_value_prints_with_its_dims() -> None:
