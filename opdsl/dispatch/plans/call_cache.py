@@ -177,22 +177,16 @@ class CallCache:
             everything: all arguments of the function, those at their default too; None for no plan.
             variants: the plans that there are under these keys, none of which has served the call.
         """
+        fault: ArgumentError | None = None
         try:
             bound = bind(self.name, self.union.signatures, given, named)
         except ArgumentError as error:
-            answer = overridden(OverriddenFunction(self.name, self.union.signatures, self.function), given, named)
-            if answer is not NO_OVERRIDE:
-                return answer
-            if self.returns_not_implemented:
-                tensors = tuple(map(operand, given))
-                is_of_arrays = any(each is not one for each, one in zip(tensors, given, strict=True))
-                return self.function(*tensors, **named) if is_of_arrays else NotImplemented
-            if current.get().checking:
-                raise with_marks(error, self.union.signatures, given, named) from None
-            raise
+            fault = error
         except NumberError as error:
             name_operator(error, self.name)
             raise
+        if fault is not None:  # outside of the handler, so that what an argument answers shows no fault of ours
+            return self._unbound(fault, given, named)
         state = current.get()
         if state.recording and not state.lowering:
             if state not in self.plans or state not in self.forms.plans:
@@ -212,6 +206,24 @@ class CallCache:
                 raise NotLoweredError("a leaf that is made anew by each call")
             return result.requires_grad_() if bound.requires_grad and isinstance(result, Tensor) else result
         return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation, is_reported))
+
+    def _unbound(self, fault: ArgumentError, given: tuple[object, ...], named: dict[str, object]) -> object:
+        """What a call gives that fits no overload: the answer of an argument, or that of the other operand.
+
+        Raises:
+            ArgumentError: ``fault``, where there is no answer.
+        """
+        function = OverriddenFunction(self.name, self.union.signatures, self.function)
+        answer = overridden(function, given, named)
+        if answer is not NO_OVERRIDE:
+            return answer
+        if self.returns_not_implemented:
+            tensors = tuple(map(operand, given))
+            is_of_arrays = any(each is not one for each, one in zip(tensors, given, strict=True))
+            return self.function(*tensors, **named) if is_of_arrays else NotImplemented
+        if current.get().checking:
+            raise with_marks(fault, self.union.signatures, given, named) from None
+        raise fault
 
     def _record_plans(self, state: State) -> None:
         """Have calls that are recorded find the plans that there are."""
