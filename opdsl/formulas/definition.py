@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.errors import FormulaError, OpdslError, ScalarFunctionError, ShapeError, UnsupportedDTypeError
+from opdsl.formulas.control import error_at
 from opdsl.formulas.elements import ElementFunction, NotElementwiseError
 from opdsl.formulas.reading import Form, FormulaText, Reading, form_of, likely_argument, read_elements
 from opdsl.kernels.compiler import Compiled, compiler_for
@@ -140,13 +141,18 @@ class FormulaDefinition(PointwiseDefinition):
             FormulaError: it holds what no kernel can be made of.
             NotElementwiseError: it does more than compute elements.
         """
+        mistake: Exception | None = None
         for dtype, rank in itertools.product(_LIKELY_DTYPES, _LIKELY_RANKS):
             try:
                 return self.read([likely_argument(each, dtype, rank) for each in self.schema.arguments])[0]
-            except FormulaError:
+            except (FormulaError, NotElementwiseError):
                 raise
             except OpdslError:  # the formula is for other arguments: the first call says for which
-                continue
+                mistake = None
+            except Exception as error:  # so does Python, of shapes with fewer dimensions, say
+                mistake = mistake or error
+        if isinstance(mistake, (AttributeError, TypeError)):
+            raise error_at(mistake, str(mistake), "It is so for tensors of any dtype and shape.") from mistake
         return None
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:

@@ -13,7 +13,7 @@ from opdsl.formulas.reading import Form
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.programs.program import Program
-from opdsl.programs.steps import counted, short_name
+from opdsl.programs.steps import Step, counted, short_name
 
 __all__ = ["kernels_of"]
 
@@ -31,7 +31,7 @@ def kernels_of(operator: Operator) -> Iterator[tuple[str, str]]:
     if isinstance(operator.formula, FormulaProgram):
         for form, programs in operator.formula.readings.items():
             for program in programs:
-                yield f"{_title(form)}: {counted(len(program.steps), 'kernel')}{_unfused(program)}", program.source
+                yield f"{_title(form)}: {counted(len(_kernels(program)), 'kernel')}{_unfused(program)}", program.source
         return
     kernel = operator.entry(DispatchKey("CPU")).kernel
     if isinstance(kernel, StructuredKernel) and isinstance(kernel.definition, FormulaDefinition):
@@ -56,9 +56,15 @@ def _graph(form: Form, elements: ElementFunction) -> str:
     return "\n".join([head, *notes, *body])
 
 
+def _kernels(program: Program) -> list[Step]:
+    """Return the steps that compute: views cost nothing."""
+    return [each for each in program.steps if not each.is_view]
+
+
 def _unfused(program: Program) -> str:
-    names = [each.name for each in program.steps if not each.name.startswith("fused::")]
-    return f", of them not fused: {', '.join(dict.fromkeys(names))}" if names and len(program.steps) > 1 else ""
+    kernels = _kernels(program)
+    names = [each.name for each in kernels if not each.name.startswith("fused::")]
+    return f", of them not fused: {', '.join(dict.fromkeys(names))}" if names and len(kernels) > 1 else ""
 
 
 def _title(form: Form) -> str:

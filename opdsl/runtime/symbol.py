@@ -219,6 +219,11 @@ class Symbol:
             return made
         return self._other(operator.pow, "**", self, other)
 
+    def __rpow__(self, other: Any) -> Any:
+        if type(other) is int:  # a negative exponent would make a float of it
+            return other ** self.pin()
+        return self._other(operator.pow, "**", other, self)
+
     def __truediv__(self, other: Any) -> Any:
         return self._other(operator.truediv, "/", self, other)
 

@@ -118,3 +118,22 @@ def test_a_kernel_option_is_of_a_body():
         @formula
         def doubled(self: Tensor) -> Tensor:
             return self * 2
+
+
+def test_what_no_tensor_has_is_refused():
+    def misspelt(self: Tensor) -> Tensor:
+        return self.sqare()
+
+    with Library("formula_misspelt") as lib, pytest.raises(FormulaError, match=r"(?s)sqare.*~\^"):
+        lib.op(formula(misspelt))
+
+
+def test_shapes_that_a_formula_is_not_for_are_no_mistake():
+    with Library("formula_ranks") as lib:
+
+        @lib.op
+        @formula
+        def images(self: Tensor) -> Tensor:
+            return self * self.shape[3]
+
+        assert images(opdsl.ones(1, 1, 1, 2)).tolist() == [[[[2.0, 2.0]]]]
