@@ -47,5 +47,9 @@ EXPLAINED: dict[str, str] = {
     "nanmedian": "where all are NaN any position is as good; ours is the first",
     "native_layer_norm": "of rows of one element, 0 here; PyTorch leaves what its mean was rounded by",
     "segment_reduce": "PyTorch adds 16-bit floats in 16 bits",
+    **dict.fromkeys(
+        ("digamma", "polygamma", "special_polygamma"), "PyTorch's lose digits beside poles, and are finite at some"
+    ),
+    "special_ndtr": "PyTorch's lower tail ends at 0, at -5.5 in float32",
     "sum": "terms that cancel, added in another order",
 }
