@@ -50,7 +50,11 @@ HEAD WHOLE circular(WHOLE place, WHOLE size) {
     const WHOLE found = place % size;
     return found < 0 ? found + size : found;
 }
-HEAD WHOLE wrap(WHOLE place, WHOLE size) { return place < 0 ? place + size : place; }
+// One that leads outside has been reported, and reads or writes what is there.
+HEAD WHOLE wrap(WHOLE place, WHOLE size) {
+    const WHOLE found = place < 0 ? place + size : place;
+    return found >= 0 && found < size ? found : 0;
+}
 """
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         write_out,
     )
     from opdsl.kernels.primitives.indexed import fill_by_index
-    from opdsl.kernels.primitives.indirect import Positions, gather, known_inside, range_of, scatter
+    from opdsl.kernels.primitives.indirect import Positions, gather, known_inside, looked_at_later, range_of, scatter
     from opdsl.kernels.primitives.products import multiply
     from opdsl.kernels.primitives.random import fill_random_
     from opdsl.kernels.steps import step
@@ -67,6 +67,7 @@ __all__ = [
     "gather",
     "holds",
     "known_inside",
+    "looked_at_later",
     "linear_algebra",
     "multiply",
     "new_tensor",
@@ -110,6 +111,7 @@ _MODULES = {
     "new_tensor": "outputs",
     "range_of": "primitives.indirect",
     "known_inside": "primitives.indirect",
+    "looked_at_later": "primitives.indirect",
     "resize": "outputs",
     "resize_output": "outputs",
     "scatter": "primitives.indirect",

@@ -84,6 +84,13 @@ class Memory(Protocol):
     def take_array(self, source: Any) -> tuple[Any, DType]:
         """The array of an object with ``__cuda_array_interface__``; asked of CUDA's memory only."""
 
+    def look_inside(self, kind: type[Exception], text: str, array: Any, least: int, size: int) -> None:
+        """Has the device look whether all elements of an int64 array lie from ``least`` to ``size``, without waiting.
+
+        Who waits for the device next gets the error otherwise, with ``{value}`` and ``{size}`` in its text. A backend
+        may have no such function; positions are waited for then. One that has it bounds them where it reads.
+        """
+
     def record_use(self, array: Any, stream: Any) -> None:
         """Keeps an array's memory until a stream has done what is queued on it when the memory is freed."""
 
@@ -175,6 +182,8 @@ class _NotingMemory:
         found = getattr(self._memory, name)
         if name == "transfer":
             return lambda *arrays, **how: Noted(partial(found, **how), [])(*arrays)
+        if name == "look_inside":
+            return lambda kind, text, *operands: Noted(partial(found, kind, text), [])(*operands)
         if name not in self._ASKED:
             raise NotLoweredError(f"{name} of memory")
         return found

@@ -80,6 +80,7 @@ void shuffle(void* value, size_t size, long from);
 #define ATOMIC(place)
 #define UNSEEN
 #define __threadfence()
+#define __threadfence_system()
 
 #else
 
@@ -100,6 +101,7 @@ void fence();
 #define ATOMIC(place) emulated::before_atomic(place, sizeof(*place))
 #define UNSEEN __attribute__((no_sanitize_thread))
 #define __threadfence() emulated::fence()
+#define __threadfence_system() emulated::fence()
 
 #endif
 

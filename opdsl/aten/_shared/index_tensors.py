@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from opdsl.errors import PositionError
-from opdsl.kernels import Positions, cast, known_inside, range_of
+from opdsl.kernels import Positions, cast, known_inside, looked_at_later, range_of
 from opdsl.kernels.outputs import in_this_mode, tensor_over
 from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, cpu, int32, int64, wrap
 from opdsl.runtime.geometry import geometry
@@ -33,8 +33,12 @@ def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
         index: on meta nothing is known of its elements, so nothing is wrong.
         size: of the dimension.
         least: the smallest position, ``-size`` where negative ones count from the end.
+
+    Where devices look by themselves, None: who waits for them next gets the error.
     """
-    found = None if index.is_meta or known_inside(index, least, size) else range_of(index)
+    if index.is_meta or known_inside(index, least, size) or looked_at_later(index, least, size):
+        return None
+    found = range_of(index)
     if found is None or (found[0] >= least and found[1] < size):
         return None
     return found[1] if found[1] >= size else found[0]

@@ -15,7 +15,7 @@ import weakref
 from functools import partial
 from typing import Any, NamedTuple
 
-from opdsl.backends.cuda import finalization
+from opdsl.backends.cuda import finalization, reports
 from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.finalization import drain, finalize, ordering
 from opdsl.backends.cuda.pools import Pool
@@ -295,3 +295,4 @@ def forget() -> None:
     """Drop all caches: another driver takes over, in tests."""
     _caches.clear()
     finalization.forget()
+    reports.forget()

@@ -33,6 +33,7 @@ __all__ = [
     "guard",
     "is_current",
     "is_pinned",
+    "look_inside",
     "maker",
     "record_use",
     "synchronize",
@@ -93,6 +94,13 @@ def current_index() -> int:
 def current_stream(device: Device) -> int:
     """The driver's number of the stream that kernels of the calling thread are queued on."""
     return stream_of(index_of(device)).handle
+
+
+def look_inside(kind: type[Exception], text: str, array: DeviceArray, least: int, size: int) -> None:
+    """See ``positions.look_inside``."""
+    from opdsl.backends.cuda import positions  # which stands on what launches kernels
+
+    positions.look_inside(kind, text, array, least, size)
 
 
 _NOTHING: AbstractContextManager[object] = nullcontext()

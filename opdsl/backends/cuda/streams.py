@@ -17,6 +17,7 @@ from opdsl.backends.cuda.draws import Draws
 from opdsl.backends.cuda.driver import Driver, Lifetime, driver, installed
 from opdsl.backends.cuda.finalization import drain, ordering
 from opdsl.backends.cuda.pools import CapturePool, Pool
+from opdsl.backends.cuda.reports import raise_reported
 from opdsl.errors import DriverError, InterchangeError, OptionError
 from opdsl.runtime import scopes
 from opdsl.runtime.device import Device
@@ -183,6 +184,7 @@ class Stream(scopes.Scope):
         api = driver()
         api.activate(self.index)
         api.synchronize_stream(self.handle)
+        raise_reported()
 
     def query(self) -> bool:
         """Whether everything queued on it is done."""
@@ -351,6 +353,7 @@ def synchronize(device: Device | str | int | None = None) -> None:
     api.activate(index)
     api.synchronize()
     drain()
+    raise_reported()
 
 
 # -------------------------------------------------------------------------------------------------------------- events
@@ -409,6 +412,7 @@ class Event:
             api = driver()
             api.activate(self._index)
             api.synchronize_event(self.handle)
+            raise_reported()
 
     def query(self) -> bool:
         """Whether its stream has come to it."""

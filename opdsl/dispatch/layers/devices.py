@@ -16,6 +16,7 @@ from opdsl.dispatch.model.kernel import Around, Kernel
 from opdsl.dispatch.table import Reason
 from opdsl.errors import DeviceError
 from opdsl.runtime import Device, Tensor
+from opdsl.runtime.calling import Calling, calling
 from opdsl.runtime.lowering import Within, lowering
 from opdsl.runtime.memory import device_memory
 
@@ -94,7 +95,23 @@ def on_device(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
     key = reached.key
     if key.backend in (None, BACKENDS[0]) or key.functionality == "AutogradFunctionality":
         return kernel
-    return OnDevice(operator, kernel) if operator.entry(key).reason is Reason.KERNEL else kernel
+    return Called(operator, OnDevice(operator, kernel) if operator.entry(key).reason is Reason.KERNEL else kernel)
+
+
+class Called(Around):
+    """A kernel on a device other than the CPU, in whose errors that come later the operator is named."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the kernel; where another one calls, that is named."""
+        if calling.get() is not None:
+            return self.kernel(*arguments)
+        token = calling.set(Calling(self.operator.name, tuple(_tensors(self.operator, arguments))))
+        try:
+            return self.kernel(*arguments)
+        finally:
+            calling.reset(token)
 
 
 class OnDevice(Around):

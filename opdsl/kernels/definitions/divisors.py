@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from opdsl.errors import DivisionError
 from opdsl.kernels.checks import holds
 from opdsl.kernels.definitions.reduction import ReductionDefinition
+from opdsl.kernels.primitives.copying import cast as cast_to
+from opdsl.kernels.primitives.indirect import looked_at_later
+from opdsl.runtime.dtype import int64
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema, parse_schema
 
@@ -23,17 +26,17 @@ def check_divisor(divisor: Tensor | complex) -> None:
     Raises:
         DivisionError: the number, or an element of the tensor, is 0.
     """
-    if holds_zero(divisor):
-        raise DivisionError("ZeroDivisionError: an integer is divided by 0")
-
-
-def holds_zero(divisor: Tensor | complex) -> bool:
-    """Whether a number is 0, or an element of a tensor is."""
-    if not isinstance(divisor, Tensor):
-        return divisor == 0
-    found = _all_nonzero()(divisor)
-    assert isinstance(found, Tensor), "the reduction has one result"
-    return not holds(found)
+    problem = "ZeroDivisionError: an integer is divided by 0"
+    if isinstance(divisor, Tensor):
+        found = _all_nonzero()(divisor)
+        assert isinstance(found, Tensor), "the reduction has one result"
+        if not divisor.is_cpu and looked_at_later(cast_to(found, int64), 1, 2, DivisionError, problem):
+            return
+        is_wrong = not holds(found)
+    else:
+        is_wrong = divisor == 0
+    if is_wrong:
+        raise DivisionError(problem)
 
 
 class _AllNonzero(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy
 
-from opdsl.errors import DeviceError, DTypeError
+from opdsl.errors import DeviceError, DTypeError, PositionError
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.iteration.coalescing import coalesce
@@ -22,6 +22,7 @@ from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.iteration.strides import Shape, Strides, loop_order, steps
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.runtime.calling import described
 from opdsl.runtime.device import cpu, meta
 from opdsl.runtime.dtype import DType, bool_, int16, int32, int64, uint8
 from opdsl.runtime.geometry import TensorMeta, geometry
@@ -107,6 +108,29 @@ def known_inside(positions: Tensor, least: int, size: int) -> bool:
         return True
     found = _inside_loop(positions.geometry)(array_of(positions), least, size)
     recorder.ask(found.text, True)
+    return True
+
+
+def looked_at_later(
+    positions: Tensor, least: int, size: int, kind: type[Exception] = PositionError, text: str | None = None
+) -> bool:
+    """Whether the device looks by itself that all elements of an int64 tensor lie from ``least`` to ``size``.
+
+    Nobody waits for it then: whoever does so next gets the error. Loops with positions lead those outside to the first
+    element.
+
+    Args:
+        kind, text: of the error, for what are no positions.
+    """
+    _require_int64(positions)
+    if positions.device in (cpu, meta) or is_beyond(positions):
+        return False
+    look = getattr(device_memory(positions.device), "look_inside", None)
+    if look is None or (text is None and size == 0):
+        return False
+    if positions.geometry.numel:
+        said = text or "index {value} is out of bounds for dimension with size {size}"
+        look(kind, f"{described()}: {said}", array_of(positions), least, size)
     return True
 
 
