@@ -8,8 +8,8 @@ compiles sources to CUBIN.
 
 What needs a driver, from the ground up: ``driver`` (the only module that calls it), ``lifetime``, ``devices``,
 ``finalization`` (what finalizers leave for later), ``pools`` (free memory), ``draws`` (random numbers of graphs),
-``streams``, ``allocator``,
+``reports`` (errors that kernels find), ``streams``, ``allocator``,
 ``arrays``, ``host`` (page-locked memory), ``copies``, ``memory`` (the protocol), ``launcher`` (programs as functions),
-``author`` (kernels in CUDA C++), ``product`` (cuBLAS), ``graphs``.
+``positions`` (what the device looks at), ``author`` (kernels in CUDA C++), ``product`` (cuBLAS), ``graphs``.
 May import: lower layers, and cuda-python at the edge.
 """
