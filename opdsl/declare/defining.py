@@ -59,8 +59,8 @@ def function_of(
         parameters += [f"{OUT}=None"] if "*" in parameters else ["*", f"{OUT}=None"]
         passed.append(f"{OUT}={OUT}")
     if body is not None and needed is None:
-        by_name = [each.partition("=")[0] for each in passed if "=" in each]
-        _require_callable(schema, body, len(passed) - len(by_name), by_name, place)
+        names = [each.partition("=")[0] for each in passed if "=" in each]
+        _require_callable(schema, body, len(passed) - len(names), names, place)
     passed = passed if needed is None else [f"{each}={each}" for each in needed]
     name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
     result = "..." if body is None else f"return body({', '.join(passed)})"

@@ -462,7 +462,8 @@ def _complex(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 def _to_integer(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
-    return typer.cast(value, value.type if value.type.category == INTEGER else ScalarType.INT64)
+    # As wide as integers get, so that what is computed of it does not wrap as the narrower ones would.
+    return typer.cast(value, value.type if value.type is ScalarType.UINT64 else ScalarType.INT64)
 
 
 def _to_floating(typer: Typer, op: str, operands: list[Operand]) -> Value:

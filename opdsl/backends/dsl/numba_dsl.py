@@ -6,8 +6,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numpy
-
 from opdsl.backends.dsl.registering import registering
 from opdsl.dispatch.fitting import is_jitted
 from opdsl.dispatch.overrides.native_dsl import Version, installed_version, missing_reason
@@ -48,7 +46,7 @@ def compiled(function: Callable[..., object]) -> Callable[..., object]:
     """
     if not (isinstance(function, FunctionType) or is_jitted(function)):
         raise KernelSignatureError(f"numba compiles Python functions (got {function!r}). Write one with def.")
-    kernels: list[Callable[..., numpy.ndarray[Any, Any]]] = []
+    kernels: list[Any] = []  # numba's, whose results are arrays
 
     def implementation(*given: object) -> object:
         if not kernels:

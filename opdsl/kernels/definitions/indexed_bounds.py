@@ -34,8 +34,9 @@ def require_inside(resolved: Resolved) -> None:
     found = intervals(indexed.function, known, smallest, largest)
     for each in indexed.reads:
         tensor = resolved.tensors[each.array]
-        own = tensor.shape[tensor.ndim - len(each.positions) :]
-        for dimension, (node, size) in enumerate(zip(each.positions, own, strict=True)):
+        leading = tensor.ndim - len(each.positions)
+        for dimension, node in enumerate(each.positions, leading):
+            size = tensor.shape[dimension]
             if each.margin in MARGINS:
                 check(size > 0, f"a margin repeats elements of {each.array}, which has none: {tensor.shape}")
             elif each.margin is None:

@@ -117,6 +117,25 @@ class MetaContext:
                 )
         return tuple(self._promises[index] for index in range(self._count))
 
+    def require_same(self, specs: Sequence[OutputSpec]) -> None:
+        """Hold what a shape function that only checks has set against what follows from the scalar functions.
+
+        Args:
+            specs: what the outputs are.
+
+        Raises:
+            KernelError: it has set something else.
+        """
+        for index, promised in self._promises.items():
+            spec = specs[index]
+            strides = promised.strides if promised.exact else spec.strides
+            if (*promised[:3], strides, promised.names) != (*spec[:3], spec.strides, spec.names):
+                raise self._error(
+                    f"the shape function sets output {index} to {_told(promised)}, and the scalar functions give "
+                    f"{_told(spec)}",
+                    "Beside them it only checks: leave out set_output, or write an .out_kernel",
+                )
+
     def _check_kinds(self, index: int, **given: tuple[object, type]) -> None:
         for name, (value, kind) in given.items():
             if value is not None and not isinstance(value, kind):
@@ -167,3 +186,10 @@ class MetaContext:
 
     def _error(self, problem: str, remedy: str) -> KernelError:
         return KernelError(f"{self._operator}: {problem}. {remedy}.")
+
+
+def _told(spec: OutputSpec) -> str:
+    """What an output is, in few words."""
+    more = f", strides {spec.strides}" if spec.exact else ""
+    names = f", names {spec.names}" if spec.names is not None else ""
+    return f"{spec.dtype.name} of shape {spec.shape} on {spec.device}{more}{names}"

@@ -6,15 +6,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy
 
 from opdsl.errors import DTypeError, RoundedResultError, UnsupportedDTypeError
 from opdsl.kernels.iteration.numbers import BOUNDS
 
 if TYPE_CHECKING:
+    from opdsl.kernels.calls import Folding, Scanning
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
 
+T = TypeVar("T")
 
 _SAY_WHAT_IS_MEANT = (
     'Say what is meant: promote="int_to_float" computes integers as floating-point numbers, promote="floating" refuses '
@@ -57,13 +61,20 @@ def fits(function: ScalarFunction, parameters: int, results: int) -> bool:
 
 
 def initial(value: bool | int | float | complex, kind: str) -> bool | int | float | complex:
-    """An initial accumulator of a type: infinities are the bounds of integers."""
+    """An initial accumulator of a type: infinities are the bounds of integers.
+
+    Raises:
+        RoundedResultError: an integer cannot be the number.
+    """
     if kind == "bool":
         return bool(value) if isinstance(value, complex) else value > 0
     if kind not in BOUNDS or isinstance(value, complex):
         return value
     if isinstance(value, float) and math.isinf(value):
         return BOUNDS[kind][value > 0]
+    least, most = BOUNDS[kind]
+    if not least <= value <= most or int(value) != value:
+        raise RoundedResultError(f"init={value} is no {kind}. {_SAY_WHAT_IS_MEANT}")
     return int(value)
 
 
@@ -87,20 +98,48 @@ def require_exact(function: ScalarFunction, types: Mapping[str, str], results: S
         raise RoundedResultError(str(source.error(node, problem, _SAY_WHAT_IS_MEANT)))
 
 
-def refuse_rounding(prepare: Callable[[], object]) -> None:
+def refuse_rounding(prepare: Callable[[], T]) -> T | None:
     """Refuse where it is declared what would round results; what is refused otherwise is refused where it is called.
 
     Args:
         prepare: types the functions for integers.
 
+    Returns:
+        What it gives; None where integers are refused.
+
     Raises:
         RoundedResultError: a function would round its results.
     """
     try:
-        prepare()
+        return prepare()
     except (DTypeError, UnsupportedDTypeError) as error:
         if isinstance(error.__cause__, RoundedResultError):
             raise error.__cause__ from None
+        return None
+
+
+def not_neutral(functions: Folding | Scanning) -> str:
+    """What is wrong with initial accumulators that change when they are combined with themselves; empty if they do not.
+
+    Elements are folded in parts, each of which begins with them.
+    """
+    from opdsl.scalar.interpreter import evaluate
+
+    names = [name for name, _ in functions.combine.parameters]
+    found = evaluate(functions.combine, dict(zip(names, functions.init * 2, strict=True)))
+    given = [numpy.asarray(one).astype(other.dtype) for one, other in zip(functions.init, found, strict=True)]
+    pairs = zip(given, found, strict=True)
+    if all(numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc") for one, other in pairs):
+        return ""
+    twice = _shown([each.item() for each in found])
+    return (
+        f"init={_shown(functions.init)} combined with itself is {twice}, and it enters once for each part that is "
+        "folded by itself. Begin with what changes nothing, and let finish add the rest"
+    )
+
+
+def _shown(values: Sequence[object]) -> str:
+    return str(values[0]) if len(values) == 1 else f"({', '.join(map(str, values))})"
 
 
 def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequence[str]) -> TypedGraph:

@@ -299,21 +299,24 @@ class PointwiseDefinition(Definition):
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
-        self.ask_check(arguments, given)
+        context = self.ask_check(arguments, given)
         default = current.get().default_dtype
         formula, iteration = self._chosen(arguments, default)
         spec = OutputSpec(iteration.result, iteration.device, iteration.shape, iteration.strides)
+        if context is not None:
+            context.require_same((spec,) * self.results)
         state = Elementwise(formula, iteration, default, (iteration.result,) * self.results)
         return PreparedCall((spec,) * self.results, state)
 
-    def ask_check(self, arguments: Arguments, given: Sequence[Tensor | None]) -> None:
-        """Have the shape function of the declaration look at arguments, if there is one."""
+    def ask_check(self, arguments: Arguments, given: Sequence[Tensor | None]) -> MetaContext | None:
+        """Have the shape function of the declaration look at arguments, if there is one; what it was given to say."""
         if self.check is None:
-            return
+            return None
         tensors = [each for each in arguments if isinstance(each, Tensor)]
         context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
         known = pinned(arguments) if self.check_reads_numbers and not is_traceable(self.check) else arguments
         self.check(context, *known)
+        return context
 
     def _chosen(self, arguments: Arguments, default: DType) -> tuple[Formula, Iteration]:
         """The formula that is meant for the arguments and their dtypes, and how it runs."""

@@ -15,6 +15,7 @@ from opdsl.generated import function_from_source
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.structured import Definition, OperatorLike
+from opdsl.kernels.outputs import OutputSpec
 from opdsl.kernels.primitives.random import block, fill_random_, inner, unit
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
@@ -123,4 +124,6 @@ class RandomDefinition(Definition):
             return {}
         context = MetaContext(self.name, self.results, arguments[:1], arguments[0].device)
         returned = self.check(context, *arguments)
+        form = arguments[0].geometry
+        context.require_same((OutputSpec(form.dtype, form.device, form.shape, form.strides),))
         return dict(cast("dict[str, Any]", returned)) if returned is not None else {}

@@ -18,7 +18,7 @@ from opdsl.kernels.calls import Folding
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.cases import cases_of
 from opdsl.kernels.definitions.meta import MetaContext
-from opdsl.kernels.definitions.monoid import refuse_rounding
+from opdsl.kernels.definitions.monoid import not_neutral, refuse_rounding
 from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES, RESULT_RULES
 from opdsl.kernels.definitions.reduction_functions import Fold, make_fold
 from opdsl.kernels.definitions.structured import (
@@ -143,15 +143,18 @@ class ReductionDefinition(Definition):
         for values, known in cases_of(functions, self.schema):
             when = {**condition, **values}
             fold = make_fold(combine, self.others, self.results, refuse, when=when, known=known, **options)
-            refuse_rounding(partial(self._of_integers, fold))
+            typings = (refuse_rounding(partial(self._typed, fold, each)) for each in (int64, float64))
+            folding = next(filter(None, typings), None)
+            if folding is not None and (fault := not_neutral(folding)):
+                raise refuse(fault)
             self.folds.append(fold)
 
-    def _of_integers(self, fold: Fold) -> None:
-        """Type the functions for integers, if there is a call that folds them."""
-        value = DTYPE_RULES[fold.promote](self.label, int64, None, None)
-        results = [RESULT_RULES[rule](value, int64, None) for rule in fold.results]
+    def _typed(self, fold: Fold, dtype: DType) -> Folding:
+        """Type the functions for tensors of a dtype, if there is a call that folds them."""
+        value = DTYPE_RULES[fold.promote](self.label, dtype, None, None)
+        results = [RESULT_RULES[rule](value, dtype, None) for rule in fold.results]
         numbers = [float64 if each.role is Role.FLOAT else int64 for each in fold.numbers]
-        fold.folding(value, results, numbers)
+        return fold.folding(value, results, numbers)
 
     # ----------------------------------------------------------------------------------------------------- a call
 
@@ -167,9 +170,9 @@ class ReductionDefinition(Definition):
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """See ``Definition.prepare``."""
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        context = MetaContext(self.name, self.results, given, next(tensors_in(arguments)).device)
         if self.check is not None:
-            known = arguments if is_traceable(self.check) else pinned(arguments)
-            self.check(MetaContext(self.name, self.results, given, next(tensors_in(arguments)).device), *known)
+            self.check(context, *(arguments if is_traceable(self.check) else pinned(arguments)))
         fold = self._fold(named)
         places = tuple(at for at, each in enumerate(self.parameters) if each.name in fold.tensors)
         sources: list[Tensor] = [arguments[at] for at in places]
@@ -185,6 +188,7 @@ class ReductionDefinition(Definition):
             RESULT_RULES[rule](value, common, wanted) for rule, wanted in zip(fold.results, out, strict=True)
         )
         specs = tuple(OutputSpec(dtype, device, shape, contiguous_strides(shape)) for dtype in results)
+        context.require_same(specs)
         numbers = tuple(self._number(fold, each, named[each.name]) for each in fold.numbers)
         return PreparedCall(specs, Reducing(fold, dims, value, results, numbers, places, whole))
 

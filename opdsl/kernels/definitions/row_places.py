@@ -125,7 +125,8 @@ def require_in_row(
         written = function.nodes[place]
         if written.op == "parameter" and tensors:
             array = str(function.nodes[row].value or "the row")
-            require_positions(tensors[str(written.value)], count, array, dims[0] if dims else 0)
+            missing = len(shape) - values[array].ndim if isinstance(values.get(array), Tensor) else 0
+            require_positions(tensors[str(written.value)], count, array, dims[0] - missing if dims else 0)
             continue
         require_counted(function, at, count)
         known |= {name: Interval(*range_of_positions(tensor)) for name, tensor in tensors.items()}

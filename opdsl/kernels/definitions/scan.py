@@ -7,13 +7,14 @@ some; ``finish`` makes results of the accumulators at each element.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.errors import KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
 from opdsl.kernels.calls import RowCall, Scanning
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.kernels.definitions.monoid import fits, initial, read_function, refuse_rounding, typed
+from opdsl.kernels.definitions.monoid import fits, initial, not_neutral, read_function, refuse_rounding, typed
 from opdsl.kernels.definitions.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES
 from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
@@ -151,7 +152,14 @@ class ScanDefinition(RowwiseDefinition):
         self._check(functions, promote, known or ())
         self._functions = functions
         self.rule = PROMOTIONS[promote]
-        refuse_rounding(lambda: self.scanning(self.rule(self.label, int64, None, None)))
+        typings = (refuse_rounding(partial(self._typed, each)) for each in (int64, float64))
+        scanning = next(filter(None, typings), None)
+        if scanning is not None and (fault := not_neutral(scanning)):
+            raise KernelSignatureError(f"{self.name}: the scan does not fit {self.schema}: {fault}.")
+
+    def _typed(self, dtype: DType) -> Scanning:
+        """Type the functions for tensors of a dtype."""
+        return self.scanning(self.rule(self.label, dtype, None, None))
 
     def _check(self, functions: _Functions, promote: str, known: Iterable[str]) -> None:
         count = len(functions.accumulators)

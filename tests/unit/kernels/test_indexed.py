@@ -385,6 +385,34 @@ def test_a_tensor_that_picks_places_is_looked_at_first(library: Library) -> None
     assert f(given, opdsl.empty(0, dtype=opdsl.int64)).shape == (2, 0)
 
 
+def test_errors_count_dimensions_from_the_first_one_of_the_tensor(library: Library) -> None:
+    @library.op
+    def shifted(self: Tensor) -> Tensor: ...
+
+    @shifted.indexed(at=("...", "i"))
+    def shifted_at(self, i):  # type: ignore[no-untyped-def]
+        return self[..., i] + self[..., i + 1]
+
+    @library.op
+    def chosen(self: Tensor, places: Tensor, more: Tensor) -> Tensor: ...
+
+    @chosen.indexed(at=("...", "i"))
+    def chosen_at(self, places, more, i):  # type: ignore[no-untyped-def]
+        return self[..., places[..., more[..., i]]]
+
+    for leading in range(4):
+        given = opdsl.ones(*(2,) * leading, 5)
+        with pytest.raises(ShapeError, match=rf"self is read from 1 to 5 along its dimension {leading} of size 5"):
+            shifted(given)
+        places = opdsl.tensor([0, 7])
+        with pytest.raises(PositionError, match=rf"index 7 is out of bounds for dimension {leading} of self"):
+            chosen(given, places, opdsl.tensor([0, 1]))
+        with pytest.raises(
+            PositionError, match=r"index 3 is out of bounds for dimension 0 of places, which has size 2"
+        ):
+            chosen(given, places, opdsl.tensor([3]))
+
+
 def test_what_nothing_keeps_inside_is_underlined(library: Library) -> None:
     @library.op
     def f(self: Tensor) -> Tensor: ...

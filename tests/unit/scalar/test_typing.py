@@ -49,7 +49,8 @@ def test_results_can_be_cast():
 
 def test_conversions():
     assert result(lambda x: int(x), x="float32") == "int64"
-    assert result(lambda x: int(x), x="int8") == "int8"
+    assert result(lambda x: int(x), x="int8") == "int64"
+    assert result(lambda x: int(x), x="uint64") == "uint64"
     assert result(lambda x: float(x), x="int8") == "float32"
     assert result(lambda x: bool(x), x="float64") == "bool"
     assert result(lambda x: round(x), x="float64") == "float64"
