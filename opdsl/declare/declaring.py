@@ -297,6 +297,8 @@ def _define_all(declaration: Declaration) -> None:
         operator.declaration = declaration
         scope.registry.define(operator, declaration.function.__module__)
         scope.undo(partial(scope.registry.remove, operator))
+    for operator in declaration.operators.values():
+        scope.registry.tell_followers(operator)
 
 
 def _make_room(scope: Scope, operator: Operator, function: FunctionType) -> None:

@@ -26,6 +26,7 @@ class Scope:
         """Make a kernel the newest of an operator's dispatch key, until this library takes it back."""
         self.registry.register(operator, key, kernel)
         self.undo(partial(self.registry.deregister, operator, key, kernel))
+        self.registry.tell_followers(operator)
 
     def undo(self, action: Callable[[], object]) -> None:
         """Note what takes something back that was done for this library."""

@@ -16,103 +16,146 @@ from typing import Any
 
 import numpy
 
+__all__ = ["FunctionText", "NotTold", "fingerprint"]
+
 _READS = ("LOAD_GLOBAL", "LOAD_NAME")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
 
-class _NotTold(Exception):
+class NotTold(Exception):
     """A value that text cannot stand for."""
 
 
 def fingerprint(function: types.FunctionType) -> str | None:
     """A digest of what a function computes, or None when something that it uses cannot be told by text."""
     try:
-        text = "\n".join([sys.version, numpy.__version__, *_function(function, set())])
-    except _NotTold:
+        text = "\n".join([sys.version, numpy.__version__, *FunctionText().function(function)])
+    except NotTold:
         return None
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _function(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
-    if id(function) in seen:  # recursion
-        yield f"again {function.__qualname__}"
-        return
-    seen.add(id(function))
-    yield from _code(function.__code__, seen)
-    yield from _value(function.__defaults__, seen)
-    yield from _value(function.__kwdefaults__, seen)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield f"closure {name}"
+class FunctionText:
+    """The text of functions, each of them once.
+
+    names: all names in their code: of globals, of attributes.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        # Objects by their identity, with the number of each; held, so that no other object gets the identity.
+        self._seen: dict[int, tuple[int, object]] = {}
+
+    def function(self, function: types.FunctionType) -> Iterator[str]:
+        """Yield the text of a function.
+
+        Raises:
+            NotTold: it reads a value that text cannot stand for.
+        """
+        again = self.again(function)
+        if again:
+            yield again
+            return
+        yield from self._code(function.__code__)
+        yield from self.value(function.__defaults__)
+        yield from self.value(function.__kwdefaults__)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            yield f"closure {name}"
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                yield "empty"
+            else:
+                yield from self.value(content)
+        for name in sorted(_names(function.__code__)):
+            if name in function.__globals__:
+                yield f"global {name}"
+                yield from self.value(function.__globals__[name])
+
+    def again(self, value: object) -> str:
+        """Return the text of an object that has one already, empty at the first time."""
+        known = self._seen.get(id(value))
+        if known is None:
+            self._seen[id(value)] = len(self._seen), value
+            return ""
+        return f"again {known[0]}"
+
+    def _code(self, code: types.CodeType) -> Iterator[str]:
+        self.names.update(code.co_names)
+        yield f"code {code.co_code.hex()} {code.co_argcount} {code.co_kwonlyargcount} {code.co_flags}"
+        yield f"{code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
+        for constant in code.co_consts:
+            yield from self.value(constant)
+
+    def value(self, value: Any) -> Iterator[str]:
+        """Yield text for a value that a function reads.
+
+        Raises:
+            NotTold: text cannot stand for it.
+        """
+        kind = type(value)
+        if kind in _PLAIN:
+            yield f"{kind.__name__} {value!r}"
+        elif isinstance(value, types.CodeType):
+            yield from self._code(value)
+        elif isinstance(value, types.FunctionType):
+            yield from self.function(value)
+        elif isinstance(getattr(value, "py_func", None), types.FunctionType):  # numba's dispatchers
+            yield f"compiled {getattr(value, 'targetoptions', None)!r}"
+            yield from self.function(value.py_func)
+        elif isinstance(value, types.ModuleType):
+            yield from self.module(value)
+        elif isinstance(value, type | types.BuiltinFunctionType | numpy.ufunc):
+            yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(value))}"
+        elif isinstance(value, numpy.ndarray | numpy.generic) and not value.dtype.hasobject:
+            yield f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+        elif isinstance(value, tuple | list | frozenset | set | dict):
+            yield from self._collection(value)
+        else:
+            yield from self.other(value)
+
+    def _collection(self, value: Any) -> Iterator[str]:
+        again = self.again(value) if value else ""
+        if again:
+            yield again
+            return
+        yield f"{type(value).__name__} {len(value)}"
+        if isinstance(value, tuple | list):
+            for element in value:
+                yield from self.value(element)
+        elif isinstance(value, dict):
+            for key, element in value.items():
+                yield from self.value(key)
+                yield from self.value(element)
+        else:
+            yield from sorted("\n".join(self.value(element)) for element in value)
+
+    def module(self, module: types.ModuleType) -> Iterator[str]:
+        """Yield a module's name, and its text; of one of Python, NumPy or numba the versions count already.
+
+        Raises:
+            NotTold: it has no file.
+        """
+        yield f"module {module.__name__}"
+        top = module.__name__.partition(".")[0]
+        if top in sys.stdlib_module_names or top in ("numpy", "numba"):
+            return
+        path = getattr(module, "__file__", None)
         try:
-            yield from _value(cell.cell_contents, seen)
-        except ValueError:
-            yield "empty"
-    for name in sorted(_names(function.__code__)):
-        if name in function.__globals__:
-            yield f"global {name}"
-            yield from _value(function.__globals__[name], seen)
+            yield hashlib.sha256(Path(path or "").read_bytes()).hexdigest()
+        except OSError:
+            raise NotTold from None
+
+    def other(self, value: object) -> Iterator[str]:
+        """Yield text for a value of any other kind.
+
+        Raises:
+            NotTold: there is none.
+        """
+        raise NotTold
 
 
 def _names(code: types.CodeType) -> set[str]:
     """The names that code, with the code inside it, reads as globals; those of attributes are others' business."""
     inner = [_names(each) for each in code.co_consts if isinstance(each, types.CodeType)]
     return {each.argval for each in dis.get_instructions(code) if each.opname in _READS}.union(*inner)
-
-
-def _code(code: types.CodeType, seen: set[int]) -> Iterator[str]:
-    yield f"code {code.co_code.hex()} {code.co_argcount} {code.co_kwonlyargcount} {code.co_flags}"
-    yield f"{code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
-    for constant in code.co_consts:
-        yield from _value(constant, seen)
-
-
-def _value(value: Any, seen: set[int]) -> Iterator[str]:
-    """Text for a value that a function reads."""
-    kind = type(value)
-    if kind in _PLAIN:
-        yield f"{kind.__name__} {value!r}"
-    elif isinstance(value, types.CodeType):
-        yield from _code(value, seen)
-    elif isinstance(value, types.FunctionType):
-        yield from _function(value, seen)
-    elif isinstance(getattr(value, "py_func", None), types.FunctionType):  # numba's dispatchers
-        yield f"compiled {getattr(value, 'targetoptions', None)!r}"
-        yield from _function(value.py_func, seen)
-    elif isinstance(value, types.ModuleType):
-        yield from _module(value)
-    elif isinstance(value, type | types.BuiltinFunctionType | numpy.ufunc):
-        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(value))}"
-    elif isinstance(value, numpy.ndarray | numpy.generic) and not value.dtype.hasobject:
-        yield f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
-    else:
-        yield from _collection(value, seen)
-
-
-def _collection(value: Any, seen: set[int]) -> Iterator[str]:
-    if isinstance(value, tuple | list):
-        yield f"{type(value).__name__} {len(value)}"
-        for each in value:
-            yield from _value(each, seen)
-    elif isinstance(value, frozenset | set):
-        yield f"{type(value).__name__} {len(value)}"
-        yield from sorted("\n".join(_value(each, seen)) for each in value)
-    elif isinstance(value, dict):
-        yield f"{type(value).__name__} {len(value)}"
-        for key, each in value.items():
-            yield from _value(key, seen)
-            yield from _value(each, seen)
-    else:
-        raise _NotTold
-
-
-def _module(module: types.ModuleType) -> Iterator[str]:
-    """A module by name, and by its text unless it comes with Python, NumPy or numba, whose versions count already."""
-    yield f"module {module.__name__}"
-    top = module.__name__.partition(".")[0]
-    if top in sys.stdlib_module_names or top in ("numpy", "numba"):
-        return
-    path = getattr(module, "__file__", None)
-    try:
-        yield hashlib.sha256(Path(path or "").read_bytes()).hexdigest()
-    except OSError:
-        raise _NotTold from None

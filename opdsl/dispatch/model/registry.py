@@ -43,6 +43,7 @@ class Registry:
     """Operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and the backends' fallbacks.
 
     watchers: called with every operator that is defined.
+    followers: called with an operator that has been declared, or given a kernel, when no lock is held.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,7 @@ class Registry:
         self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
         self.lock = registering
         self.watchers: list[Callable[[Operator], object]] = []
+        self.followers: list[Callable[[Operator], object]] = []
         self._implementations: dict[str, list[Implementation]] = {}
 
     def define(self, operator: Operator, module: str) -> Packet:
@@ -86,6 +88,11 @@ class Registry:
             for watch in self.watchers:
                 watch(operator)
             return packet
+
+    def tell_followers(self, operator: Operator) -> None:
+        """Tell those who follow declarations that an operator has changed."""
+        for follow in tuple(self.followers):
+            follow(operator)
 
     def remove(self, operator: Operator) -> None:
         """Take an operator out, and its packet with the last one."""

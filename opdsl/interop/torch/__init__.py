@@ -40,7 +40,8 @@ def register(what: Library | Any, *, fuses: bool = True) -> tuple[str, ...]:
 
     Each operator keeps its schema and tags. Its CPU kernels run on torch's memory; its meta function serves fake
     tensors (``torch.compile``, ``torch.export``), its derivative autograd in both modes; ``torch.vmap`` works as well.
-    In-place, ``out=`` and view operators are composites of these.
+    In-place, ``out=`` and view operators are composites of these. What is registered already stays if it is as it was,
+    and is replaced otherwise; so is an operator that is declared again.
 
     Args:
         what: a library, for all operators of its namespace; or a declared function, for all its overloads and variants.
@@ -52,8 +53,9 @@ def register(what: Library | Any, *, fuses: bool = True) -> tuple[str, ...]:
 
     Raises:
         MissingDependencyError: there is no torch, or one that is too old.
-        DuplicateOperatorError: torch has an operator of that name; nothing is registered then.
-        DeclarationError: the operators are torch's own, those of ``aten``.
+        DuplicateOperatorError: torch has an operator of that name that is not from here; nothing is registered then.
+        DeclarationError: the operators are torch's own, those of ``aten``; or a body enters what torch has nothing of,
+            such as ``opdsl.exclude_keys``.
 
     >>> import opdsl, torch
     >>> from opdsl.interop.torch import deregister, register

@@ -7,13 +7,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import forward_ad
 
 from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
-from opdsl.interop.torch import batching, distributed, inductor, kernels
+from opdsl.interop.torch import batching, digests, distributed, inductor, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.definition import Definition
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Bridge", "is_plain", "resolved"]
 
+# Names by which a body may turn grad mode on, or ask what requires grad.
+_ABOUT_GRAD = ("enable_grad", "inference_mode", "requires_grad", "set_grad_enabled")
+# What a bridge keeps of its operator's kernels and derivative, besides plans.
+_OF_KERNELS = ("follows_always", "graphs", "gradients", "is_composite", "is_traceable", "kind", "names")
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
 
@@ -46,10 +51,12 @@ class Bridge:
         define: makes the torch operator of one that torch does not have yet.
 
     fuses: whether inductor may take it apart.
+    is_asked_for: whether the user has registered it; otherwise torch has it for the sake of one that was.
     plans: of its CPU kernel.
     """
 
     fuses = True
+    is_asked_for = True
 
     def __init__(self, operator: Operator, schema: FunctionSchema, define: Define) -> None:
         self.operator = operator
@@ -57,6 +64,7 @@ class Bridge:
         self.define = define
         self._found: list[Kernel] = []
         self._definition: Definition | None = None
+        self._declared: tuple[object, ...] = ()
 
     def register(self) -> None:
         """Define it in torch.
@@ -65,11 +73,27 @@ class Bridge:
             DuplicateOperatorError: torch has an operator of that name.
         """
         self._definition = Definition(self.schema, _tags(self.operator))
+        self._declared = self._as_declared()
+        self._watch()
         try:
             self.implement_keys()
         except BaseException:
             self.close()
             raise
+
+    def renew(self) -> None:
+        """Define it in torch anew: what it is registered with has changed."""
+        self.close()
+        self._forget()
+        self.register()
+
+    @property
+    def is_as_declared(self) -> bool:
+        """Whether it was registered with kernels of the kind and the tags that it has now."""
+        return self._declared == self._as_declared()
+
+    def _as_declared(self) -> tuple[object, ...]:
+        return self.kind, self.is_composite, self.operator.tags
 
     def implement_keys(self) -> None:
         """Register what torch's keys run, for an operator that writes nothing and returns no views."""
@@ -136,6 +160,16 @@ class Bridge:
         return getattr(kernel, "kind", "")
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """All names in the code of what it comes to."""
+        return digests.names_in(self.operator)
+
+    @cached_property
+    def follows_always(self) -> bool:
+        """Whether its body may turn grad mode on, or asks what requires grad: without grad mode it runs as with it."""
+        return self.is_composite and not self.names.isdisjoint(_ABOUT_GRAD)
+
+    @cached_property
     def is_traceable(self) -> bool:
         """Whether its CPU kernel is a function that is promised to call operators alone."""
         functions = getattr(self.operator.entry(next(iter(CPU.reachable()))).kernel, "functions", ())
@@ -149,7 +183,7 @@ class Bridge:
         from opdsl.interop.torch.plans import Plans  # with what runs machine code
 
         self._watch()
-        return Plans(self.schema.name.qualified, self.operator)
+        return Plans(self.schema.name.qualified, self.operator, is_python=self.kind not in COMPILED)
 
     def kernel(self) -> Kernel:
         """The CPU kernel that a call runs."""
@@ -171,6 +205,8 @@ class Bridge:
         plans: Plans | None = self.__dict__.get("plans")
         if plans is not None:
             plans.forget()
+        for name in _OF_KERNELS:
+            self.__dict__.pop(name, None)
 
     def planned(self, function: Callable[..., Any], tests: int) -> Callable[..., Any]:
         """A function that answers calls from plans, and hands the others to one that is given."""
@@ -180,7 +216,7 @@ class Bridge:
     @cached_property
     def graphs(self) -> Graphs | None:
         """The plans of its body on torch's tensors, if it may have some."""
-        if not (self.is_composite and self.is_traceable):
+        if not (self.is_composite and self.is_traceable) or "requires_grad" in self.names:
             return None
         from opdsl.interop.torch import native  # with what runs machine code
         from opdsl.interop.torch.graphs import Graphs
@@ -207,6 +243,7 @@ class Bridge:
         definition, self._definition = self._definition, None
         if definition is not None:
             inductor.withdraw(self, definition.overload)
+            digests.withdraw(self.schema.name.qualified)
             distributed.detach(self, definition.overload)
             definition.close()
 
@@ -260,6 +297,7 @@ class Bridge:
     def without_elements(self, *given: Any, **named: Any) -> Any:
         """What fake and meta tensors run."""
         values = self.complete(given, named)
+        self.note_graph(values)
         if self.is_composite:
             return self.decomposed(values)
         if self.fuses and self._definition is not None:
@@ -274,9 +312,18 @@ class Bridge:
             return self.run_beneath(*(values if named else given))
         return self.decomposed(values) if self.is_composite else self.gradients.apply(*values)
 
+    def note_graph(self, values: Sequence[Any]) -> None:
+        """Have torch's caches know what it comes to, if a graph may be on the way."""
+        if not self.is_asked_for or self._definition is None:
+            return
+        # Within a kernel of fake tensors their mode is off.
+        is_fake = any(isinstance(each, FakeTensor) for each in kernels.spread(values))
+        if is_fake or torch._C._len_torch_dispatch_stack():
+            digests.note(self.operator, self.schema.name.qualified)
+
     def needs_recording(self, values: Sequence[Any]) -> bool:
         """Whether a call has to be recorded, for gradients or for tangents."""
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() or self.follows_always:
             if torch._C._any_requires_grad(*values):
                 return True
             # torch does not look into lists of tensors that may be missing.
@@ -288,6 +335,7 @@ class Bridge:
 
     def decomposed(self, values: Sequence[Any]) -> Any:
         """What a composite's body makes of torch tensors; results that are arguments are copied, as by its kernel."""
+        self.note_graph(values)
         graphs = None if is_watched() else self.graphs
         if graphs is None:
             results = decompose(self.operator, values, self.define)

@@ -7,16 +7,18 @@ So autograd, vmap, symbolic shapes and compilation see what they know.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
 
-from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
+from opdsl.dispatch import DispatchMode, KeySet, Operator, current, unbox
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
@@ -48,16 +50,22 @@ class OnTorch(DispatchMode):
         """See ``DispatchMode``."""
         called: Operator = operator.operator
         arguments = unbox(called, args, kwargs)
+        state = current.get()
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
         given, named = completion_of(called).split([to_torch(each) for each in arguments])
-        return _proxies(called, arguments, _target(called)(*given, **named))
+        with nullcontext() if is_as_in_torch(state) else within_torch(called.name, state):
+            return _proxies(called, arguments, _target(called)(*given, **named))
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
         """See ``DispatchMode``: a call of the torch operator."""
         called: Operator = operator.operator
+        state = current.get()
+        outside = state.change(modes=())
         if called.schema.is_mutable or (find(called.schema) is None and called.is_composite(_CPU)):
+            return None
+        if state.modes != (self,):
             return None
         completion, constants = completion_of(called), tuple(to_torch(each) for each in arguments)
         names = [each.python_name for each in called.schema.arguments]
@@ -66,6 +74,9 @@ class OnTorch(DispatchMode):
         target = find(called.schema) if called.schema.name.namespace is None else None
 
         def run(*dynamic: object) -> object:
+            if not is_as_in_torch(outside):
+                with within_torch(called.name, outside):
+                    return run(*dynamic)
             values = list(constants)
             for place, value in zip(places, dynamic, strict=True):
                 values[place] = torch_tensor(value) if type(value) is Tensor else to_torch(value)
@@ -129,7 +140,7 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
         The result as torch's: a tensor, a list, or a tuple of them.
     """
     given = [to_opdsl(each, proxy) for each in values]
-    with Setting(_define, define), _WITHIN:
+    with Setting(_define, define), Setting(current, _ON_TORCH.state_within(state_of_body())):
         result = function(*given)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 

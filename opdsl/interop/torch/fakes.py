@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 
-from opdsl.dispatch import KeySet, Operator
+from opdsl.dispatch import KeySet, Operator, current
 from opdsl.errors import MissingKernelError, MissingMetaError
-from opdsl.interop.torch.kernels import spread, with_default_dtype
+from opdsl.interop.torch.kernels import spread
+from opdsl.interop.torch.states import state_of_python
 from opdsl.interop.torch.tensors import META, TORCH_DTYPES, geometry_of, over, to_opdsl, to_torch
 from opdsl.runtime import Tensor, making_sizes
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.scopes import Setting
 
 __all__ = ["fake", "stand_in"]
 
@@ -42,7 +44,10 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
     is_traced = _is_traced(values)
     may_ask = is_traced or "dynamic_output_shape" in operator.tags
     try:
-        with with_default_dtype(), making_sizes(partial(_new_size, operator)) if may_ask else nullcontext():
+        with (
+            Setting(current, state_of_python()),
+            making_sizes(partial(_new_size, operator)) if may_ask else nullcontext(),
+        ):
             result = operator.find_in(_META)(*given)
     except MissingKernelError as error:
         if not is_traced:

@@ -131,7 +131,9 @@ class Gradients:
         key = (needed, is_complex) if not self.has_lists else (tuple(map(_any, needed)), is_complex)
         found = self._recipes.get(key)
         if found is None:
-            found = self._recipes[key] = self._recipe(key[0], is_complex)
+            found = self._recipe(key[0], is_complex)
+            if found.steps is not None:  # a derivative may be attached later
+                self._recipes[key] = found
         return found
 
     def _recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:

@@ -7,16 +7,18 @@ operator, which autograd follows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
+from opdsl.dispatch import DispatchMode, KeySet, Operator, State, current, unbox
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.decomposition import Define, completion_of
 from opdsl.interop.torch.definition import find
-from opdsl.interop.torch.lowered import Forms, Reader, state_of_call
+from opdsl.interop.torch.lowered import Forms, Reader
+from opdsl.interop.torch.states import is_as_in_torch, state_of_body, within_torch
 from opdsl.interop.torch.tensors import to_torch
 from opdsl.runtime import Tensor
 from opdsl.runtime.lowering import Check, Lowering, SymbolicArray, Written, is_lowered, lowering
@@ -44,6 +46,9 @@ class _Noting(DispatchMode):
         arguments = unbox(called, args, kwargs)
         if called.schema.is_mutable:
             raise NotLoweredError("an argument is written")
+        state = current.get()
+        if state.modes:
+            raise NotLoweredError("a mode wants to see what is called")
         if find(called.schema) is None and called.is_composite(_CPU):
             with self.within:
                 return called.find_in(_CPU)(*arguments)
@@ -54,7 +59,7 @@ class _Noting(DispatchMode):
         if len(made) != len(results) or type(results) is not tuple:
             raise NotLoweredError("a result that is no tensor")
         given = arguments if kwargs else args
-        function = self._target(called, with_all=bool(kwargs))
+        function = self._target(called, state, with_all=bool(kwargs))
         (name,) = recorder.run(function, [_given(each) for each in given], ["result"])
         is_alone = len(called.schema.returns) == 1 and not called.returns_list
         known = {id(each) for each in arguments if isinstance(each, Tensor)}
@@ -63,17 +68,19 @@ class _Noting(DispatchMode):
                 _holds(each, name if is_alone else f"{name}[{index}]")
         return made[0] if is_alone else list(made) if called.returns_list else tuple(made)
 
-    def _target(self, called: Operator, *, with_all: bool) -> Callable[..., Any]:
+    def _target(self, called: Operator, state: State, *, with_all: bool) -> Callable[..., Any]:
         """A function that calls the torch operator: of all arguments, or of the first ones."""
         completion, define = completion_of(called), self.define
         # Operators of torch stay; what is registered may be taken back and registered again.
         fixed = find(called.schema) if called.schema.name.namespace is None else None
-        if fixed is not None and not with_all:
+        is_changed = not is_as_in_torch(state)  # by the body; plans are found by what it was before
+        if fixed is not None and not with_all and not is_changed:
             return fixed
 
         def call(*values: Any) -> Any:
             given, named = completion.split(values) if with_all else (values, {})
-            return (fixed or find(called.schema) or define(called))(*given, **named)
+            with within_torch(called.name, state) if is_changed else nullcontext():
+                return (fixed or find(called.schema) or define(called))(*given, **named)
 
         return call
 
@@ -163,7 +170,7 @@ class Graphs(Forms):
             values: of all arguments, as torch has them; nobody watches what is called on them.
             decompose: runs the function itself.
         """
-        state = state_of_call()
+        state = state_of_body()
         result = self.run(state, values)
         if result is not UNSERVED:
             return result

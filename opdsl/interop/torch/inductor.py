@@ -7,7 +7,6 @@ more than there are bits, numbers rounded to 16 bits on the way, complex numbers
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,14 +14,15 @@ from typing import Any, Protocol
 
 import torch
 
-from opdsl.dispatch import Kernel
+from opdsl.dispatch import Kernel, current
 from opdsl.interop.torch.fakes import stand_in
-from opdsl.interop.torch.kernels import with_default_dtype
+from opdsl.interop.torch.states import state_of_call
 from opdsl.interop.torch.tensors import TORCH_DTYPES, to_opdsl
 from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.runtime.scopes import Setting
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.types import COMPLEX, FLOAT, INTEGER, ScalarType
 from opdsl.schema import FunctionSchema
@@ -117,10 +117,7 @@ def offer(bridge: Bridge) -> None:
     definition = _definition(bridge)
     if definition is None:
         return
-    known = _offered.get(bridge.schema.name.qualified)
-    if known is not bridge:
-        _offered[bridge.schema.name.qualified] = bridge
-        _tell_caches()
+    _offered[bridge.schema.name.qualified] = bridge
     tables = _tables()
     for table in tables:
         table[bridge.overload] = partial(_decomposed, bridge)
@@ -137,7 +134,6 @@ def withdraw(bridge: Bridge, overload: Any) -> None:
         overload: that operator.
     """
     if _offered.pop(bridge.schema.name.qualified, None) is not None:
-        _tell_caches()
         for table in _tables():
             table.pop(overload, None)
 
@@ -151,27 +147,6 @@ def _tables() -> list[dict[Any, Callable[..., Any]]]:
     if module is None or "torch._inductor.lowering" not in sys.modules:
         return []
     return [module.decompositions, module.fast_random_decomps()]
-
-
-_MARK = "|opdsl "
-
-
-def _tell_caches() -> None:
-    """Compiled graphs of other processes are found by names of operators: the tag tells what these were made of."""
-    functions = (repr((name, [each.nodes for each in _functions(bridge)])) for name, bridge in sorted(_offered.items()))
-    digest = hashlib.blake2b("".join(functions).encode(), digest_size=8).hexdigest()
-    tag = str(torch.compiler.config.cache_key_tag).partition(_MARK)[0]
-    torch.compiler.config.cache_key_tag = f"{tag}{_MARK}{digest}" if _offered else tag
-
-
-def _functions(bridge: Bridge) -> list[Any]:
-    """The scalar functions of an operator."""
-    definition = _definition(bridge)
-    if isinstance(definition, PointwiseDefinition):
-        return [each.function for each in definition.formulas]
-    if isinstance(definition, ReductionDefinition):
-        return [part for fold in definition.folds for part in (fold.lift, fold.combine, fold.finish) if part]
-    return []
 
 
 def _definition(bridge: Bridge) -> PointwiseDefinition | ReductionDefinition | None:
@@ -188,7 +163,7 @@ def _decomposed(bridge: Bridge, *given: Any, **named: Any) -> Any:
     definition = _definition(bridge)
     arguments = tuple(to_opdsl(each, stand_in) for each in values)
     try:
-        with with_default_dtype():
+        with Setting(current, state_of_call()):
             if isinstance(definition, PointwiseDefinition):
                 return _pointwise(definition, arguments, values)
             if isinstance(definition, ReductionDefinition):

@@ -10,23 +10,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opdsl.dispatch import Kernel, KeySet, Operator, current
-from opdsl.dispatch.state import Guard
-from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch, torch_tensor
+from opdsl.interop.torch.states import state_of_python
+from opdsl.interop.torch.tensors import shared, to_opdsl, to_torch, torch_tensor
 from opdsl.runtime import Tensor
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
 
 if TYPE_CHECKING:
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["CPU", "has_cuda", "run", "run_on_cpu", "run_writing", "spread", "with_default_dtype"]
+__all__ = ["CPU", "has_cuda", "run", "run_on_cpu", "run_writing", "spread"]
 
 CPU, _CUDA = KeySet("CPU"), KeySet("CUDA")
-
-
-def with_default_dtype() -> Guard:
-    """Calls within it have torch's default dtype."""
-    default = DTYPES[torch.get_default_dtype()]
-    return Guard(lambda state: state.change(default_dtype=default))
 
 
 @cache
@@ -110,9 +105,10 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
 
 
 def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
-    if torch.get_default_dtype() is torch.float32 and current.get().default_dtype.name == "float32":
+    state = state_of_python()
+    if state is current.get():
         return kernel(*given)
-    with with_default_dtype():
+    with Setting(current, state):
         return kernel(*given)
 
 

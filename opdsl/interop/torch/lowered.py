@@ -16,16 +16,17 @@ from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
 from opdsl.dispatch.plans.lowered import Given, Inputs, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder
 from opdsl.interop.torch import native
-from opdsl.interop.torch.tensors import DTYPES, TORCH_DTYPES, geometry_of, shared, to_opdsl
+from opdsl.interop.torch.tensors import TORCH_DTYPES, geometry_of, shared, to_opdsl
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import SymbolicArray, Written, concrete
 from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, is_symbol, least
 
-__all__ = ["Forms", "Reader", "kernel_of", "state_of_call"]
+__all__ = ["Forms", "Reader", "kernel_of"]
 
 _CPU = KeySet("CPU")
 _NUMBERS = (bool, int, float, complex)
@@ -173,7 +174,8 @@ class Forms:
         def make() -> tuple[Plan, Dependencies]:
             return lower_form(self.table.name, run, form, self.names, call, reader=self.reader, printer=self.printer)
 
-        return self.table.lower(state, form, make, self.owner.generation)
+        with Setting(current, state):
+            return self.table.lower(state, form, make, self.owner.generation)
 
     def key(self, values: Sequence[Any]) -> object:
         """What tells the form of a call; None where it has none."""
@@ -206,12 +208,6 @@ def kernel_of(operator: Operator) -> tuple[str, Plan, list[Kind]]:
         return None if operator.schema.is_mutable else result
 
     return operator.name, run, [kind_of(each) for each in operator.schema.arguments]
-
-
-def state_of_call() -> State:
-    """What a call depends on besides its arguments, with torch's default dtype."""
-    state, default = current.get(), DTYPES[torch.get_default_dtype()]
-    return state if state.default_dtype is default else state.change(default_dtype=default)
 
 
 def _is_stored_alike(dtype: DType) -> bool:

@@ -17,8 +17,9 @@ from opdsl.dispatch.plans.lowered import Given, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.errors import OpdslError
 from opdsl.interop.torch.crossing import Crossing
-from opdsl.interop.torch.lowered import MemoryPrinter, MemoryReader, state_of_call
+from opdsl.interop.torch.lowered import MemoryPrinter, MemoryReader
 from opdsl.interop.torch.reading import GraphReader
+from opdsl.interop.torch.states import state_of_call
 from opdsl.interop.torch.tensors import geometry_of, over
 from opdsl.programs.compiled import optimised
 from opdsl.programs.leaves import LEAF, Leaves

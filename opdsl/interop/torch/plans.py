@@ -18,7 +18,8 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.interop.torch import native
-from opdsl.interop.torch.lowered import Forms, Reader, kernel_of, state_of_call
+from opdsl.interop.torch.lowered import Forms, Reader, kernel_of
+from opdsl.interop.torch.states import state_of_call, state_of_python
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor, TensorMeta
@@ -42,12 +43,14 @@ class Plans:
     Args:
         name: of the operator in torch.
         operator: whose CPU kernel is called.
+        is_python: whether that is Python, which may ask for torch's modes.
 
     generation: how often they were dropped.
     """
 
-    def __init__(self, name: str, operator: Operator) -> None:
+    def __init__(self, name: str, operator: Operator, *, is_python: bool) -> None:
         self.name = name
+        self._state = state_of_python if is_python else state_of_call
         self.generation = 0
         self._forms = None if native.code() is None else Forms(*kernel_of(operator), self)
         self._table = numpy.zeros(1 + _MOST_PLANS, numpy.int64)
@@ -82,7 +85,7 @@ class Plans:
         Args:
             values: of all arguments, as torch has them.
         """
-        return UNSERVED if self._forms is None else self._forms.run(state_of_call(), values)
+        return UNSERVED if self._forms is None else self._forms.run(self._state(), values)
 
     def learn(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
         """Make a plan for calls like one that was made, if that is possible.
@@ -93,7 +96,7 @@ class Plans:
             values: all of them.
             arguments: the same as opdsl's.
         """
-        state = state_of_call()
+        state = self._state()
         forms = self._forms
         form = None if forms is None else forms.find(state, values)
         if forms is None or form is None:

@@ -12,9 +12,11 @@ import attrs
 from opdsl.declare.library import Library
 from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DeclarationError, UnknownOperatorError
-from opdsl.interop.torch import inductor
+from opdsl.interop.torch import digests, inductor
 from opdsl.interop.torch.bridge import Bridge
 from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.kernels import CPU
+from opdsl.interop.torch.states import refuse_scopes
 from opdsl.interop.torch.variants import ViewBridge, WritingBridge
 from opdsl.runtime.forking import held_across_fork
 from opdsl.schema import FunctionSchema
@@ -25,6 +27,8 @@ _lock = held_across_fork(RLock())
 _bridges: dict[Operator, Bridge] = {}
 # Operators that torch got for the sake of one that was registered: derivatives, and what composites call.
 _helpers: dict[Operator, list[Operator]] = {}
+# Those that the user has registered, by name.
+_asked_for: dict[str, Operator] = {}
 
 
 def register(what: Any, *, fuses: bool = True) -> tuple[str, ...]:
@@ -32,23 +36,67 @@ def register(what: Any, *, fuses: bool = True) -> tuple[str, ...]:
     with _lock:
         operators = list(_operators(what))
         for operator in operators:
-            _check(operator.schema)
+            _check(operator)
+        wanted = [each for each in operators if not _stays(each, fuses=fuses)]
+        present = [_asked_for[each.name] for each in wanted if each.name in _asked_for]
+        replaced = {each: _bridges[each] for each in present}
         done: list[Operator] = []
         try:
+            for operator in replaced:
+                _close(operator)
             # Functional ones first: in-place and out= operators are made of them.
-            for operator in sorted(operators, key=lambda each: each.schema.is_mutable):
-                bridge = _bridge(operator, operator.schema, owner=operator)
-                bridge.fuses = fuses
-                _register(operator, bridge)
+            for operator in sorted(wanted, key=lambda each: each.schema.is_mutable):
+                _register_declared(operator, fuses=fuses)
                 done.append(operator)
-                library = getattr(operator.declaration, "library", None)
-                if library is not None:
-                    library.undo(partial(_close, operator))
         except BaseException:
             for operator in done:
                 _close(operator)
+            for operator, bridge in replaced.items():
+                _register(operator, bridge)
             raise
         return tuple(each.name for each in operators)
+
+
+def _register_declared(operator: Operator, *, fuses: bool) -> None:
+    """Make a declared operator known to torch, until its library is closed or it is declared again."""
+    _close(operator)  # torch may have it under a private name
+    bridge = _bridge(operator, operator.schema, owner=operator)
+    bridge.fuses = fuses
+    _register(operator, bridge)
+    library = getattr(operator.declaration, "library", None)
+    if library is not None:
+        library.undo(partial(_close, operator))
+        if _follow not in library.registry.followers:
+            library.registry.followers.append(_follow)
+
+
+def _stays(operator: Operator, *, fuses: bool) -> bool:
+    """Return whether torch has an operator as it is now: what torch keeps of it stays good."""
+    bridge = _bridges.get(operator)
+    if bridge is None or not bridge.is_asked_for or bridge.fuses is not fuses or not bridge.is_as_declared:
+        return False
+    noted = digests.noted(operator.name)
+    return noted is None or noted == digests.digest_of(operator)
+
+
+def _follow(operator: Operator) -> None:
+    """Replace what torch has of an operator that was declared again, or has kernels of another kind now."""
+    if operator.name not in _asked_for:
+        return
+    with _lock:
+        present = _asked_for.get(operator.name)
+        if present is None or (present is operator and _bridges[present].is_as_declared):
+            return
+        bridge = _bridges[present]
+        if present is operator:
+            bridge.renew()
+            return
+        declaration: Any = present.declaration
+        for variant in declaration.operators.values():
+            now = declaration.library.registry.operators.get(variant.name)
+            _close(variant)  # one that there is no more, too
+            if now is not None and now is not variant:
+                _register_declared(now, fuses=bridge.fuses)
 
 
 def deregister(what: Any) -> None:
@@ -56,7 +104,7 @@ def deregister(what: Any) -> None:
     with _lock:
         # By name: an operator that was declared again since is another object.
         names = {each.name for each in _operators(what)}
-        operators = [each for each in _bridges if each.name in names]
+        operators = [each for each in _bridges if each.name in names and _bridges[each].is_asked_for]
         if not operators:
             raise UnknownOperatorError(f"nothing of {what!r} is registered in torch.")
         for operator in operators:
@@ -90,12 +138,21 @@ def _operators(what: Any) -> Iterator[Operator]:
     yield from seen
 
 
-def _check(schema: FunctionSchema) -> None:
+def _check(operator: Operator) -> None:
+    """Refuse what torch cannot have.
+
+    Raises:
+        DeclarationError: it is torch's own, or its body enters what torch has nothing of.
+    """
+    schema = operator.schema
     if schema.name.namespace is None:
         raise DeclarationError(
             f"{schema.name.qualified} is torch's own: operators of aten are overridden there, not defined. "
             'Declare yours in a namespace of its own, Library("mylib").'
         )
+    kernel = operator.entry(next(iter(CPU.reachable()))).kernel
+    if kernel is not None and operator.is_composite(CPU):
+        refuse_scopes(operator.name, kernel.functions)
 
 
 def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> Bridge:
@@ -109,6 +166,8 @@ def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> B
 def _register(operator: Operator, bridge: Bridge) -> None:
     bridge.register()
     _bridges[operator] = bridge
+    if bridge.is_asked_for:
+        _asked_for[operator.name] = operator
 
 
 class _Define:
@@ -141,6 +200,7 @@ class _Define:
         schema = attrs.evolve(operator.schema, name=name)
         made = _bridge(operator, schema, owner=self.owner)
         made.fuses = self.owner not in _bridges or _bridges[self.owner].fuses
+        made.is_asked_for = False
         if self.owner in _bridges:  # otherwise a node asks that has outlived it
             _register(operator, made)
             if made.fuses:  # a graph of gradients may be on the way, whose first call comes too late
@@ -170,8 +230,14 @@ def _base(base: str) -> str:
 def _close(operator: Operator) -> None:
     """Take an operator out of torch, if it is there, and what torch got for its sake."""
     with _lock:
-        for helper in _helpers.pop(operator, ()):
+        for helper in tuple(_helpers.pop(operator, ())):
             _close(helper)
         bridge = _bridges.pop(operator, None)
-        if bridge is not None:
-            bridge.close()
+        if bridge is None:
+            return
+        if _asked_for.get(operator.name) is operator:
+            del _asked_for[operator.name]
+        for others in _helpers.values():
+            if operator in others:
+                others.remove(operator)
+        bridge.close()

@@ -89,7 +89,8 @@ def shared(source: torch.Tensor) -> Tensor:
 
 def proxy(source: torch.Tensor) -> Tensor:
     """A tensor that stands for a torch tensor of any kind while opdsl's Python runs on it; see ``OnTorch``."""
-    return over(source, geometry_of(source))
+    form = geometry_of(source)
+    return over(source, form.replace(requires_grad=True) if source.requires_grad else form)
 
 
 def over(array: Any, form: TensorMeta) -> Tensor:

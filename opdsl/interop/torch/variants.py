@@ -51,7 +51,9 @@ class ViewBridge(Bridge):
     @untraced
     def on_tensors(self, *given: Any, **named: Any) -> Any:
         """What every key runs: views of torch's own making, which it differentiates."""
-        return decompose(self.operator, self.complete(given, named), self.define)
+        values = self.complete(given, named)
+        self.note_graph(values)
+        return decompose(self.operator, values, self.define)
 
 
 class Writer(Bridge):
@@ -142,6 +144,7 @@ class WritingBridge(Bridge):
         values = self.complete(given, named)
         if len(given) < len(values):
             return self.run(*values)
+        self.note_graph(values)
         written = written_of(self.schema, values)
         records = self.needs_recording(values)
         if records and self.schema.kind is SchemaKind.out and torch._C._any_requires_grad(*values):

@@ -1,0 +1,246 @@
+"""What operators come to, in a digest: what torch's compiler keeps of them is found by it.
+
+torch keeps compiled graphs on disk by the names of the operators in them. What such a graph was made of is what the
+operators come to: schemas, bodies, scalar functions, derivatives, shape functions, and all that these read and call. A
+digest of that stands in the tag that is part of each of torch's keys.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pickle
+import sys
+import types
+import uuid
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+
+import numpy
+import torch
+
+from opdsl.backends.cpu.fingerprint import FunctionText
+from opdsl.declare.library import Library
+from opdsl.dispatch import Operator, registry
+from opdsl.dispatch.state import DEFAULT_STATE, Guard
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+
+__all__ = ["digest_of", "names_in", "note", "noted", "withdraw"]
+
+# What stands for itself in text.
+_TOLD = (
+    *(DType, Device, Layout, MemoryFormat, range, slice, torch._ops.OpOverload, torch._ops.OpOverloadPacket),
+    *(torch.dtype, torch.device, torch.layout, torch.memory_format),
+)
+# Packages that are told by their versions.
+_VERSIONED = ("opdsl", "torch", "numpy", "numba", "scipy")
+# Of what has no text: nothing that another process has kept is taken for it.
+_UNTOLD = uuid.uuid4().hex
+_MARK = "|opdsl "
+
+
+class OperatorText(FunctionText):
+    """The text of operators, with all that they read and call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Those of opdsl's own are told by its version.
+        self._packets = [each for each in registry.packets.values() if "::" in each.name and not _is_aten(each.name)]
+
+    def operator(self, operator: Operator) -> Iterator[str]:
+        """Yield the text of an operator and of what it was declared with."""
+        if _is_aten(operator.name):
+            yield operator.name
+            return
+        again = self.again(operator)
+        if again:
+            yield again
+            return
+        yield f"operator {operator.schema} {operator.tags}"
+        yield from self.value(operator.properties)
+        declaration: Any = operator.declaration
+        if declaration is not None:
+            yield from self.value(declaration.function)
+            yield from self.value(declaration.attached)
+            yield from self.value(declaration.formulas)
+        for key, kernels in sorted(operator.registrations.items(), key=lambda pair: str(pair[0])):
+            for kernel in kernels:
+                yield f"kernel {key} {type(kernel).__name__} {kernel.kind}"
+                yield from self.value(kernel.functions)
+        yield from self.value(getattr(operator.derivative, "declared", ()))
+
+    def function(self, function: types.FunctionType) -> Iterator[str]:
+        """See ``FunctionText``: with what it takes of modules, and operators whose names it holds."""
+        called = getattr(function, "operator", None)
+        if isinstance(called, Operator):
+            for overload in called.packet.overloads.values():
+                yield from self.operator(overload)
+            return
+        if _is_versioned(function.__module__):
+            yield f"function {function.__module__}.{function.__qualname__}"
+            for cell in function.__closure__ or ():  # what a decorator or a transform was given
+                if isinstance(cell.cell_contents, types.FunctionType | int | float | str):
+                    yield from self.value(cell.cell_contents)
+            return
+        yield from super().function(function)
+        names = _all_names(function.__code__)
+        modules = [each for each in function.__globals__.items() if isinstance(each[1], types.ModuleType)]
+        for module in [module for name, module in sorted(modules) if name in names]:
+            if not _is_versioned(module.__name__):
+                for name in sorted(names & vars(module).keys()):
+                    yield f"{module.__name__}.{name}"
+                    yield from self.value(vars(module)[name])
+        for packet in self._packets:
+            if packet.name.rpartition("::")[2] in names:
+                for overload in packet.overloads.values():
+                    yield from self.operator(overload)
+
+    def module(self, module: types.ModuleType) -> Iterator[str]:
+        """See ``FunctionText``: by name; what functions take of it is told with them."""
+        yield f"module {module.__name__}"
+
+    def value(self, value: Any) -> Iterator[str]:
+        """See ``FunctionText``: of classes that no version tells, with what is in them."""
+        if isinstance(value, type) and not _is_versioned(value.__module__):
+            yield from self._class(value)
+        else:
+            yield from super().value(value)
+
+    def other(self, value: object) -> Iterator[str]:
+        """See ``FunctionText``: of what has no text, text that no other process has."""
+        wrapped = getattr(value, "__wrapped__", None)
+        if isinstance(value, _TOLD):
+            yield f"{type(value).__qualname__} {value!r}"
+        elif isinstance(value, Guard):
+            yield f"guard {value.state_within(DEFAULT_STATE)!r}"
+        elif isinstance(value, Library):
+            yield repr(value)
+        elif isinstance(value, Operator):
+            yield from self.operator(value)
+        elif isinstance(value, Tensor | torch.Tensor):
+            yield from _tensor(value)
+        elif isinstance(value, types.MappingProxyType):
+            yield from self.value(dict(value))
+        elif isinstance(value, functools.partial):
+            yield from self.value((value.func, value.args, value.keywords))
+        elif isinstance(value, types.MethodType):
+            yield from self.value((value.__func__, value.__self__))
+        elif isinstance(wrapped, types.FunctionType):
+            yield from self.value(wrapped)
+        else:
+            yield from self._object(value)
+
+    def _object(self, value: object) -> Iterator[str]:
+        """Yield the class and the attributes of an object."""
+        kind = type(value)
+        if _is_versioned(kind.__module__):
+            try:
+                yield f"{kind.__module__}.{kind.__qualname__} {pickle.dumps(value).hex()}"
+            except Exception:  # whatever stands in the way
+                yield _UNTOLD
+            return
+        again = self.again(value)
+        if again:
+            yield again
+            return
+        yield from self._class(kind)
+        slots = [each for base in kind.__mro__ for each in getattr(base, "__slots__", ()) if hasattr(value, each)]
+        yield from self.value({**getattr(value, "__dict__", {}), **{each: getattr(value, each) for each in slots}})
+
+    def _class(self, kind: type) -> Iterator[str]:
+        """Yield what a class holds, and what it has of others."""
+        yield f"class {kind.__module__}.{kind.__qualname__}"
+        if _is_versioned(kind.__module__) or self.again(kind):
+            return
+        for base in kind.__bases__:
+            yield from self._class(base)
+        for name, member in vars(kind).items():
+            content = getattr(member, "__func__", getattr(member, "fget", member))
+            if isinstance(content, types.FunctionType) or not (name.startswith("__") or _is_slot(content)):
+                yield name
+                yield from self.value(content)
+
+
+def _is_slot(value: object) -> bool:
+    return isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType)
+
+
+def _tensor(value: Tensor | torch.Tensor) -> Iterator[str]:
+    """Yield the text of a tensor that a function reads, elements and all."""
+    yield f"tensor {value.dtype} {tuple(value.shape)} {value.device}"
+    if isinstance(value, Tensor):
+        array: Any = value.array if value.is_cpu else None
+    else:
+        is_memory = value.device.type == "cpu" and type(value) in (torch.Tensor, torch.nn.Parameter)
+        array = value.detach().contiguous().flatten().view(torch.uint8).numpy() if is_memory else None
+    yield _UNTOLD if array is None else hashlib.sha256(numpy.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def _is_aten(name: str) -> bool:
+    return "::" not in name or name.startswith(("aten::", "prims::"))
+
+
+def _is_versioned(module: object) -> bool:
+    """Return whether a module's code is told by a version: of Python, or of a package."""
+    top = str(module).partition(".")[0]
+    return top in _VERSIONED or (top in sys.stdlib_module_names and top != "__main__")
+
+
+def _all_names(code: types.CodeType) -> set[str]:
+    inner = [_all_names(each) for each in code.co_consts if isinstance(each, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _versions() -> str:
+    return f"{sys.version} {[getattr(sys.modules.get(each), '__version__', '') for each in _VERSIONED]}"
+
+
+def digest_of(operator: Operator) -> str:
+    """Return a digest of what an operator comes to; equal ones mean the same in any process."""
+    text = "\n".join([_versions(), *OperatorText().operator(operator)])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def names_in(operator: Operator) -> frozenset[str]:
+    """Return all names in the code of what an operator comes to."""
+    text = OperatorText()
+    for _ in text.operator(operator):
+        pass
+    return frozenset(text.names)
+
+
+_noted: dict[str, str] = {}
+_lock = Lock()
+
+
+def note(operator: Operator, name: str) -> None:
+    """Have torch's keys hold what an operator comes to; called when a graph may be made of it.
+
+    Args:
+        operator: which.
+        name: in torch.
+    """
+    digest = digest_of(operator)
+    with _lock:
+        if _noted.get(name) != digest:
+            _noted[name] = digest
+            _set_tag()
+
+
+def noted(name: str) -> str | None:
+    """Return the digest of an operator that graphs may have been made of; None of any other."""
+    return _noted.get(name)
+
+
+def withdraw(name: str) -> None:
+    """Take an operator's digest out of the keys: torch has it no more."""
+    with _lock:
+        if _noted.pop(name, None) is not None:
+            _set_tag()
+
+
+def _set_tag() -> None:
+    digest = hashlib.blake2b(repr(sorted(_noted.items())).encode(), digest_size=8).hexdigest()
+    tag = str(torch.compiler.config.cache_key_tag).partition(_MARK)[0]
+    torch.compiler.config.cache_key_tag = f"{tag}{_MARK}{digest}" if _noted else tag

@@ -1,0 +1,315 @@
+"""What torch's compiler keeps is found by what operators come to: no graph of an earlier text of theirs is taken."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch._dynamo.utils import counters
+from torch._inductor.utils import fresh_cache
+
+import opdsl
+from opdsl import Alias, Library, Tensor
+from opdsl.interop.torch import digests, register
+
+ROOT = Path(__file__).parents[3]
+
+HEAD = """
+import opdsl
+from opdsl import Alias, Array, Library, Scalar, Tensor
+"""
+
+# Declarations of an operator ``f``, with a number that makes another operator of it.
+TEXTS = {
+    "body": """
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self * {n}
+""",
+    "global of a body": """
+FACTOR = {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self * FACTOR
+""",
+    "function that a body calls": """
+def scaled(x):
+    return [x * each for each in ({n},)][0]
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return scaled(self)
+""",
+    "class": """
+class Base:
+    @staticmethod
+    def factor():
+        return {n}
+
+class Config(Base):
+    pass
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self * Config.factor()
+""",
+    "object": """
+class Config:
+    __slots__ = ("factor",)
+
+config = Config()
+config.factor = {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self * config.factor
+""",
+    "tensor": """
+table = opdsl.tensor([1.0, {n}])
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self * table
+""",
+    "module": """
+import sys, types
+helpers = types.ModuleType("helpers")
+helpers.factor = {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self * helpers.factor
+""",
+    "operator that a body calls": """
+@lib.op
+def g(self: Tensor) -> Tensor: ...
+
+@g.pointwise
+def g_scalar(x):
+    return x * {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return opdsl.ops.digested.g(self)
+""",
+    "method that a body calls": """
+@lib.op(variants="function, method")
+def digested_g(self: Tensor) -> Tensor:
+    return self * {n}
+
+@lib.op
+def f(self: Tensor) -> Tensor:
+    return self.digested_g()
+""",
+    "pointwise": """
+@lib.op
+def f(self: Tensor) -> Tensor: ...
+
+@f.pointwise
+def f_scalar(x):
+    return x * {n}
+""",
+    "option": """
+@lib.op
+def f(self: Tensor, dim: int) -> Tensor: ...
+
+@f.reduction(init=0, finish=lambda total, count: total * {n} / count, promote="int_to_float")
+def f_combine(total, other):
+    return total + other
+""",
+    "row": """
+@lib.op
+def f(self: Tensor, dim: int) -> Tensor: ...
+
+@f.meta
+def f_meta(ctx, self, dim):
+    ctx.set_output(0, self.shape, like=self)
+    return (dim,)
+
+@f.row(promote="floating")
+def f_row(self):
+    return self * {n}
+""",
+    "kernel": """
+@lib.op
+def f(self: Tensor) -> Tensor: ...
+
+@f.kernel("CPU", "Meta")
+def f_kernel(self):
+    return self * {n}
+""",
+    "derivative": """
+@lib.op
+def f(self: Tensor) -> Tensor: ...
+
+@f.kernel("CPU", "Meta")
+def f_kernel(self):
+    return self * 1.0
+
+@f.derivative("self")
+def f_derivative(grad):
+    return grad * {n}
+""",
+    "shape function": """
+@lib.op
+def f(self: Tensor) -> Tensor: ...
+
+@f.meta
+def f_meta(ctx, self):
+    ctx.set_output(0, (int({n}),), like=self)
+
+@f.out_kernel("CPU")
+def f_cpu(self: Array, out: Array) -> None:
+    for at in range(out.shape[0]):
+        out[at] = self[0]
+""",
+    "view": """
+@lib.op
+def f(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+
+@f.view_kernel
+def f_view(self):
+    return opdsl.runtime.View((int({n}),), (1,), 0)
+""",
+    "default": """
+@lib.op
+def f(self: Tensor, by: float = {n}) -> Tensor:
+    return self * by
+""",
+}
+
+
+def declared(text: str, number: float) -> tuple[Library, Any]:
+    """The library and the operator of a text."""
+    lib = Library("digested")
+    source = HEAD + text.replace("{n}", repr(number))
+    file = f"<digested {abs(hash(source))}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"lib": lib, "__name__": "digested"}
+    exec(compile(source, file, "exec"), names)
+    return lib, names["f"].operator
+
+
+def digest(text: str, number: float) -> str:
+    lib, operator = declared(text, number)
+    with lib:
+        return digests.digest_of(operator)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_digests_tell_what_was_edited(kind):
+    assert digest(TEXTS[kind], 2.0) == digest(TEXTS[kind], 2.0)
+    assert digest(TEXTS[kind], 2.0) != digest(TEXTS[kind], 3.0)
+
+
+def test_guards_are_told_apart():
+    def made(scope: Callable[..., Any]) -> str:
+        with Library("digested") as lib:
+
+            @scope
+            def mean(x: Tensor) -> Tensor:
+                return x.mean()
+
+            @lib.op
+            def f(self: Tensor) -> Tensor:
+                return self - mean(self)
+
+            return digests.digest_of(f.operator)
+
+    assert made(opdsl.no_grad) == made(opdsl.no_grad) != made(opdsl.enable_grad)
+
+
+def test_what_refers_to_itself():
+    recursive: list[Any] = []
+    recursive.append(recursive)
+    with Library("digested") as lib:
+
+        @lib.op
+        def f(self: Tensor[Alias("a")]) -> Tensor:
+            return f(self) if recursive is None else self * 1
+
+        assert len(digests.digest_of(f.operator)) == 32
+
+
+def test_digests_are_the_same_in_every_process():
+    code = (
+        "from tests.torch.interop.test_digests import TEXTS, digest\n"
+        "print(*[digest(text, 2.0) for text in TEXTS.values()])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env={**environment, "PYTHONHASHSEED": seed},
+        )
+        for seed in ("1", "2")
+    ]
+    assert run[0].stdout == run[1].stdout != "", run[0].stderr
+
+
+def test_the_key_of_torchs_caches_holds_what_a_graph_is_made_of():
+    with Library("digested_key") as lib:
+        factor = [2.0]
+
+        @lib.op
+        def f(self: Tensor) -> Tensor:
+            return self * factor[0]
+
+        register(lib)
+        before = torch.compiler.config.cache_key_tag
+        tags = []
+        for factor[0] in (2.0, 3.0, 2.0):
+            torch.compile(torch.ops.digested_key.f, backend="eager", fullgraph=True)(torch.ones(2))
+            torch._dynamo.reset()
+            tags.append(torch.compiler.config.cache_key_tag)
+        assert tags[0] == tags[2] != tags[1]
+        assert tags[0].startswith(before)
+    assert torch.compiler.config.cache_key_tag == before
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++, and there is no g++")
+def test_an_edited_operator_is_compiled_anew():
+    """What torch keeps on disk is found by another process as it is by this one, once dynamo has forgotten."""
+    text = """
+@lib.op
+def f(self: Tensor) -> Tensor: ...
+
+@f.kernel("CPU", "Meta")
+def f_kernel(self):
+    return self * 1.0
+
+@f.derivative("self")
+def f_derivative(grad):
+    return grad * {n}
+
+@lib.op
+def g(self: Tensor) -> Tensor:
+    return f(self) + {n}
+"""
+    found, hits = [], []
+    with fresh_cache():
+        for number in (2.0, 3.0, 2.0):
+            torch._dynamo.reset()
+            counters.clear()
+            lib, _ = declared(text, number)
+            with lib:
+                register(lib)
+                x = torch.ones(2, requires_grad=True)
+                y = torch.compile(lambda x: torch.ops.digested.g(x))(x)
+                y.sum().backward()
+            found.append((y.tolist(), x.grad.tolist()))
+            hits.append(counters["inductor"]["fxgraph_cache_hit"])
+    assert found == [([3, 3], [2, 2]), ([4, 4], [3, 3]), ([3, 3], [2, 2])]
+    assert hits == [0, 0, 2]
