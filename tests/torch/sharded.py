@@ -6,6 +6,7 @@ is sent is held against what aten's own operators send.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import sys
@@ -18,7 +19,7 @@ import torch.multiprocessing as mp
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opdsl import Library, Tensor
+from opdsl import Alias, Library, Tensor
 from opdsl.interop.torch import register
 from opdsl.scalar.intrinsics import row_max, row_sum
 
@@ -124,6 +125,50 @@ def centred(self: Tensor) -> Tensor:
     return self - total(self, [0], True) / self.shape[0]
 
 
+@lib.op
+def scaled_by(self: Tensor, *, scale: Tensor, beta: float = 1.0) -> Tensor: ...
+
+
+@scaled_by.pointwise(promote="int_to_float")
+def scaled_by_scalar(x: Any, scale: Any, beta: Any) -> Any:
+    return x * scale + beta
+
+
+@lib.op
+def extremes(self: Tensor, *, other: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+@extremes.pointwise
+def extremes_scalar(x: Any, y: Any) -> Any:
+    return max(x, y), min(x, y)
+
+
+@lib.op
+def accumulate(source: Tensor, total: Tensor[Alias("a", write=True)]) -> None: ...
+
+
+@accumulate.kernel("CPU", "Meta")
+def accumulate_kernel(source: Tensor, total: Tensor) -> None:
+    total.add_(source.sum([0]))
+
+
+@lib.op
+def accumulate_pieces(source: Tensor, total: Tensor[Alias("a", write=True)]) -> None: ...
+
+
+@accumulate_pieces.kernel("CPU")
+def accumulate_pieces_kernel(source: Tensor, total: Tensor) -> None:
+    total.add_(source * 3)
+
+
+accumulate_pieces.sharding(elementwise=True)
+
+
+@lib.op
+def accumulate_body(source: Tensor, total: Tensor[Alias("a", write=True)]) -> None:
+    total.add_(source * 3)
+
+
 class Traffic(TorchDispatchMode):
     """Counts the bytes that are handed to collectives."""
 
@@ -170,6 +215,26 @@ def cases() -> dict[str, tuple[Call, Call, list[tuple[torch.Tensor, Any]]]]:
             }
     found |= {
         "largest": (lambda x: own.largest(x, [0]), lambda x: x.amax(0), [(X, S0)]),
+        "keyword tensors": (
+            lambda x, y: own.scaled_by(x, scale=y),
+            lambda x, y: x * y + 1.0,
+            [(X, S0), (X + 2.0, S1)],
+        ),
+        "keyword tensors, broadcast": (
+            lambda x, y: own.scaled_by(x, scale=y, beta=2.0),
+            lambda x, y: x * y + 2.0,
+            [(UNEVEN, S0), (UNEVEN[0] + 2.0, S0)],
+        ),
+        "keyword tensors, summands": (
+            lambda x, y: own.scaled_by(x, scale=y),
+            lambda x, y: x * y + 1.0,
+            [(X, SUM), (X + 2.0, SUM)],
+        ),
+        "keyword tensors, two results": (
+            lambda x, y: torch.stack(own.extremes(x, other=y)).sum(0),
+            lambda x, y: torch.stack((torch.maximum(x, y), torch.minimum(x, y))).sum(0),
+            [(X, S0), (X.flip(0), SUM)],
+        ),
         "summands": (own.scaled_sum, lambda x, y: (x + y) * 2.0, [(X, SUM), (X + 1.0, SUM)]),
         "summands of a sum": (lambda x: own.total(x, [1]), lambda x: x.sum(1), [(X, SUM)]),
         "a summand and a whole": (own.scaled_sum, lambda x, y: (x + y) * 2.0, [(X, SUM), (X + 1.0, R)]),
@@ -234,6 +299,18 @@ def check_writes(own: Any, mesh: Any) -> None:
         assert traffic.bytes == 0 and x.placements == (placement,)
         torch.testing.assert_close(x.full_tensor(), softplus(X))
         torch.testing.assert_close(out.full_tensor(), softplus(X))
+    for here, there in itertools.product((S0, S1, R, SUM), repeat=2):
+        column = X[0].contiguous()
+        total = placed(column, S0 if here == S1 else here, mesh)
+        own.accumulate(placed(X, there, mesh), total)
+        torch.testing.assert_close(total.full_tensor(), column + X.sum(0), msg=f"accumulate {here} {there}")
+        assert total.placements == (S0 if here == S1 else here,)
+        for call in (own.accumulate_pieces, own.accumulate_body):
+            if call is own.accumulate_body and here != there:
+                continue  # aten's own add_ decides what it takes
+            total = placed(X, here, mesh)
+            call(placed(X, there, mesh), total)
+            torch.testing.assert_close(total.full_tensor(), X * 4, msg=f"{call} {here} {there}")
     recorded = placed(X, S0, mesh).requires_grad_()
     written = own.smooth_relu_(recorded * 1.0)
     written.sum().full_tensor().backward()

@@ -2,24 +2,32 @@
 
 A strategy says for one dimension of a mesh which placements of arguments and results go together. A cut is ``Shard`` on
 both sides, or ``Partial`` results where pieces are combined; what goes through an operator uncombined is ``Partial`` on
-both sides. A composite has none: what its body calls is called on DTensors, so that nothing is gathered which the body
-by itself would not gather.
+both sides.
+
+Calls that write arguments, and those with keyword-only tensors, which DTensor would not redistribute, are placed here
+(``pieces_call``). A composite has no placements: what its body calls is called on DTensors, so that nothing is gathered
+which the body by itself would not gather.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard
-from torch.distributed.tensor._dtensor_spec import DTensorSpec
+from torch.distributed.tensor._collective_utils import redistribute_cost
+from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor._op_schema import OpSchema, OpStrategy, RuntimeSchemaInfo, TupleStrategy
 from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
+from torch.distributed.tensor._redistribute import redistribute_local_tensor
 
 from opdsl.dispatch import Operator
-from opdsl.errors import OpdslError
+from opdsl.errors import InterchangeError, OpdslError
+from opdsl.interop.torch.kernels import spread
 from opdsl.interop.torch.tensors import DTYPES, META, shared, to_opdsl
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Tensor
@@ -28,7 +36,7 @@ from opdsl.runtime.snapshot import tensors_in
 from opdsl.sharding.operators import rule_of_results
 from opdsl.sharding.rules import Rule, possible_cuts
 
-__all__ = ["Registered", "attach", "detach", "placements", "strategy_of"]
+__all__ = ["Registered", "attach", "detach", "pieces_call", "placements", "strategy_of"]
 
 Complete = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
@@ -52,6 +60,9 @@ class Registered(Protocol):
     def decomposed(self, values: Sequence[Any]) -> Any:
         """What its body makes of torch tensors."""
 
+    def call(self, *values: Any) -> Any:
+        """The torch operator, called with schema-ordered arguments."""
+
 
 # Of one dimension of a mesh: the placements of the results, then those of the tensors among the arguments.
 Row = tuple[list[Placement], list[Placement]]
@@ -65,6 +76,9 @@ def attach(bridge: Registered) -> None:
         dispatcher._custom_op_handlers[overload] = partial(_decomposed, bridge)
         return
     schema = overload._schema
+    if schema.is_mutable or any(each.kwarg_only and "Tensor" in str(each.type) for each in schema.arguments):
+        dispatcher._custom_op_handlers[overload] = partial(pieces_call, bridge)
+        return
     names = [each.name for each in schema.arguments if each.kwarg_only]
     lists = any(str(each.type).startswith("List[") for each in schema.arguments)
     info = RuntimeSchemaInfo(0, names or None, needs_pytree=lists)
@@ -98,22 +112,24 @@ def strategy_of(operator: Operator, complete: Complete, schema: OpSchema) -> OpS
         schema: of DTensor: the call.
     """
     arguments = tuple(map(_without_memory, complete(schema.args_schema, schema.kwargs_schema)))
-    rows = placements(rule_of_results(operator), arguments, len(operator.schema.returns))
-    given = [*schema.args_strategy, *schema.kwargs_strategy]
-    if not any(each.is_shard() for spec in given for each in spec.strategies[0].output_spec.placements):
-        # As of aten's operators: what is not cut yet is not cut here.
-        rows = [row for row in rows if not any(each.is_shard() for each in row[1])]
-    # What writes in torch returns nothing.
-    results = len(schema.op._schema.returns)
+    given = [each.strategies[0].output_spec for each in (*schema.args_strategy, *schema.kwargs_strategy)]
+    rows = _rows(operator, arguments, given)
     return expand_to_full_mesh_op_strategy(
         schema.get_mesh_from_args(),
         schema,
-        [[*outputs[:results], *inputs] for outputs, inputs in rows],
-        input_index=results,
-        inplace_op=schema.is_inplace_op(),
+        [[*outputs, *inputs] for outputs, inputs in rows],
+        input_index=len(operator.schema.returns),
         allow_uneven_sharding=True,
         is_valid_strategy_cb=_fits_mesh,
     )
+
+
+def _rows(operator: Operator, arguments: tuple[Any, ...], given: Sequence[DTensorSpec]) -> list[Row]:
+    """The placements of a call, those aside that cut what is not cut yet: as of aten's operators."""
+    rows = placements(rule_of_results(operator), arguments, len(operator.schema.returns))
+    if any(each.is_shard() for spec in given for each in spec.placements):
+        return rows
+    return [row for row in rows if not any(each.is_shard() for each in row[1])]
 
 
 def placements(rule: Rule, arguments: tuple[Any, ...], results: int) -> list[Row]:
@@ -157,11 +173,139 @@ def _without_memory(value: Any) -> Any:
         return tuple(map(_without_memory, value.children))
     if isinstance(value, (list, tuple)):
         return tuple(map(_without_memory, value))
-    if not isinstance(value, OpStrategy):
+    if not isinstance(value, OpStrategy | DTensor):
         return to_opdsl(value, shared)
-    meta = value.tensor_meta
+    meta: Any = value.tensor_meta if isinstance(value, OpStrategy) else value._spec.tensor_meta
     made: Tensor = new_tensor(geometry(DTYPES[meta.dtype], META, tuple(map(int, meta.shape))))
     return made
+
+
+class Placed(NamedTuple):
+    """Where the tensors of a call are, and where they have to be for it.
+
+    now, read: the tensors among the arguments, before the call and for it.
+    made: what the call makes: its results, or what it writes.
+    """
+
+    now: list[DTensorSpec]
+    read: list[DTensorSpec]
+    made: list[DTensorSpec]
+
+    def cost(self, written: Sequence[int]) -> float:
+        """Return what it costs to get there, and to bring back what is written."""
+        there = [redistribute_cost(now, read) for now, read in zip(self.now, self.read, strict=True)]
+        back = [redistribute_cost(made, self.now[at]) for made, at in zip(self.made, written, strict=False)]
+        return sum((*there, *back))
+
+
+def pieces_call(bridge: Registered, overload: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Run a call on the pieces of DTensors, placed as the operator's rule has it; what is written is written there."""
+    values = bridge.complete(given, named)
+    tensors = _distributed(bridge.operator, values)
+    written = _written(bridge.operator, values, tensors)
+    results = None if written else bridge.call(*map(_on_meta, values))
+    whole = [tensors[at] for at in written] if written else _listed(results)
+    placed = _placed(bridge.operator, values, [each._spec for each in tensors], whole, written)
+    pieces = [
+        each._local_tensor if now.placements == read.placements else _moved(each._local_tensor, now, read)
+        for each, now, read in zip(tensors, placed.now, placed.read, strict=True)
+    ]
+    taken = iter(pieces)
+    found = bridge.call(*[_with_pieces(each, taken) for each in values])
+    if written:
+        for at, made in zip(written, placed.made, strict=True):
+            now, own = placed.now[at], tensors[at]._local_tensor
+            if pieces[at] is not own or made.placements != now.placements:
+                own.copy_(_moved(pieces[at], made, now))
+        return None
+    wholes = [_whole(piece, spec) for piece, spec in zip(_listed(found), placed.made, strict=True)]
+    return wholes[0] if isinstance(found, torch.Tensor) else type(found)(wholes)
+
+
+def _distributed(operator: Operator, values: Sequence[Any]) -> list[Any]:
+    """The tensors among the arguments of a call.
+
+    Raises:
+        InterchangeError: one is no DTensor.
+    """
+    tensors = [each for each in spread(values) if isinstance(each, torch.Tensor)]
+    if not all(isinstance(each, DTensor) for each in tensors):
+        raise InterchangeError(
+            f"{operator.name} got torch.Tensor beside DTensor. Convert it first: "
+            "distribute_tensor(tensor, mesh, [Replicate()])."
+        )
+    return tensors
+
+
+def _written(operator: Operator, values: Sequence[Any], tensors: Sequence[Any]) -> list[int]:
+    """The places, among the tensors of a call, of those that it writes."""
+    pairs = zip(operator.schema.arguments, values, strict=True)
+    written = [each for argument, value in pairs if argument.alias and argument.alias.write for each in spread([value])]
+    return [at for at, each in enumerate(tensors) if any(each is other for other in written)]
+
+
+def _placed(
+    operator: Operator, values: Sequence[Any], now: list[DTensorSpec], whole: Sequence[Any], written: Sequence[int]
+) -> Placed:
+    """The placements of a call that cost least.
+
+    Args:
+        operator, values: of the call.
+        now: the specs of the tensors among the arguments.
+        whole: what the call makes, as tensors of the whole.
+        written: the places of what is written among the tensors.
+    """
+    mesh = now[0].mesh
+    found: list[Placed] = []
+    for rows in itertools.product(_rows(operator, tuple(map(_without_memory, values)), now), repeat=mesh.ndim):
+        read = [_spec(mesh, each, [row[1][at] for row in rows]) for at, each in enumerate(now)]
+        # The rule of an operator that returns nothing says nothing of what it writes: that lies as it is read.
+        of_results = all(len(row[0]) == len(whole) for row in rows)
+        made = [
+            _spec(mesh, each, [row[0][at] if of_results else row[1][written[at]] for row in rows])
+            for at, each in enumerate(whole)
+        ]
+        if _fits_mesh(read, tuple(made)):
+            found.append(Placed(now, read, made))
+    return min(found, key=lambda each: each.cost(written))
+
+
+def _spec(mesh: DeviceMesh, source: Any, placed: Sequence[Placement]) -> DTensorSpec:
+    """The spec of a tensor, or one like another, with placements."""
+    meta = source.tensor_meta if isinstance(source, DTensorSpec) else None
+    meta = meta or TensorMeta(torch.Size(source.shape), source.stride(), source.dtype)
+    return DTensorSpec(mesh, tuple(placed), tensor_meta=meta)
+
+
+def _moved(piece: torch.Tensor, now: DTensorSpec, wanted: DTensorSpec) -> torch.Tensor:
+    """A piece of this process, placed in another way."""
+    return redistribute_local_tensor(piece, now, wanted) if now.placements != wanted.placements else piece
+
+
+def _whole(piece: torch.Tensor, spec: DTensorSpec) -> DTensor:
+    make: Any = DTensor  # which says nothing of these arguments
+    made: DTensor = make(piece, spec, requires_grad=False)
+    return made
+
+
+def _listed(results: Any) -> list[Any]:
+    return list(results) if isinstance(results, tuple | list) else [results]
+
+
+def _on_meta(value: Any) -> Any:
+    """An argument with a meta tensor in place of a DTensor."""
+    if isinstance(value, list | tuple):
+        return [_on_meta(each) for each in value]
+    if not isinstance(value, DTensor):
+        return value
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+
+
+def _with_pieces(value: Any, pieces: Iterator[torch.Tensor]) -> Any:
+    """An argument with the next pieces in place of its DTensors."""
+    if isinstance(value, list | tuple):
+        return [_with_pieces(each, pieces) for each in value]
+    return next(pieces) if isinstance(value, DTensor) else value
 
 
 def _fits_mesh(inputs: list[DTensorSpec], outputs: DTensorSpec | tuple[DTensorSpec | None, ...]) -> bool:

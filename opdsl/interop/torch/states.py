@@ -100,8 +100,8 @@ def _require_known(name: str, state: State) -> None:
     if state.modes:
         raise UnsupportedModeError(
             f"{name} is called by a body within the mode {type(state.modes[-1]).__name__}, which sees calls below "
-            "autograd: on PyTorch's tensors PyTorch's autograd runs. Set before_decomposition = True in it, or enter it "
-            "around the call from PyTorch."
+            "autograd: on PyTorch's tensors PyTorch's autograd runs. Set before_decomposition = True in it, or enter "
+            "it around the call from PyTorch."
         )
     if state.default_dtype is not DTYPES[torch.get_default_dtype()]:
         raise UnsupportedModeError(

@@ -157,6 +157,8 @@ class WritingBridge(Bridge):
         elif not records and is_plain(values):
             kernels.run_writing(self.operator, values, self.plans)
             count_writes(written)
+        elif self.is_composite and self.functional is None and distributed.is_distributed(values):
+            self.decomposed(values)
         elif records or torch._C._are_functorch_transforms_active() or self.writes_pieces(values):
             self.copy_functional(values, written)
         else:
