@@ -205,6 +205,10 @@ class Declaration:
             for variant in self.untagged:
                 self.operators[variant].tags = (kind.tag,)
                 self.functions[variant].__dict__["tags"] = (kind.tag,)
+        copying = None if "functional" in self.operators else self.functions.get("functional")
+        if copying is not None and not kind.is_structured:
+            tagged: Any = copying
+            tagged.operator.tags = tagged.tags = (*tagged.operator.tags, *self.main.tags)
         for variant, operator in self.operators.items():
             own = {**kind.entry, **kind.out_entry} if variant == "out" and self.structured else kind.entry
             _complete(operator.properties, own)

@@ -60,6 +60,7 @@ from opdsl.runtime import install_method
 from opdsl.runtime.methods import is_own
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
+from opdsl.schema.model import GENERATED
 from opdsl.sharding.rules import Rule, Window
 
 VIEW_COPY_KEY = "CompositeExplicitAutogradNonFunctional"
@@ -446,7 +447,8 @@ def _define_functional(declaration: Declaration) -> FunctionType:
         )
     packet = declaration.library.registry.packets[declaration.main.packet_name]
     body = functional_body(packet.operator_function(declaration.main), schema)
-    return define_beside(declaration, functional_schema(schema), body, variants=declaration.main.properties["variants"])
+    variants = declaration.main.properties["variants"]
+    return define_beside(declaration, functional_schema(schema), body, variants=variants, tags=[GENERATED])
 
 
 # ---------------------------------------------------------------------------------------------------------- functions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opdsl.errors import ConversionError, DeviceError, OptionError
@@ -21,6 +22,10 @@ DEFAULT_SEED = 67280421310721
 _WORD = 1 << 64
 _LARGEST = (1 << 63) - 1
 _lock = held_across_fork(threading.RLock())
+
+
+# Gives the seed of a sequence, and a place in it, to what draws from a default generator meanwhile.
+drawn_from: ContextVar[Callable[[Device], tuple[int, int]] | None] = ContextVar("opdsl_drawn_from", default=None)
 
 
 class Generator:
@@ -97,6 +102,9 @@ class Generator:
                 recorder.size(name, 0, None) for name in recorder.run(self.advance, (count,), ["word", "word"])
             ]
             return words[0], words[1]
+        elsewhere = drawn_from.get()
+        if elsewhere is not None and self is _defaults.get(self.device.type):
+            return elsewhere(self.device)
         source = sources.get(self.device.type)
         drawing = source() if source is not None else None
         return self.advanced(count) if drawing is None else drawing(self, count)

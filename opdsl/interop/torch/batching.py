@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch._functorch.vmap import unwrap_batched, wrap_batched
+from torch.utils._pytree import tree_leaves
 
 from opdsl.errors import OpdslError
+from opdsl.interop.torch.generators import outside_of_vmap, under_randomness
 from opdsl.interop.torch.tensors import DTYPES, META, over, to_opdsl
 from opdsl.kernels.definitions.rowwise import shifted
 from opdsl.kernels.definitions.structured import Definition, PreparedCall
 from opdsl.runtime.geometry import geometry
 
-__all__ = ["along_rows", "batched", "broadcast"]
+__all__ = ["along_rows", "batched", "broadcast", "drawn"]
 
 Call = Callable[..., Any]
 
@@ -113,6 +116,31 @@ def batched(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any]) -
         single = call(*_chosen(values, dims, None))
         return _mapped(lambda each: each.new_empty((0, *each.shape)), single), _mapped(lambda _: 0, single)
     return _mapped(lambda *each: torch.stack(each), *made), _mapped(lambda _: 0, made[0])
+
+
+def drawn(call: Call, level: Any, values: Sequence[Any]) -> Any:
+    """A call of an operator that may draw random numbers, for the elements of a batch: the same ones, or each its own.
+
+    Args:
+        call: the operator.
+        level: functorch's interpreter.
+        values: the arguments, as functorch hands them over.
+
+    Raises:
+        TorchError: the batch may not draw.
+    """
+    unwrapped, dims = unwrap_batched(tuple(values), level.level())
+    is_batched = any(dim is not None for dim in tree_leaves(dims, is_leaf=lambda dim: dim is None))
+    with outside_of_vmap(), under_randomness(level.randomness()) as draws:
+        if not is_batched:
+            first = call(*values)
+            if not draws.seeds or level.randomness() == "same":
+                return first
+            more = [call(*values) for _ in range(1, level.batch_size())]
+            stacked = _mapped(lambda *each: torch.stack(each), first, *more)
+            return wrap_batched(stacked, _mapped(lambda _: 0, first), level.level())
+        result, places = batched(draws.each_element(call), level.batch_size(), dims, unwrapped)
+    return wrap_batched(result, places, level.level())
 
 
 def _tensors(dims: Sequence[Any], values: Sequence[Any]) -> list[tuple[torch.Tensor, int | None]]:

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import forward_ad
 
@@ -97,6 +98,10 @@ class Bridge:
 
     def implement_keys(self) -> None:
         """Register what torch's keys run, for an operator that writes nothing and returns no views."""
+        if self.is_composite:  # what its body calls may draw random numbers
+            self.implement(self.under_vmap, "FuncTorchVmapMode", with_keyset=True)
+        elif self.kind not in COMPILED:
+            self.implement(self.under_vmap_mode, "FuncTorchVmapMode", with_keyset=True)
         if not any(map(is_differentiable, self.schema.arguments)):
             # No tensor says where it runs: for all keys alike.
             self.implement(self.on_cpu, "CompositeExplicitAutograd")
@@ -366,15 +371,19 @@ class Bridge:
         if self.is_composite:
             return self.decomposed(self.complete(given, named))
         from torch._functorch.autograd_function import custom_function_call_vmap_helper
-        from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
         level: Any = retrieve_current_functorch_interpreter()
-        return custom_function_call_vmap_helper(level, self.in_batches, self.definition.overload, *given, **named)
+        return custom_function_call_vmap_helper(level, self.in_batches, self.call, *self.complete(given, named))
 
-    def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any, **named: Any) -> Any:
-        """The operator for tensors with a batch dimension."""
+    @untraced
+    def under_vmap_mode(self, keys: object, *given: Any, **named: Any) -> Any:
+        """What runs under vmap for an operator that may draw random numbers, whether or not a tensor is of a batch."""
         values = self.complete(given, named)
-        dims = (*dims, *(None,) * (len(values) - len(dims)))
+        return batching.drawn(self.call, retrieve_current_functorch_interpreter(), values)
+
+    def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
+        """The operator for tensors with a batch dimension."""
+        values = given
         if self.kind == "pointwise":
             return batching.broadcast(self.call, info.batch_size, dims, values)
         if self.kind in COMPILED:

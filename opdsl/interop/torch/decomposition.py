@@ -140,7 +140,7 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
         The result as torch's: a tensor, a list, or a tuple of them.
     """
     given = [to_opdsl(each, proxy) for each in values]
-    with Setting(_define, define), Setting(current, _ON_TORCH.state_within(state_of_body())):
+    with Setting(_define, define), Setting(current, _WITHIN.state_within(state_of_body())):
         result = function(*given)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 

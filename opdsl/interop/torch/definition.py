@@ -14,6 +14,8 @@ from typing import Any
 import torch
 
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
+from opdsl.interop.torch.generators import theirs
+from opdsl.runtime import Generator
 from opdsl.schema import FunctionSchema
 
 __all__ = ["Definition", "find"]
@@ -44,6 +46,8 @@ class Definition:
             self._library._destroy()
             raise _refusal(schema) from error
         _defined.setdefault(schema.name.packet, []).append(schema)
+        if any("Generator" in str(each.type) for each in schema.arguments):
+            self._take_generators()
 
     @cached_property
     def overload(self) -> Callable[..., Any]:
@@ -59,6 +63,13 @@ class Definition:
     def implement_fake(self, function: Callable[..., Any]) -> None:
         """Register what fake tensors run; it costs more than a kernel for ``Meta``, and is told who traces."""
         torch.library.register_fake(self.schema.name.qualified, function, lib=self._library)
+
+    def _take_generators(self) -> None:
+        """Have the operator take opdsl's generators, too, which torch refuses."""
+        overload: Any = self.overload
+        for holder in (overload.overloadpacket, overload):
+            if not isinstance(holder._op, _Converting):
+                holder._op = _Converting(holder)
 
     def close(self) -> None:
         """Take the operator out of torch; what is held of it raises ``UnknownOperatorError`` from now on."""
@@ -78,6 +89,26 @@ def find(schema: FunctionSchema) -> Callable[..., Any] | None:
     name = schema.name
     packet = getattr(getattr(torch.ops, name.namespace or "aten"), name.base, None)
     return None if packet is None else getattr(packet, name.overload or "default", None)
+
+
+class _Converting:
+    """What a torch operator, or a packet of them, calls that takes generators.
+
+    Args:
+        holder: the overload or packet.
+    """
+
+    def __init__(self, holder: Any) -> None:
+        self._op = holder._op
+        self._hash = hash(holder._op)  # which is the holder's, and stays
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        values = [theirs(each) if isinstance(each, Generator) else each for each in given]
+        by_name = {name: theirs(each) if isinstance(each, Generator) else each for name, each in named.items()}
+        return self._op(*values, **by_name)
 
 
 class _Held:

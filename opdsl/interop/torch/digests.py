@@ -14,7 +14,7 @@ import sys
 import types
 import uuid
 from collections.abc import Iterator
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy
@@ -25,6 +25,7 @@ from opdsl.declare.library import Library
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.state import DEFAULT_STATE, Guard
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.runtime.forking import held_across_fork
 
 __all__ = ["digest_of", "names_in", "note", "noted", "withdraw"]
 
@@ -211,7 +212,7 @@ def names_in(operator: Operator) -> frozenset[str]:
 
 
 _noted: dict[str, str] = {}
-_lock = Lock()
+_lock = held_across_fork(RLock())
 
 
 def note(operator: Operator, name: str) -> None:

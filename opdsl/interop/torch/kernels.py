@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opdsl.dispatch import Kernel, KeySet, Operator, current
+from opdsl.interop.torch.generators import drawn_by_default
 from opdsl.interop.torch.states import state_of_python
 from opdsl.interop.torch.tensors import shared, to_opdsl, to_torch, torch_tensor
 from opdsl.runtime import Tensor
+from opdsl.runtime.generator import drawn_from
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
 
@@ -106,10 +108,14 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
 
 def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
     state = state_of_python()
-    if state is current.get():
-        return kernel(*given)
-    with Setting(current, state):
-        return kernel(*given)
+    drawn = drawn_from.set(drawn_by_default)
+    try:  # signals are looked for after a call of a built-in function, so nothing is left set
+        if state is current.get():
+            return kernel(*given)
+        with Setting(current, state):
+            return kernel(*given)
+    finally:
+        drawn_from.reset(drawn)
 
 
 def spread(values: Sequence[Any]) -> Iterator[Any]:

@@ -18,11 +18,13 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.lowered import recording
 from opdsl.interop.torch import native
+from opdsl.interop.torch.generators import drawn_by_default
 from opdsl.interop.torch.lowered import Forms, Reader, kernel_of
 from opdsl.interop.torch.states import state_of_call, state_of_python
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor, TensorMeta
+from opdsl.runtime.generator import drawn_from
 from opdsl.runtime.lowering import Lowering, Step, SymbolicArray, Written
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.views import required_storage
@@ -50,6 +52,7 @@ class Plans:
 
     def __init__(self, name: str, operator: Operator, *, is_python: bool) -> None:
         self.name = name
+        self._is_python = is_python
         self._state = state_of_python if is_python else state_of_call
         self.generation = 0
         self._forms = None if native.code() is None else Forms(*kernel_of(operator), self)
@@ -85,7 +88,15 @@ class Plans:
         Args:
             values: of all arguments, as torch has them.
         """
-        return UNSERVED if self._forms is None else self._forms.run(self._state(), values)
+        if self._forms is None:
+            return UNSERVED
+        if not self._is_python:
+            return self._forms.run(state_of_call(), values)
+        drawn = drawn_from.set(drawn_by_default)
+        try:
+            return self._forms.run(state_of_python(), values)
+        finally:
+            drawn_from.reset(drawn)
 
     def learn(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
         """Make a plan for calls like one that was made, if that is possible.

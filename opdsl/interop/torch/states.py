@@ -68,11 +68,17 @@ def is_as_in_torch(state: State) -> bool:
     return (
         state.grad_mode is torch.is_grad_enabled()
         and state.inference_mode is torch.is_inference_mode_enabled()
-        and not (state.devices or state.modes)
         and state.default_dtype is DTYPES[torch.get_default_dtype()]
-        and state.exclude == _plain(state).exclude
-        and state.include - _OF_MODES == _plain(state).include
+        and _is_plain(state)
     )
+
+
+@lru_cache(maxsize=256)
+def _is_plain(state: State) -> bool:
+    """Return whether nothing is set in a state but what torch has as a mode."""
+    plain = _plain(state)
+    has_keys = state.exclude == plain.exclude and state.include - _OF_MODES == plain.include
+    return has_keys and not (state.devices or state.modes)
 
 
 def within_torch(name: str, state: State) -> AbstractContextManager[object]:

@@ -13,7 +13,8 @@ import torch
 import torch.utils.dlpack
 
 from opdsl.errors import InterchangeError
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, from_dlpack
+from opdsl.interop.torch.generators import TorchGenerator, theirs
+from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, from_dlpack
 from opdsl.runtime.dlpack import require_torch_memory
 from opdsl.runtime.dtype import ALL_DTYPES
 from opdsl.runtime.geometry import TensorMeta, geometry
@@ -90,7 +91,13 @@ def shared(source: torch.Tensor) -> Tensor:
 def proxy(source: torch.Tensor) -> Tensor:
     """A tensor that stands for a torch tensor of any kind while opdsl's Python runs on it; see ``OnTorch``."""
     form = geometry_of(source)
-    return over(source, form.replace(requires_grad=True) if source.requires_grad else form)
+    return over(source, _followed(form) if source.requires_grad else form)
+
+
+@lru_cache(maxsize=4096)
+def _followed(form: TensorMeta) -> TensorMeta:
+    """The geometry of a tensor that requires grad."""
+    return form.replace(requires_grad=True)
 
 
 def over(array: Any, form: TensorMeta) -> Tensor:
@@ -222,10 +229,13 @@ _TO_OPDSL: dict[type, Callable[[Any], Any]] = {
     torch.device: lambda value: Device(str(value)),
     torch.layout: _inverse(_LAYOUTS, "layout"),
     torch.memory_format: _inverse(_FORMATS, "memory format"),
+    torch.Generator: TorchGenerator,
 }
 _TO_TORCH: dict[type, Callable[[Any], Any]] = {
     DType: TORCH_DTYPES.__getitem__,
     Device: lambda value: torch.device(str(value)),
     Layout: _LAYOUTS.__getitem__,
     MemoryFormat: _FORMATS.__getitem__,
+    Generator: theirs,
+    TorchGenerator: theirs,
 }

@@ -22,6 +22,7 @@ from opdsl.interop.torch.bridge import Bridge, is_plain, resolved
 from opdsl.interop.torch.calls import RECORDED, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.schema import FunctionSchema, SchemaKind
+from opdsl.schema.kinds import COMPILED
 
 __all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
 
@@ -122,6 +123,8 @@ class WritingBridge(Bridge):
         """See ``Bridge``."""
         self.writer.register()
         self.implement_composite(self.run)
+        if self.kind not in COMPILED:  # it may draw random numbers
+            self.implement(self.run, "FuncTorchVmapMode")
 
     @cached_property
     def run(self) -> Callable[..., Any]:
@@ -157,10 +160,11 @@ class WritingBridge(Bridge):
         elif not records and is_plain(values):
             kernels.run_writing(self.operator, values, self.plans)
             count_writes(written)
-        elif self.is_composite and self.functional is None and distributed.is_distributed(values):
-            self.decomposed(values)
         elif records or torch._C._are_functorch_transforms_active() or self.writes_pieces(values):
-            self.copy_functional(values, written)
+            if self.is_composite and self.functional is None:
+                self.decomposed(values)
+            else:
+                self.copy_functional(values, written)
         else:
             self.write(values, written)
         return self.returned(written)

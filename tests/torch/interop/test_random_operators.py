@@ -1,0 +1,202 @@
+"""Operators that draw random numbers, in torch: its seeds and generators give them, and ``vmap`` draws as it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl import Alias, Generator, Library, Tensor
+from opdsl.errors import TorchError
+from opdsl.interop.torch import deregister, register
+
+
+def declare(lib: Library) -> Any:
+    @lib.op(functional=True)
+    def weibull_(
+        self: Tensor[Alias("a", write=True)], scale: float = 1, *, generator: Generator | None = None
+    ) -> Tensor[Alias("a", write=True)]: ...
+
+    @weibull_.random
+    def weibull_element(u, scale):
+        return scale * (-math.log(u)) ** 2
+
+    @lib.op
+    def noisy(self: Tensor, generator: Generator | None = None) -> Tensor: ...
+
+    @noisy.kernel("CPU")
+    def noisy_kernel(self, generator):
+        return self + opdsl.rand(self.shape, dtype=self.dtype, generator=generator)
+
+    @noisy.kernel("Meta")
+    def noisy_meta(self, generator):
+        return opdsl.empty_like(self)
+
+    @lib.op
+    def noisy_body(self: Tensor, generator: Generator | None = None) -> Tensor:
+        return self + opdsl.rand(self.shape, dtype=self.dtype, generator=generator)
+
+    @lib.op
+    def plain(self: Tensor) -> Tensor: ...
+
+    @plain.kernel("CPU", "Meta")
+    def plain_kernel(self):
+        return self * 2
+
+    return weibull_
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ops() -> Iterator[Any]:
+    library = Library("random_operators")
+    declare(library)
+    register(library)
+    yield torch.ops.random_operators
+    deregister(library)
+    library.close()
+
+
+Call = Callable[..., torch.Tensor]
+
+CALLS: dict[str, Callable[[Any], Call]] = {
+    "functional": lambda ops: ops.weibull,
+    "in place": lambda ops: lambda x, **named: ops.weibull_(x.clone(), **named),
+    "kernel": lambda ops: ops.noisy,
+    "body": lambda ops: ops.noisy_body,
+}
+
+
+@pytest.fixture(params=CALLS)
+def draw(ops, request) -> Call:
+    return CALLS[request.param](ops)
+
+
+def twice(call: Callable[[], torch.Tensor], seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(seed)
+    return call(), call()
+
+
+def test_seeds_of_torch_tell_which_numbers_come(draw):
+    x = torch.zeros(4)
+    for grad in (False, True):
+        given = x.clone().requires_grad_(grad)
+        first, second = twice(lambda given=given: draw(given))
+        again, _ = twice(lambda given=given: draw(given))
+        other, _ = twice(lambda given=given: draw(given), seed=1)
+        assert torch.equal(first, again)
+        assert not torch.equal(first, second) and not torch.equal(first, other)
+    opdsl.manual_seed(5)
+    torch.manual_seed(0)
+    with torch.random.fork_rng():
+        forked = draw(x)
+    assert torch.equal(forked, draw(x))
+
+
+def test_seeds_of_opdsl_are_its_own(ops):
+    """What torch draws takes nothing of opdsl's sequence, and the other way round."""
+    opdsl.manual_seed(3)
+    expected = opdsl.rand(2).tolist()
+    opdsl.manual_seed(3)
+    torch.manual_seed(0)
+    ops.weibull(torch.zeros(2))
+    ops.noisy(torch.zeros(2))
+    assert opdsl.rand(2).tolist() == expected
+
+
+@pytest.mark.parametrize("make", [torch.Generator, opdsl.Generator])
+def test_generators_of_both(draw, make):
+    x = torch.zeros(4)
+    torch.manual_seed(0)
+    generator = make().manual_seed(7)
+    first, second = draw(x, generator=generator), draw(x, generator=generator)
+    again = draw(x, generator=make().manual_seed(7))
+    assert torch.equal(first, again) and not torch.equal(first, second)
+    state = torch.get_rng_state()
+    torch.manual_seed(0)
+    assert torch.equal(state, torch.get_rng_state())  # of the default generator nothing was taken
+
+
+def test_numbers_are_distributed_as_declared(ops):
+    """Weibull's distribution of shape 1/2: the mean is 2, the median log(2)**2."""
+    torch.manual_seed(0)
+    drawn = ops.weibull(torch.zeros(20000, dtype=torch.float64))
+    assert abs(drawn.mean() - 2) < 0.15
+    assert abs(drawn.median() - math.log(2) ** 2) < 0.03
+
+
+@pytest.mark.parametrize("is_batched", [True, False])
+def test_vmap_draws_as_torch_does(draw, is_batched):
+    def call(y: torch.Tensor) -> torch.Tensor:
+        return draw(y if is_batched else torch.zeros(5)) + y * 0
+
+    x = torch.zeros(3, 5)
+    torch.manual_seed(0)
+    with pytest.raises(RuntimeError, match="vmap: called random operation while in randomness error mode"):
+        torch.vmap(call, randomness="error")(x)
+    same = torch.vmap(call, randomness="same")(x)
+    assert torch.equal(same[0], same[1]) and torch.equal(same[0], same[2])
+    assert len(set(same[0].tolist())) == 5
+    assert not torch.equal(same, torch.vmap(call, randomness="same")(x))
+
+
+@pytest.mark.parametrize("is_batched", [True, False])
+@pytest.mark.parametrize("name", ["functional", "kernel", "body"])
+def test_vmap_draws_different_numbers(ops, name, is_batched):
+    draw, x = CALLS[name](ops), torch.zeros(3, 5)
+    found = torch.vmap(lambda y: draw(y if is_batched else torch.zeros(5)) + y, randomness="different")(x)
+    assert len(set(found.flatten().tolist())) == 15
+
+
+def test_vmap_within_vmap(ops):
+    def rows(x: torch.Tensor, outer: str, inner: str) -> torch.Tensor:
+        return torch.vmap(torch.vmap(ops.weibull, randomness=inner), randomness=outer)(x)
+
+    x = torch.zeros(2, 3, 4)
+    ways = (("different", "different"), ("different", "same"), ("same", "same"))
+    assert [len(set(rows(x, *each).flatten().tolist())) for each in ways] == [24, 8, 4]
+
+
+def test_an_argument_in_place_that_is_no_batch(ops):
+    """As ``uniform_`` of torch's: one tensor cannot hold what each element of a batch draws."""
+    x, y = torch.zeros(5), torch.zeros(3, 5)
+    for call in (ops.weibull_, lambda x: x.uniform_()):
+        with pytest.raises(RuntimeError):
+            torch.vmap(lambda y, call=call: call(x) + y, randomness="different")(y)
+
+
+def test_what_draws_nothing_needs_no_randomness(ops):
+    torch.testing.assert_close(torch.vmap(ops.plain)(torch.ones(3, 2)), 2 * torch.ones(3, 2))
+    x = torch.ones(2)
+    torch.testing.assert_close(torch.vmap(lambda y: ops.plain(x) + y)(torch.ones(3, 2)), 3 * torch.ones(3, 2))
+
+
+def test_gradients_are_zeros(ops):
+    for call in (ops.weibull, lambda x: ops.weibull_(x * 1)):
+        x = torch.zeros(3, requires_grad=True)
+        (found,) = torch.autograd.grad(call(x).sum(), x)
+        assert found.tolist() == [0, 0, 0]
+    x = opdsl.zeros(3, requires_grad=True)
+    (ours,) = opdsl.autograd.grad(opdsl.ops.random_operators.weibull(x).sum(), x)
+    assert ours.tolist() == [0, 0, 0]
+
+
+def test_tags(ops):
+    for each in (ops.weibull.default, ops.weibull_.default):
+        assert torch.Tag.nondeterministic_seeded in each.tags
+    assert opdsl.ops.random_operators.weibull.tags == ("generated", "nondeterministic_seeded")
+
+
+def test_compiled_calls_draw_anew(ops):
+    call = torch.compile(lambda x: ops.weibull(x) - ops.weibull(x), backend="aot_eager", fullgraph=True)
+    assert call(torch.zeros(8)).abs().min() > 0
+    first, second = twice(lambda: call(torch.zeros(8)))
+    assert not torch.equal(first, second) and torch.equal(first, twice(lambda: call(torch.zeros(8)))[0])
+
+
+def test_an_error_says_which_operator(ops):
+    with pytest.raises(TorchError, match="random_operators::weibull"):
+        torch.vmap(ops.weibull)(torch.zeros(2))
