@@ -60,8 +60,8 @@ class Unbound:
 
 
 def is_element(value: object) -> bool:
-    """Return whether a value is a tensor, whose elements are what formulas compute."""
-    return isinstance(value, Tensor)
+    """Return whether a value has elements: a tensor, or what varies along dims."""
+    return isinstance(value, Tensor) or hasattr(type(value), "__opdsl_function__")
 
 
 def error_here(problem: str, remedy: str) -> FormulaError:
@@ -195,7 +195,7 @@ def _merged(condition: Any, chosen: Any, rejected: Any, name: str) -> Any:
     if isinstance(chosen, Unbound) or isinstance(rejected, Unbound):
         return Unbound(name)
     if is_element(chosen) or is_element(rejected):
-        if all(isinstance(each, (Tensor, bool, int, float, complex)) for each in (chosen, rejected)):
+        if all(is_element(each) or isinstance(each, (bool, int, float, complex)) for each in (chosen, rejected)):
             return where(condition, chosen, rejected)
     elif isinstance(chosen, (tuple, list)) and type(chosen) is type(rejected) and len(chosen) == len(rejected):
         parts = [_merged(condition, *each, name) for each in zip(chosen, rejected, strict=True)]

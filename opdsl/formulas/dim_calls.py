@@ -27,7 +27,9 @@ from opdsl.formulas.dim_rules import (
 )
 from opdsl.formulas.dim_tensor import DimTensor, functions, names
 from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.programs.reverse import Conditions, conditions
 from opdsl.runtime import Tensor
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbol import is_symbol
 
 _KEYS = KeySet("CPU")
@@ -46,6 +48,11 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
         )
     bound = bound_call(function, args, kwargs)
     operator = bound.operator
+    under = conditions.get()
+    if under:
+        with Setting(conditions, ()):
+            given = tuple([_masked(each, under) for each in args]) if is_pointwise(operator) else args
+            return call(function, given, kwargs)
     if operator.schema.is_mutable:
         raise DimError(
             f"{operator.name} writes a tensor, and reads at dims are values. Write a plain tensor: "
@@ -59,6 +66,16 @@ def call(function: OverriddenFunction, args: tuple[object, ...], kwargs: dict[st
     if any(value.lacks_sizes for value in values):
         return computed_later(lambda: _computed(bound), list(bound.arguments))
     return _computed(bound)
+
+
+def _masked(value: Any, under: Conditions) -> Any:
+    """An operand that is 0 where the condition of a branch does not hold, so that gradients count where it does."""
+    if not isinstance(value, DimTensor) or not (value.dtype.is_floating_point or value.dtype.is_complex):
+        return value
+    where = functions().where
+    for condition, outcome in under:
+        value = where(condition, value, 0.0) if outcome else where(condition, 0.0, value)
+    return value
 
 
 def _named(bound: Call) -> str:

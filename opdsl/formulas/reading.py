@@ -22,8 +22,8 @@ from opdsl.formulas.elements import ElementFunction, NotElementwiseError, elemen
 from opdsl.formulas.rewriting import is_rewritten, rewritten
 from opdsl.programs.leaves import LEAF, RESERVED, Leaves
 from opdsl.programs.program import Program
-from opdsl.programs.reverse import conditions
-from opdsl.programs.steps import WORDS, Expression
+from opdsl.programs.reverse import Conditions, conditions
+from opdsl.programs.steps import WORDS, Expression, operator_named
 from opdsl.programs.tracer import Tracer
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.device import cpu
@@ -240,16 +240,44 @@ def forms_of(arguments: Sequence[Any]) -> list[TensorMeta]:
 class _FormulaTracer(Tracer):
     """A tracer that notes where each step is written.
 
+    Args:
+        recorder, leaves: see ``Tracer``.
+        masks: whether what is called under a condition sees 0 elsewhere, so that gradients count where it holds: of
+            programs, whose steps are differentiated one by one.
+
     places: of the steps: line, last line, first and last column.
     """
 
-    def __init__(self, recorder: Lowering, leaves: Leaves) -> None:
+    def __init__(self, recorder: Lowering, leaves: Leaves, *, masks: bool) -> None:
         super().__init__(recorder, leaves)
+        self.masks = masks
         self.numbers = {each.name for each in self.specs if each.kind is not None}
         self.places: list[tuple[int, int, int, int] | None] = []
 
     def _integer(self, name: str, value: int) -> Any:
         return self.recorder.size(name, value, None)
+
+    def noted(self, operator: Any, args: Any, kwargs: Any, function: Callable[..., Any]) -> object:
+        """See ``Tracer``."""
+        under = conditions.get()
+        if not (self.masks and under and "pointwise" in operator.operator.tags):
+            return super().noted(operator, args, kwargs, function)
+        with Setting(conditions, ()):
+            args = tuple([self._masked(each, under) for each in args])
+            return super().noted(operator, args, kwargs, function)
+
+    def _masked(self, value: Any, under: Conditions) -> Any:
+        """Return an operand that is 0 where a condition does not hold; integers have no gradients."""
+        if not isinstance(value, Tensor) or not (value.dtype.is_floating_point or value.dtype.is_complex):
+            return value
+        full, where = operator_named("aten::full").function, operator_named("aten::where.self").function
+        for condition, outcome in under:
+            if isinstance(condition, Tensor):  # one over dims masks what varies along them
+                options = {"dtype": value.dtype, "device": value.device}
+                zero = super().noted(full, ((), 0.0), options, full)
+                sides = (value, zero) if outcome else (zero, value)
+                value = super().noted(where, (condition, *sides), {}, where)
+        return value
 
     def _asked_by_calls(self, before: dict[str, bool], after: dict[str, bool]) -> dict[str, bool]:
         """Keep what operators ask of numbers: ``dim=1`` is another kernel than ``dim=0``."""
@@ -273,7 +301,13 @@ def _place_of_caller() -> tuple[int, int, int, int] | None:
 
 
 def traced_formula(
-    text: Callable[..., Any], source: FunctionSource, form: Form, arguments: Sequence[Any], forms: Sequence[TensorMeta]
+    text: Callable[..., Any],
+    source: FunctionSource,
+    form: Form,
+    arguments: Sequence[Any],
+    forms: Sequence[TensorMeta],
+    *,
+    masks: bool = False,
 ) -> tuple[Program, Callable[[int], Place]]:
     """Run a formula on tensors that record what is called.
 
@@ -282,6 +316,7 @@ def traced_formula(
         source: where it is written.
         form, arguments: see ``read_elements``.
         forms: geometries of the tensors among the arguments.
+        masks: whether what is called under a condition sees 0 elsewhere.
 
     Returns:
         What it did, and where each step is written.
@@ -309,7 +344,7 @@ def traced_formula(
             structure.append(taken(value, name))
     leaves = Leaves(tuple(names), tuple(values), (tuple(structure), {}))
     state = DEFAULT_STATE.change(default_dtype=form.default)
-    with Setting(current, state), Setting(conditions, ()), _tracing(source, leaves) as tracer:
+    with Setting(current, state), Setting(conditions, ()), _tracing(source, leaves, masks) as tracer:
         outputs = tracer.run(text, leaves)
         _check_returned(source, outputs)
         program = tracer.program(source.name, tracer.specs, outputs)
@@ -338,12 +373,12 @@ def _refusal(source: FunctionSource, node: ast.AST, problem: str, remedy: str) -
 
 
 @contextmanager
-def _tracing(source: FunctionSource, leaves: Leaves) -> Iterator[_FormulaTracer]:
+def _tracing(source: FunctionSource, leaves: Leaves, masks: bool) -> Iterator[_FormulaTracer]:
     recorder = Lowering(leaves.names)
     recorder.compiles = False
     with recording(recorder):
         try:
-            yield _FormulaTracer(recorder, leaves)
+            yield _FormulaTracer(recorder, leaves, masks=masks)
         except (NotLoweredError, TraceError) as error:
             raise error_at(error, str(error).rstrip("."), _REMEDY) from error
         except RecursionError as error:

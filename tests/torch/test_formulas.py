@@ -193,7 +193,12 @@ def pair(text):
     return made, function_of(f"def f(x, y, n=1.5):\n    return {text.torch}\n", {"torch": torch})
 
 
-DTYPES = [(torch.float32, torch.float32), (torch.int64, torch.float32), (torch.int32, torch.int64), (torch.float64,) * 2]
+DTYPES = [
+    (torch.float32, torch.float32),
+    (torch.int64, torch.float32),
+    (torch.int32, torch.int64),
+    (torch.float64,) * 2,
+]
 SHAPES = [((2, 3), (3,)), ((), (2,)), ((1, 3), (2, 1)), ((0, 2), (2,))]
 
 

@@ -44,7 +44,7 @@ def chained(self: Tensor) -> Tensor:
 @lib.op
 @formula
 def logical(self: Tensor, other: Tensor) -> Tensor:
-    return self if (self and other) or not (self or 2 < other) else other
+    return self if (self and other) or not (self or other > 2) else other
 
 
 @lib.op
@@ -97,7 +97,7 @@ def guarded_root(self: Tensor) -> Tensor:
 def python_nested(x):
     if x > 1:
         return x * 10 if x > 2 else x * 100
-    return x - 5 if not x else x
+    return x if x else x - 5
 
 
 @pytest.mark.parametrize("value", [-2.0, 0.0, 0.5, 1.5, 3.0, math.nan, math.inf])
@@ -115,7 +115,7 @@ def test_choices_are_those_of_python(value):
 @pytest.mark.parametrize("one", [0.0, 1.0, math.nan])
 @pytest.mark.parametrize("other", [0.0, 1.0, 3.0])
 def test_logic_is_that_of_python(one, other):
-    expected = one if bool((one and other) or not (one or 2 < other)) else other
+    expected = one if (one and other) or not (one or other > 2) else other
     found = logical(opdsl.tensor(one, dtype=opdsl.float64), opdsl.tensor(other, dtype=opdsl.float64)).item()
     assert found == expected or (math.isnan(found) and math.isnan(expected))
 

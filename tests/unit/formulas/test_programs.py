@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, formula
+from opdsl import Library, Tensor, dims, formula
 from opdsl.testing import check_op, gradcheck
 
 lib = Library("formula_programs")
@@ -124,3 +124,61 @@ def test_sizes_are_numbers_of_the_call():
 
         found = [averaged(opdsl.ones(2, size)).tolist() for size in (2, 3, 4, 2, 3)]
         assert found == [[2.0, 2.0], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]]
+
+
+@lib.op
+@formula
+def guarded_rows(self: Tensor) -> Tensor:
+    total = self.cumsum(-1)
+    return (opdsl.sqrt(total) if total > 0 else 0.0).cumsum(-1)
+
+
+@lib.op
+@formula
+def guarded_pairs(x: Tensor, y: Tensor) -> Tensor:
+    i, j = dims(2)
+    d = x[i] - y[j]
+    return (opdsl.sqrt(d) if d > 0 else -d * 2).sum(j).order(i)
+
+
+@lib.op
+@formula
+def distances(self: Tensor, other: Tensor) -> Tensor:
+    """How far each point of one set is from each of the other."""
+    i, j, k = dims(3)
+    return (self[..., i, k] - other[..., j, k]).square().sum(k).sqrt().order(..., i, j)
+
+
+@lib.op
+@formula
+def biased_product(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    i, j, k = dims(3)
+    return opdsl.relu((x[i, k] * weight[j, k]).sum(k) + bias[j]).order(i, j)
+
+
+@pytest.mark.parametrize("_", range(3))  # the first call, one that is lowered, one that has a plan
+def test_conditions_guard_gradients_around_folds(_):
+    x = opdsl.tensor([[0.0, 4.0, -5.0]], requires_grad=True)
+    guarded_rows(x).sum().backward()
+    assert x.grad.tolist() == [[0.5, 0.5, 0.0]]
+
+
+def test_conditions_over_dims_guard_gradients():
+    x = opdsl.arange(3.0, requires_grad=True)
+    guarded_pairs(x, opdsl.arange(2.0)).sum().backward()
+    assert np.allclose(x.grad.numpy(), [-4.0, -1.5, 0.5 / 2**0.5 + 0.5])
+
+
+def test_dims_in_formulas():
+    a, b = opdsl.rand(2, 3, 4), opdsl.rand(2, 5, 4)
+    expected = np.sqrt(((a.numpy()[:, :, None] - b.numpy()[:, None]) ** 2).sum(-1))
+    assert np.allclose(distances(a, b).numpy(), expected, rtol=1e-6)
+    assert distances(opdsl.rand(3, 4), opdsl.rand(2, 4)).shape == (3, 2)
+
+
+def test_a_sum_of_products_is_a_matrix_product():
+    x, w, b = opdsl.rand(3, 4), opdsl.rand(5, 4), opdsl.rand(5)
+    expected = np.maximum(x.numpy() @ w.numpy().T + b.numpy(), 0)
+    assert np.allclose(biased_product(x, w, b).numpy(), expected, rtol=1e-6)
+    (program,) = [program for programs in biased_product.operator.formula.readings.values() for program in programs]
+    assert [each.name.partition("::")[0] for each in program.steps if not each.is_view] == ["aten", "fused"]

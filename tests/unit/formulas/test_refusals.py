@@ -32,6 +32,7 @@ def unbound(self: Tensor) -> Tensor:
 def one_path(self: Tensor) -> Tensor:
     if self > 0:
         return self
+    return None
 
 
 def goes_through(self: Tensor) -> Tensor:
