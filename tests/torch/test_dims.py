@@ -15,9 +15,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.library import opcheck
 
 import opdsl
 from opdsl.errors import DimError
+from opdsl.interop.torch import register
 
 NAMES = "ijk"
 UNARY: tuple[Callable[[Any], Any], ...] = (
@@ -178,3 +180,27 @@ def test_order_names_positional_dimensions_on_purpose() -> None:
     with pytest.raises(DimError, match=r"\.\.\. is missing"):
         opdsl.ones(3, 4)[i].order(i)
     assert opdsl.ones(3, 4)[i].order(..., i).shape == (4, 3)
+
+
+def test_bodies_with_dims_serve_torch() -> None:
+    """Sizes are symbols there, and positions of dims (arange) are made of them alone."""
+    with opdsl.Library("torch_dims") as lib:
+
+        @lib.op
+        def convolution(x: opdsl.Tensor, weight: opdsl.Tensor) -> opdsl.Tensor:
+            """A convolution with zeros outside."""
+            n, c, o, u = opdsl.dims(4)
+            i = opdsl.dim(x.shape[-1])
+            return (x.outside(0.0)[n, c, i + u - 1] * weight[o, c, u]).sum((c, u)).order(n, o, i)
+
+        register(lib)
+        function = torch.ops.torch_dims.convolution.default
+        compiled = torch.compile(lambda x, w: function(x, w) * 2, dynamic=True, backend="aot_eager")
+        weight = torch.randn(4, 3, 3, dtype=torch.float64)
+        for size in (6, 8, 9):
+            x = torch.randn(2, 3, size, dtype=torch.float64, requires_grad=True)
+            wanted = 2 * torch.nn.functional.conv1d(x, weight, padding=1)
+            torch.testing.assert_close(compiled(x, weight), wanted)
+            grads = [torch.autograd.grad(y.square().sum(), x)[0] for y in (compiled(x, weight), wanted)]
+            torch.testing.assert_close(*grads)
+        opcheck(function, (x.detach().requires_grad_(), weight))

@@ -54,7 +54,12 @@ class OnTorch(DispatchMode):
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        given, named = completion_of(called).split([to_torch(each) for each in arguments])
+        values = [to_torch(each) for each in arguments]
+        device = _device.get()
+        if device is not None and _makes_of_sizes(called):
+            place = [each.python_name for each in called.schema.arguments].index("device")
+            values[place] = device if values[place] is None else values[place]
+        given, named = completion_of(called).split(values)
         with nullcontext() if is_as_in_torch(state) else within_torch(called.name, state):
             return _proxies(called, arguments, _target(called)(*given, **named))
 
@@ -63,7 +68,8 @@ class OnTorch(DispatchMode):
         called: Operator = operator.operator
         state = current.get()
         outside = state.change(modes=())
-        if called.schema.is_mutable or (find(called.schema) is None and called.is_composite(_CPU)):
+        is_body = find(called.schema) is None and called.is_composite(_CPU)
+        if called.schema.is_mutable or _makes_of_sizes(called) or is_body:
             return None
         if state.modes != (self,):
             return None
@@ -94,6 +100,7 @@ class OnTorch(DispatchMode):
 _ON_TORCH = OnTorch()
 _WITHIN = Guard(_ON_TORCH.state_within, keep=True)
 _define: ContextVar[Define | None] = ContextVar("opdsl_define", default=None)
+_device: ContextVar[torch.device | None] = ContextVar("opdsl_device_of_factories", default=None)
 _completions: WeakKeyDictionary[Operator, Completion] = WeakKeyDictionary()
 
 
@@ -103,6 +110,14 @@ def completion_of(operator: Operator) -> Completion:
     if found is None:
         found = _completions[operator] = Completion(operator)
     return found
+
+
+def _makes_of_sizes(operator: Operator) -> bool:
+    """Whether an operator makes a tensor of no other one, on a device."""
+    arguments = operator.schema.arguments
+    return any(each.name == "device" for each in arguments) and not any(
+        "Tensor" in str(each.type) for each in arguments
+    )
 
 
 def _target(operator: Operator) -> Callable[..., Any]:
@@ -140,7 +155,10 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
         The result as torch's: a tensor, a list, or a tuple of them.
     """
     given = [to_opdsl(each, proxy) for each in values]
-    with Setting(_define, define), Setting(current, _WITHIN.state_within(state_of_body())):
+    # Tensors that torch calls fake are on meta here, and what a body makes of sizes alone (arange) has to be, too.
+    is_meta = any(isinstance(each, torch.Tensor) and each.device.type == "meta" for each in values)
+    device = Setting(_device, torch.device("meta") if is_meta else None)
+    with Setting(_define, define), device, Setting(current, _WITHIN.state_within(state_of_body())):
         result = function(*given)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 
