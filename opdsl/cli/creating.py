@@ -5,7 +5,6 @@ Its files are those of the folder ``library`` beside this module, in which it is
 
 from __future__ import annotations
 
-import keyword
 import os
 import re
 import subprocess
@@ -20,6 +19,7 @@ import click
 
 from opdsl.cli.progress import progress
 from opdsl.errors import DuplicateFileError, OptionError
+from opdsl.schema.model import is_plain_name
 
 _TEMPLATE = Path(__file__).parent / "library"
 # What is no module for pytest, mypy and others that look through opdsl; and a name that tools of packages leave out.
@@ -94,9 +94,9 @@ def _require_free(name: str) -> None:
     Raises:
         OptionError: it may not.
     """
-    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
+    if not is_plain_name(name):
         near = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
-        hint = f" Try {near}." if near.isidentifier() and not keyword.iskeyword(near) else ""
+        hint = f" Try {near}." if is_plain_name(near) else ""
         raise OptionError(f"{name!r} is no name for a package, which is a Python identifier in ASCII.{hint}")
     if name in _TAKEN:
         raise OptionError(f"{name!r} is {_TAKEN[name]}. Choose another name.")

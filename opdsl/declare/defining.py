@@ -42,7 +42,12 @@ def function_of(
     """
     parameters: list[str] = []
     passed: list[str] = []
-    namespace: dict[str, Any] = {"__name__": module, "body": body}
+    base, overload = schema.name.base, schema.name.overload
+    name = python_name(f"{base}_{overload}" if overload else base)
+    called = "body"
+    while called == name or any(each.python_name == called for each in schema.arguments):
+        called += "_"
+    namespace: dict[str, Any] = {"__name__": module, called: body}
     for argument in (*schema.positional, *schema.keyword_only):
         by_name = argument in schema.keyword_only
         each = Parameter(argument, keyword_only=by_name)
@@ -62,8 +67,7 @@ def function_of(
         names = [each.partition("=")[0] for each in passed if "=" in each]
         _require_callable(schema, body, len(passed) - len(names), names, place)
     passed = passed if needed is None else [f"{each}={each}" for each in needed]
-    name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
-    result = "..." if body is None else f"return body({', '.join(passed)})"
+    result = "..." if body is None else f"return {called}({', '.join(passed)})"
     source = f"def {name}({', '.join(parameters)}):\n    {result}\n"
     made = function_from_source(name, source, namespace, location=place)
     made.__doc__ = f"``{schema}``"

@@ -15,6 +15,7 @@ from opdsl.dispatch import DispatchKey, Registry, declared_into
 from opdsl.dispatch.model.registry import Implementation
 from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError
 from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema.model import is_plain_name
 from opdsl.schema.torch_spelling import as_written
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ class Library(Scope):
 
     def __init__(self, namespace: str | None = None, *, registry: Registry | None = None) -> None:
         own = _namespace_of(sys._getframe(1).f_globals) if namespace is None else namespace
-        if not isinstance(own, str) or not own.isidentifier():
+        if not isinstance(own, str) or not is_plain_name(own):
             raise DeclarationError(
-                f'Library({namespace!r}): a namespace is a Python identifier. Write Library("mylib").'
+                f"Library({own!r}): a namespace is a Python identifier in ASCII, and no keyword. Write "
+                'Library("mylib").'
             )
         super().__init__(own, declared_into() if registry is None else registry)
         self._fallbacks: dict[DispatchKey, object] = {}

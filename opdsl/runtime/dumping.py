@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
@@ -58,5 +58,13 @@ def dump(name: str, suffix: str, text: Callable[[], str]) -> None:
         return
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    file = f"{os.getpid()}-{next(_numbers):05}-{re.sub(r'[^A-Za-z0-9_]+', '-', name)[:80]}{suffix}"
-    (folder / file).write_text(text(), encoding="utf-8")
+    stem = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:80]
+    content = text()
+    while True:
+        # A file that is there is another process's, or a link that somebody else has laid.
+        with (
+            suppress(FileExistsError),
+            open(folder / f"{os.getpid()}-{next(_numbers):05}-{stem}{suffix}", "x", encoding="utf-8") as file,
+        ):
+            file.write(content)
+            return

@@ -202,13 +202,22 @@ def load(f: File, map_location: Device | str | None = None) -> Any:
     tensors, metadata = _read(Path(f).read_bytes() if isinstance(f, (str, os.PathLike)) else f.read())
     try:
         for name in json.loads(metadata.get(_PAIRS, "[]")):
-            tensors[name] = wrap(host_array(tensors[name]).view(numpy.complex128)[..., 0], complex128)
+            tensors[name] = _complex(tensors[name])
         if map_location is not None:
             tensors = {name: each.to(Device(map_location)) for name, each in tensors.items()}
         structure = metadata.get(_STRUCTURE)
         return tensors if structure is None else _decoded(json.loads(structure), tensors)
+    except RecursionError as error:
+        raise FileFormatError("load: the metadata is nested too deeply") from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileFormatError(f"load: the metadata does not fit the tensors ({error!r})") from error
+
+
+def _complex(pairs: Tensor) -> Tensor:
+    """The complex numbers of pairs of float64."""
+    if pairs.dtype is not float64 or tuple(pairs.shape[-1:]) != (2,):
+        raise ValueError(f"{pairs.dtype}{list(pairs.shape)} are no pairs of float64")
+    return wrap(host_array(pairs).view(numpy.complex128)[..., 0], complex128)
 
 
 def _decoded(value: Any, tensors: dict[str, Tensor]) -> Any:

@@ -146,8 +146,14 @@ FORBIDDEN = frozenset((*kwlist, "__debug__"))
 
 
 def python_name(name: str) -> str:
-    """A name of a schema in Python: with an underscore where Python forbids the schema's own (``from``)."""
-    return f"{name}_" if name in FORBIDDEN else name
+    """A name of a schema in Python: with an underscore where Python forbids the schema's own (``from``, ``3d``)."""
+    return f"_{name}" if name[:1].isdigit() else f"{name}_" if name in FORBIDDEN else name
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether a program can write a name: an identifier in ASCII, no keyword, and none of Python's own attributes."""
+    is_own = text.startswith("__") and text.endswith("__")
+    return text.isascii() and text.isidentifier() and text not in FORBIDDEN and not is_own
 
 
 @attrs.frozen(cache_hash=True)

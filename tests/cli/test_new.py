@@ -83,6 +83,7 @@ def test_the_command_says_what_to_try(run: Run, tmp_path: Path, monkeypatch: pyt
         ("2d", "no name for a package"),
         ("", "no name for a package"),
         ("class", "no name for a package"),
+        ("__init__", "no name for a package"),
         ("größe", "no name for a package"),
         ("../up", "no name for a package.* Try up"),
         ("json", "a module that Python has"),

@@ -135,3 +135,24 @@ def test_the_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "safetensors", None)
     with pytest.raises(MissingDependencyError, match=r"pip install \"opdsl\[safetensors\]"):
         opdsl.load(io.BytesIO(b""))
+
+
+def saved_with(structure: str, **metadata: str) -> io.BytesIO:
+    header = {"x": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}
+    header["__metadata__"] = {"opdsl.structure": structure, **metadata}  # type: ignore[assignment]
+    text = json.dumps(header).encode()
+    return io.BytesIO(len(text).to_bytes(8, "little") + text + b"\0" * 8)
+
+
+@pytest.mark.parametrize(
+    "structure", ["[" * 100_000, '{"list": [' * 50_000, "{" * 10, '{"list": 3}', '{"other": []}', "3.5.5"]
+)
+def test_metadata_that_is_damaged_is_refused(structure: str) -> None:
+    with pytest.raises(FileFormatError):
+        opdsl.load(saved_with(structure))
+
+
+def test_complex_numbers_are_of_pairs_of_doubles() -> None:
+    assert opdsl.load(saved_with('{"tensor": "x"}')).tolist() == [0.0, 0.0]
+    with pytest.raises(FileFormatError, match="no pairs of float64"):
+        opdsl.load(saved_with('{"tensor": "x"}', **{"opdsl.complex128": '["x"]'}))

@@ -43,6 +43,14 @@ LANGUAGE = (
 )
 """The names that a module of declarations may use: no function has one."""
 
+OF_MODULES = frozenset(
+    (
+        *("__all__", "__annotations__", "__builtins__", "__cached__", "__class__", "__dict__", "__dir__", "__doc__"),
+        *("__file__", "__getattr__", "__loader__", "__name__", "__package__", "__path__", "__spec__"),
+    )
+)
+"""What Python itself reads of a module."""
+
 Progress = Callable[[int, int], None]
 """Told how many of how many entries are written."""
 
@@ -168,7 +176,7 @@ class Writer:
     def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
         self.expressions = Expressions()
         self.packets: dict[str, str] = {}
-        self.taken: set[str] = set(LANGUAGE)
+        self.taken: set[str] = set(LANGUAGE | OF_MODULES)
         self.tries: Counter[str] = Counter()
         self.bases = {entry.name.base for entry in entries}
 

@@ -20,6 +20,7 @@ from opdsl.dispatch import Operator, Packet, Registry, registry
 from opdsl.dispatch.model.bindings import PYTHON_MODULES, module_of
 from opdsl.errors import UnknownOperatorError
 from opdsl.nn import functional
+from opdsl.schema.model import python_name
 from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, variable
 from opdsl.typing.stubs.libraries import Library
 from opdsl.typing.stubs.names import OPERATORS, Names
@@ -128,9 +129,11 @@ class Stubs:
         for index in _OBJECTS:
             members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[index].items())]
             body += [class_of(f"_module_{index}", [], members), variable(index, f"_module_{index}")]
-        namespaces = sorted({namespace for namespace, _ in self.classes})
+        # What is no name in Python cannot be written, but for getattr.
+        written = {key: text for key, text in self.classes.items() if all(python_name(each) == each for each in key)}
+        namespaces = sorted({namespace for namespace, _ in written})
         for namespace in namespaces:
-            chosen = sorted((name, text) for (space, name), text in self.classes.items() if space == namespace)
+            chosen = sorted((name, text) for (space, name), text in written.items() if space == namespace)
             body.append(class_of(f"_namespace_{namespace}", [], [variable(*each, indent=1) for each in chosen]))
         spaces = [variable(each, f"_namespace_{each}") for each in namespaces]
         body += [class_of("_Operators", [names.use("Operators")], spaces), variable("ops", "_Operators")]

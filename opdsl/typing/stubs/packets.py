@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from opdsl.dispatch import Operator, Packet
-from opdsl.schema.model import FORBIDDEN
+from opdsl.schema.model import python_name
 from opdsl.typing.stubs.annotations import given, returned
 from opdsl.typing.stubs.forms import Form, ResultOf, function_forms, schema_form
 from opdsl.typing.stubs.layout import Statement, class_of, function
@@ -36,7 +36,8 @@ class Results:
         made = operator.result_type
         if made is None:
             return returned(operator.schema.returns)
-        fields = tuple((str(each.name), given(each.type)) for each in operator.schema.returns)
+        types = [given(each.type) for each in operator.schema.returns]
+        fields = tuple(zip(made._fields, types, strict=True))  # type: ignore[attr-defined]  # of a named tuple
         key = (operator.schema.name.functional_base, fields)
         if key not in self._names:
             stem = f"_results_{key[0]}"
@@ -59,11 +60,11 @@ class Results:
 def packet_class(name: str, packet: Packet, names: Names, result_of: ResultOf) -> Statement:
     """The class of a packet: an Operator that is called as its function, with a static method for each overload.
 
-    An overload whose name is a keyword of Python's (``random_.from``) is left out: no program can write it.
+    An overload whose name is none in Python (``random_.from``) is left out: no program can write it.
     """
     forms = function_forms(packet.signatures(), result_of)
     operators = {overload or "default": each for overload, each in packet.overloads.items()}
-    shown = {name: each for name, each in operators.items() if name not in FORBIDDEN}
+    shown = {name: each for name, each in operators.items() if python_name(name) == name}
     result = " | ".join(dict.fromkeys(form.result for form in forms))
     body = [
         *overloaded("__call__", forms, names, shadowed=shown, first=_PACKET),

@@ -13,6 +13,7 @@ from opdsl.declare.source.expressions import quoted
 from opdsl.dispatch import LazyFunction, Packet
 from opdsl.dispatch.model.packet import has_method
 from opdsl.runtime import Tensor
+from opdsl.schema.model import python_name
 from opdsl.typing.stubs.forms import KEYWORD, POSITIONAL, Form, Parameter, ResultOf, method_forms, ordered
 from opdsl.typing.stubs.layout import Statement, class_of, function
 from opdsl.typing.stubs.names import Names
@@ -53,7 +54,9 @@ class TensorMethods:
 
     def add_packet(self, packet: Packet) -> None:
         """Take in the method of a packet, if it has one and Tensor has none of that name by hand."""
-        if packet.base not in self._by_hand and any(map(has_method, packet.overloads.values())):
+        if packet.base in self._by_hand or python_name(packet.base) != packet.base:
+            return
+        if any(map(has_method, packet.overloads.values())):
             forms = method_forms(packet.signatures(has_method, is_method=True), self._result_of)
             self._members[packet.base] = lambda shadowed: self._method(packet.base, forms, shadowed)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
@@ -226,3 +228,15 @@ def test_what_is_made_on_the_way_is_dropped_when_it_has_been_used() -> None:
     assert after["allocations"] - before["allocations"] == 12
     assert after["hits"] - before["hits"] == 10
     lib.close()
+
+
+def test_a_dumped_file_is_written_over_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from opdsl.runtime import dumping
+
+    monkeypatch.setenv("OPDSL_DUMP", str(tmp_path))
+    monkeypatch.setattr(dumping, "_numbers", itertools.count(1))
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / f"{os.getpid()}-00001-name.ll").symlink_to(tmp_path / "kept")
+    dumping.dump("name", ".ll", lambda: "text")
+    assert (tmp_path / "kept").read_text() == "kept"
+    assert (tmp_path / f"{os.getpid()}-00002-name.ll").read_text() == "text"
