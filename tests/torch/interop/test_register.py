@@ -320,10 +320,10 @@ def test_deregistering_what_is_not_registered_is_refused(lib):
         deregister(lib)
 
 
-@pytest.mark.parametrize("version", ["2.12.1", "1.13"])
+@pytest.mark.parametrize("version", ["2.10.1", "1.13"])
 def test_an_old_torch_is_refused_with_the_fix(monkeypatch, version):
     monkeypatch.setattr(torch, "__version__", version)
-    with pytest.raises(ImportError, match=rf'2\.13 or newer.*got {version}.*pip install "torch>=2.13"'):
+    with pytest.raises(ImportError, match=rf'2\.11 or newer.*got {version}.*pip install "torch>=2.11"'):
         require_torch()
 
 
@@ -333,11 +333,11 @@ def test_a_missing_torch_is_told_with_the_fix(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(importlib.metadata, "version", missing)
-    with pytest.raises(ImportError, match=r'none is installed\. Install it: pip install "torch>=2.13"'):
+    with pytest.raises(ImportError, match=r'none is installed\. Install it: pip install "torch>=2.11"'):
         require_torch()
 
 
-@pytest.mark.parametrize("version", ["2.13.0+cpu", "2.14.0a0+git1", "3.0"])
+@pytest.mark.parametrize("version", ["2.11.0+cu130", "2.13.0+cpu", "2.14.0a0+git1", "3.0"])
 def test_newer_versions_are_taken(monkeypatch, version):
     monkeypatch.setattr(torch, "__version__", version)
     require_torch()
