@@ -6,6 +6,7 @@
 #   make soak    thirty seconds of threads that call operators and change what they reach
 #   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
+#   make gpu-first  ten minutes on a card that is new, offline; make gpu-pack compiles kernels for it beforehand
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture, other examples of property tests each time,
 #                machine code as users get it: takes hours
@@ -23,7 +24,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format soak docs bench gpu gpu-test gpu-sanitize gpu-bench full clean
+.PHONY: venv demo test warm lint format soak docs bench gpu gpu-first gpu-pack gpu-test gpu-sanitize gpu-bench full clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -84,6 +85,19 @@ ON_GPU = OPDSL_REQUIRE_GPU=1 PYTHONPATH=.$(if $(PYTHONPATH),:$(PYTHONPATH)) $(1)
 SANITIZER := $(firstword $(shell command -v compute-sanitizer) $(wildcard /usr/local/cuda/bin/compute-sanitizer))
 
 gpu: gpu-test gpu-sanitize gpu-bench
+
+# Ten minutes on a card that nobody has seen before, offline: steps with a time each, none of which stops the others.
+# Before, where NVRTC is, `make gpu-pack` packs CUBINs for GPU_ARCH.
+GPU_ARCH ?= sm_90
+GPU_CACHE := build/gpu-cache
+
+gpu-first: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
+	-$(ON_GPU) tests/gpu/first.py
+
+gpu-pack: $(VENV)/.has-dev
+	OPDSL_CACHE_DIR=$(CURDIR)/$(GPU_CACHE) $(BIN)/opdsl compile --device cuda --arch $(GPU_ARCH) $(ARGS)
+	tar -C $(GPU_CACHE) -cJf $(GPU_CACHE).tar.xz .
+	@ls -l $(GPU_CACHE).tar.xz
 
 gpu-test: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
 	$(ON_GPU) -m pytest -n $(JOBS) tests/gpu $(ARGS)

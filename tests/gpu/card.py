@@ -1,0 +1,74 @@
+"""What is there: versions, the card, and what no emulated device proves. The last line names the card."""
+
+from __future__ import annotations
+
+import gc
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import opdsl
+from opdsl.errors import MissingDependencyError, PositionError
+
+
+def versions() -> None:
+    """Print what the machine has."""
+    print("python", platform.python_version())
+    for name in ("numpy", "numba", "torch", "cuda-bindings", "nvidia-cuda-nvrtc"):
+        try:
+            print(name, version(name))
+        except PackageNotFoundError:
+            print(name, "is not there")
+
+
+def graph_memory() -> None:
+    """A graph's memory is nobody else's, its random numbers go on."""
+    x = opdsl.arange(1000.0).cuda()
+    run = opdsl.cuda.graph(lambda x: ((x + 1) * 2).softmax(0))
+    first = run(x).tolist()
+    opdsl.cuda.empty_cache()
+    others = [opdsl.full((1000,), 7.0, device="cuda") for _ in range(20)]
+    assert run(x).tolist() == first
+    assert {other.sum().item() for other in others} == {7000.0}
+    draw = opdsl.cuda.graph(lambda x: x + opdsl.rand_like(x))
+    assert draw(x).tolist() != draw(x).tolist()
+
+
+def positions() -> None:
+    """One that lies outside is an error, and leaves the device as it is."""
+    table = opdsl.ones(5, 3, device="cuda")
+    table.index_select(0, opdsl.tensor([9]).cuda())
+    try:
+        opdsl.cuda.synchronize()
+        raise AssertionError("nothing was reported")
+    except PositionError as error:
+        print(error)
+    assert table.sum().item() == 15
+
+
+def products() -> None:
+    """cuBLAS for each dtype."""
+    for dtype in (opdsl.float16, opdsl.bfloat16, opdsl.float32, opdsl.float64, opdsl.complex64, opdsl.complex128):
+        x = opdsl.ones(8, 8, dtype=dtype, device="cuda")
+        try:
+            assert (x @ x).cpu().to(opdsl.complex128)[0, 0].item() == 8
+        except MissingDependencyError as error:
+            print(error)
+            return
+
+
+def main() -> None:
+    """Run all of it."""
+    versions()
+    assert opdsl.cuda.is_available(), "no device can be used"
+    found = opdsl.cuda.get_device_properties()
+    print(found, opdsl.cuda.mem_get_info())
+    for check in (graph_memory, positions, products):
+        check()
+        gc.collect()
+        print(check.__name__, "passed")
+    opdsl.cuda.synchronize()
+    print(f"{found.name}, sm_{found.capability[0]}{found.capability[1]}, {found.total_memory >> 30} GiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The first ten minutes with a card: python tests/gpu/first.py [seconds]
+
+Each step has a time of its own, and none stops those after it. What they print comes at once, and lies in
+build/gpu-first; a table there, with the card named, is written anew after each step. Nothing is downloaded. CUBINs that
+``make gpu-pack`` has packed are unpacked first, so that steps do not wait for NVRTC.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["STEPS", "Outcome", "Step", "run", "table"]
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "build" / "gpu-first"
+PACK = ROOT / "build" / "gpu-cache.tar.xz"
+SECONDS = 600.0
+
+PYTHON = sys.executable
+
+
+class Step(NamedTuple):
+    """A command, and the seconds that it may take."""
+
+    name: str
+    seconds: float
+    command: Sequence[str]
+
+
+class Outcome(NamedTuple):
+    """How a step ended: ``passed``, ``failed (status)`` or ``timed out``, after how long, and its last line."""
+
+    step: str
+    ended: str
+    seconds: float
+    line: str
+
+
+_PYTEST = (PYTHON, "-m", "pytest", "-q")
+_SANITIZED = ("add.Tensor", "sum.dim_IntList", "_softmax", "cumsum", "index_put", "gather", "sort.stable")
+
+STEPS = (
+    Step("card", 15, (PYTHON, "tests/gpu/card.py")),
+    Step("runtime", 60, (*_PYTEST, "tests/gpu/test_runtime.py", "tests/gpu/test_interchange.py")),
+    Step("kernels", 45, (PYTHON, "tests/gpu/kernels.py")),
+    Step("benchmark", 90, (PYTHON, "benchmarks/gpu.py", "--save")),
+    *(
+        Step(tool, 30, ("compute-sanitizer", "--tool", tool, "--error-exitcode", "1", PYTHON, "tests/gpu/kernels.py",
+                        *_SANITIZED))
+        for tool in ("memcheck", "racecheck", "synccheck", "initcheck")
+    ),
+    Step("operators", 60, (*_PYTEST, "tests/gpu/test_operators.py", "tests/gpu/test_new_shapes.py")),
+    Step("laws", 600, (*_PYTEST, "-n", "15", "--maxfail", "200", "tests/gpu/test_laws.py")),
+)  # fmt: skip
+
+
+def run(step: Step, left: float, place: Path) -> Outcome:
+    """Run a step, its output passed on line by line and kept; it ends when its time, or all that is left, is over."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONUNBUFFERED": "1",
+        "OPDSL_REQUIRE_GPU": "1",
+    }
+    begin, line = time.monotonic(), ""
+    with (place / f"{step.name}.log").open("w") as log:
+        try:
+            process = subprocess.Popen(
+                step.command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                cwd=ROOT,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            log.write(f"{error}\n")
+            return Outcome(step.name, "not there", 0.0, str(error))
+        is_late = threading.Event()
+
+        def end() -> None:
+            is_late.set()
+            os.killpg(process.pid, 9)
+
+        timer = threading.Timer(max(0.1, min(step.seconds, left)), end)
+        timer.start()
+        assert process.stdout is not None, "it is a pipe"
+        for text in process.stdout:
+            line = text.strip() or line
+            print(f"{step.name}: {text}", end="", flush=True)
+            log.write(text)
+            log.flush()
+        status = process.wait()
+        timer.cancel()
+    ended = "timed out" if is_late.is_set() else "passed" if status == 0 else f"failed ({status})"
+    return Outcome(step.name, ended, time.monotonic() - begin, line)
+
+
+def table(card: str, outcomes: Sequence[Outcome]) -> str:
+    """What has been found, as a table in Markdown."""
+    lines = [f"# First run on {card}", "", "| step | ended | seconds | last line |", "|---|---|---|---|"]
+    for outcome in outcomes:
+        line = outcome.line.replace("|", "\\|")[:160]
+        lines.append(f"| {outcome.step} | {outcome.ended} | {outcome.seconds:.0f} | {line} |")
+    return "\n".join([*lines, ""])
+
+
+def main(seconds: float = SECONDS, steps: Sequence[Step] = STEPS, place: Path = PLACE) -> int:
+    """Run the steps; returns how many did not pass."""
+    end = time.monotonic() + seconds
+    place.mkdir(parents=True, exist_ok=True)
+    cache = place / "cache"
+    if PACK.exists() and not cache.exists():
+        with tarfile.open(PACK) as packed:
+            packed.extractall(cache, filter="data")
+    os.environ.setdefault("OPDSL_CACHE_DIR", str(cache))
+    outcomes: list[Outcome] = []
+    card = "no card"
+    for step in steps:
+        outcomes.append(run(step, end - time.monotonic(), place))
+        if step.name == "card" and outcomes[-1].ended == "passed":
+            card = outcomes[-1].line
+        (place / "table.md").write_text(table(card, outcomes))
+    print(table(card, outcomes))
+    return sum(outcome.ended != "passed" for outcome in outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(*map(float, sys.argv[1:2])), 100))
