@@ -216,3 +216,52 @@ def test_faults_of_reads_say_what_would_do() -> None:
             x.outside(what)
     with pytest.raises(DimensionError):
         x.outside({2: 0.0})[i]
+
+
+@st.composite
+def subscripts(draw: st.DrawFn) -> list[Any]:
+    """Parts of a subscript of four dimensions of size 3: names of dims, computed positions, and the usual ones."""
+    parts: list[Any] = []
+    for _ in range(draw(st.integers(1, 4))):
+        kinds = ["i", "j", "k", "i+j", "2-k", "ids[i]", "table[j]", 1, -1, slice(None), slice(1, None), slice(0, 2)]
+        parts.append(draw(st.sampled_from(kinds)))
+    for _ in range(draw(st.integers(0, 2))):
+        parts.insert(draw(st.integers(0, len(parts))), None)
+    if draw(st.booleans()):
+        parts.insert(draw(st.integers(0, len(parts))), ...)
+    return parts
+
+
+IDS, TABLE = opdsl.tensor([2, 0, 1]), opdsl.tensor([[0, 1], [2, 2], [1, 0]])
+
+
+@given(subscripts())
+def test_random_subscripts_read_as_loops_do(parts: list[Any]) -> None:
+    """Each position of the dims reads what NumPy reads there."""
+    x = numbers(3, 3, 3, 3)
+    by_name = dict(zip("ijk", dims(3, [3, 3, 3]), strict=True))
+    positions = {
+        **by_name,
+        "i+j": (by_name["i"] + by_name["j"]) % 3,
+        "2-k": 2 - by_name["k"],
+        "ids[i]": IDS[by_name["i"]],
+        "table[j]": TABLE[by_name["j"], 1],
+    }
+    texts = [part for part in parts if isinstance(part, str)]
+    if not texts:
+        return
+    value = x[tuple(positions[part] if isinstance(part, str) else part for part in parts)]
+    names = sorted({name for text in texts for name in "ijk" if name in text.replace("ids", "").replace("table", "")})
+    wanted = numpy.empty((3,) * len(names), object)
+    for place in numpy.ndindex(wanted.shape):
+        at = dict(zip(names, place, strict=True))
+        i, j, k = (at.get(name, 0) for name in "ijk")
+        numbers_of = {
+            "i": i, "j": j, "k": k, "i+j": (i + j) % 3, "2-k": 2 - k, "ids[i]": [2, 0, 1][i], "table[j]": [1, 2, 0][j],
+        }  # fmt: skip
+        index = tuple(numbers_of[part] if isinstance(part, str) else part for part in parts)
+        wanted[place] = x.numpy()[index]
+    stacked = numpy.array(wanted.tolist())
+    ordered = value.order(*(by_name[name] for name in names), ...)
+    assert ordered.shape == stacked.shape
+    close(ordered, stacked)
