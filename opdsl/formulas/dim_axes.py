@@ -10,9 +10,9 @@ from opdsl.formulas.dim_tensor import Dim, DimTensor, Later
 from opdsl.runtime import Tensor
 
 
-def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None, *, is_of_dims: bool = False) -> Tensor:
+def over(tensor: Tensor, dims: Sequence[Dim], mask: DimTensor | None = None) -> Tensor:
     """A tensor over dims; the plain tensor where there are none."""
-    return DimTensor(tensor, tuple(dims), mask, is_of_dims) if dims else tensor
+    return DimTensor(tensor, tuple(dims), mask) if dims else tensor
 
 
 def union(values: Iterable[DimTensor]) -> tuple[Dim, ...]:

@@ -92,8 +92,16 @@ def _computed(bound: Call) -> Any:
     for rule in (contracted, _product, *_rules(bound)):
         result = rule(bound)
         if result is not NotImplemented:
+            if all(map(_is_of_dims, operands(bound.arguments))):
+                for value in dim_tensors(result):
+                    value.is_of_dims = True
             return result
     raise AssertionError("the last rule answers or raises")
+
+
+def _is_of_dims(value: Any) -> bool:
+    """Whether a value is made of dims and numbers alone, so that it may be moved to any device."""
+    return value.is_of_dims if isinstance(value, DimTensor) else value.ndim == 0 and value.is_cpu
 
 
 def _rules(bound: Call) -> list[Any]:

@@ -90,8 +90,7 @@ def broadcast(call: Call) -> Any:
 
     result = invoke(call.operator, mapped(call.arguments, plain))
     mask = joined_masks(with_dims)
-    is_of_dims = all(isinstance(value, DimTensor) and value.is_of_dims for value in values)
-    return results(result, lambda tensor: over(tensor, dims, mask, is_of_dims=is_of_dims))
+    return results(result, lambda tensor: over(tensor, dims, mask))
 
 
 def joined_masks(values: Sequence[DimTensor]) -> DimTensor | None:

@@ -85,6 +85,17 @@ def test_a_body_with_dims_serves_all_sizes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_a_formula_with_dims_is_its_text(name: str) -> None:
+    function, arguments, wanted = CASES[name]
+    operator = lib.op(f"dim_programs::{name}_formula")(opdsl.formula(function))
+    for size in (3, 3, 5, 1):
+        given = arguments(size)
+        numpy.testing.assert_allclose(operator(*given).numpy(), wanted(*given).numpy(), rtol=1e-9, atol=1e-9)
+    given = tuple(each.requires_grad_() if each.is_floating_point() else each for each in arguments(3))
+    assert gradcheck(operator, given)
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_a_traced_function_has_symbolic_sizes(name: str) -> None:
     function, arguments, wanted = CASES[name]
     program = opdsl.trace(function, *arguments(7))
