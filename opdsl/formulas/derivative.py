@@ -6,7 +6,9 @@ counts only where that holds.
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -76,10 +78,13 @@ class FormulaDerivative:
     def _operator(self, wanted: tuple[str, ...]) -> tuple[Callable[..., Any], tuple[str, ...]]:
         """Return the operator of the gradients, and the arguments that it takes after those of the results."""
         names = tuple(each.name for each in self.definition.parameters)
-        schema = parse_schema(self._schema_text(wanted, names))
-        known = known_operator(schema)
-        if known is not None:
-            return known, names
+        for count in itertools.count():
+            schema = parse_schema(self._schema_text(wanted, names, count))
+            known: Any = known_operator(schema)
+            if known is None:
+                break
+            if known.operator.formula.function is self.definition.text.function:
+                return known, names  # other formulas of the name may call what has changed since
         text = self.definition.text
         run = _GradientText(text, names, wanted, self.definition.results)
         text = FormulaText(text.function, run, text.source)
@@ -90,27 +95,23 @@ class FormulaDerivative:
         made.operator.formula = made.operator.formula or text
         return made, names
 
-    def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...]) -> str:
+    def _schema_text(self, wanted: tuple[str, ...], names: tuple[str, ...], count: int) -> str:
+        """Return the schema of the gradients; ``count`` operators have the same text of a formula."""
         own = self.definition.schema
         types = {each.python_name: str(each.type) for each in own.arguments}
-        count = self.definition.results
-        gradients = [free_name(f"grad{at}" if count > 1 else "grad", names) for at in range(count)]
+        results = self.definition.results
+        gradients = [free_name(f"grad{at}" if results > 1 else "grad", names) for at in range(results)]
         # Results that nothing reads, or that have no gradients, have none.
-        kind = "Tensor?" if count > 1 else "Tensor"
+        kind = "Tensor?" if results > 1 else "Tensor"
         arguments = [f"{kind} {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
         returns = ", ".join(["Tensor"] * len(wanted))
         rest = f"({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
         stem = f"{own.name.base.strip('_')}_{own.name.overload}".strip("_")
-        digest = hashlib.blake2b(repr((self.definition.name, wanted, rest, _digest(self.definition.text))).encode())
-        return f"derived::{stem}_gradient_{digest.hexdigest()[:12]}{rest}"
-
-
-def _digest(text: FormulaText) -> str:
-    """Return what tells formulas of one name apart: their code, and where it is of."""
-    code = text.function.__code__
-    order = text.run.order if isinstance(text.run, _GradientText) else 0
-    closure = tuple(repr(each.cell_contents) for each in text.function.__closure__ or ())
-    return repr((code.co_code, code.co_consts, code.co_names, closure, order))
+        text = self.definition.text
+        order = text.run.order if isinstance(text.run, _GradientText) else 0
+        # Programs that PyTorch keeps on disk call gradients by name: it is the same in every process.
+        described = repr((self.definition.name, wanted, rest, ast.dump(text.source.tree), order, count))
+        return f"derived::{stem}_gradient_{hashlib.blake2b(described.encode(), digest_size=6).hexdigest()}{rest}"
 
 
 class _GradientText:

@@ -19,7 +19,7 @@ from opdsl.interop.torch import register
 lib = Library("formulas_in_torch")
 
 
-@lib.op(variants="function, method", inplace=True, out=True)
+@lib.op(inplace=True, out=True)
 @formula
 def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
     z = beta * self

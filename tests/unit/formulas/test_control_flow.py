@@ -175,3 +175,23 @@ def test_what_overflows_on_the_other_side_does_not_reach_gradients():
     x = opdsl.tensor([-1.0, 1000.0], requires_grad=True)
     elu(x, 2.0).sum().backward()
     assert np.allclose(x.grad.numpy(), [2 * math.exp(-1), 1.0])
+
+
+def test_a_formula_that_is_declared_again_has_its_own_gradient():
+    found = []
+    for factor in (2.0, 3.0):
+
+        def scaled(x, factor=factor):
+            return x * factor
+
+        with Library("formula_again") as local:
+
+            @local.op
+            @formula
+            def twice(self: Tensor) -> Tensor:
+                return scaled(self)
+
+            x = opdsl.ones(2, requires_grad=True)
+            twice(x).sum().backward()
+            found.append(x.grad.tolist())
+    assert found == [[2.0, 2.0], [3.0, 3.0]]

@@ -18,7 +18,7 @@ lib = Library("formula_elements")
 
 @lib.op(variants="function, method", inplace=True, out=True)
 @formula
-def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+def smooth_hinge(self: Tensor, beta: float = 1.0) -> Tensor:
     """``log(1 + exp(beta * self)) / beta``, without overflow."""
     z = beta * self
     return (opdsl.clamp_min(z, 0.0) + opdsl.log1p(opdsl.exp(-abs(z)))) / beta
@@ -79,19 +79,19 @@ def kernels(operator: object) -> FormulaDefinition:
 def test_values_are_those_of_the_text():
     x = np.array([[-1.0, 0.0], [2.0, 30.0]])
     expected = [[math.log1p(math.exp(0.5 * each)) / 0.5 for each in row] for row in x]
-    assert np.allclose(smooth_relu(opdsl.tensor(x), 0.5).numpy(), expected, rtol=1e-15)
+    assert np.allclose(smooth_hinge(opdsl.tensor(x), 0.5).numpy(), expected, rtol=1e-15)
 
 
 def test_variants_are_derived():
     x = opdsl.tensor([-1.0, 2.0])
-    expected = smooth_relu(x, 2.0)
+    expected = smooth_hinge(x, 2.0)
     out = opdsl.empty(0)
-    smooth_relu(x, 2.0, out=out)
-    assert x.clone().smooth_relu_(2.0).tolist() == out.tolist() == x.smooth_relu(2.0).tolist() == expected.tolist()
+    smooth_hinge(x, 2.0, out=out)
+    assert x.clone().smooth_hinge_(2.0).tolist() == out.tolist() == x.smooth_hinge(2.0).tolist() == expected.tolist()
 
 
 def test_integers_become_floating_where_the_operators_say_so():
-    assert smooth_relu(opdsl.tensor([1, 2])).dtype is opdsl.float32
+    assert smooth_hinge(opdsl.tensor([1, 2])).dtype is opdsl.float32
 
 
 def test_a_number_is_a_parameter_and_no_new_kernel():
@@ -166,7 +166,7 @@ def test_integer_divisors_that_are_computed_are_looked_at():
 
 
 def test_strides_follow_the_operands():
-    assert smooth_relu(opdsl.rand(4, 3).t()).stride() == (1, 3)
+    assert smooth_hinge(opdsl.rand(4, 3).t()).stride() == (1, 3)
 
 
 def test_arguments_are_values():
@@ -191,16 +191,16 @@ def test_formulas_call_formulas_and_helpers():
         @local.op
         @formula
         def outer(self: Tensor) -> Tensor:
-            return smooth_relu(positive(self), 2.0) * opdsl.nn.functional.gelu(self)
+            return smooth_hinge(positive(self), 2.0) * opdsl.nn.functional.gelu(self)
 
         x = opdsl.tensor([-1.0, 0.5])
-        expected = smooth_relu(x.clamp_min(0.0), 2.0) * opdsl.nn.functional.gelu(x)
+        expected = smooth_hinge(x.clamp_min(0.0), 2.0) * opdsl.nn.functional.gelu(x)
         assert np.allclose(outer(x).numpy(), expected.numpy(), rtol=1e-6)
         assert "outer" in str(kernels(outer).formulas[0].function)
 
 
 @pytest.mark.parametrize(
-    "operator", [smooth_relu, mixed, both_results, per_row, stepped], ids=lambda each: each.__name__
+    "operator", [smooth_hinge, mixed, both_results, per_row, stepped], ids=lambda each: each.__name__
 )
 def test_laws(operator):
     check_op(operator)
