@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -143,3 +145,48 @@ def test_incomplete_gamma_functions_of_huge_order_are_the_integrals() -> None:
     a, x = opdsl.from_numpy(numpy.array([order])), opdsl.from_numpy(numpy.array([bound]))
     assert opdsl.igammac(a, x).item() == pytest.approx(wanted, rel=1e-10)
     assert opdsl.igamma(a, x).item() == pytest.approx(1 - wanted, rel=1e-10)
+
+
+@pytest.mark.parametrize("count", [1, 3, 64, 65, 500])
+def test_logarithms_of_gamma_functions_of_several_variables(count: int) -> None:
+    arguments = numpy.array([400.25, 1000.0])
+    with mpmath.workdps(60):
+        halves = [mpmath.mpf(k) / 2 for k in range(count)]
+        start = mpmath.log(mpmath.pi) * count * (count - 1) / 4
+        wanted = [float(start + sum(mpmath.loggamma(x - half) for half in halves)) for x in arguments]
+        slopes = [float(sum(mpmath.digamma(x - half) for half in halves)) for x in arguments]
+    x = opdsl.from_numpy(arguments).requires_grad_()
+    for _ in range(3):
+        found = opdsl.mvlgamma(x, count)
+        numpy.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-13)
+    found.sum().backward()
+    numpy.testing.assert_allclose(x.grad.numpy(), slopes, rtol=1e-12)
+
+
+ENDLESS = """
+import os, signal, threading, time
+import opdsl
+
+opdsl.mvlgamma(opdsl.ones(3) * 100, 100)
+begin = time.monotonic()
+threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    print("ended after", time.monotonic() - begin - 0.2)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "opdsl.mvlgamma(opdsl.ones(3), 2**31)",
+        "opdsl.mvlgamma(opdsl.ones(100_000), 2**31)",
+        "opdsl.ones(3).mvlgamma_(2**31 - 1)",
+    ],
+)
+def test_many_variables_are_given_up_on_a_signal(call: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDLESS.format(call=call)], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.startswith("ended after"), done.stdout + done.stderr

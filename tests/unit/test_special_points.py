@@ -200,6 +200,7 @@ def test_at_poles(kind: type[Any]) -> None:
     assert opdsl.digamma(poles).isnan().all().item()
     assert (opdsl.polygamma(1, poles) == opdsl.inf).all().item()
     assert (zeta(3)(poles) == opdsl.inf).all().item()
+    assert zeta(3)(opdsl.from_numpy(numpy.array([-numpy.inf], kind))).tolist() == [opdsl.inf]
     zeros = opdsl.from_numpy(numpy.array([0.0, -0.0], kind))
     assert opdsl.digamma(zeros).tolist() == [-opdsl.inf, opdsl.inf]
     assert opdsl.polygamma(1, zeros).tolist() == [opdsl.inf] * 2

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 from opdsl.aten._shared.entries import UNARY
+from opdsl.aten.create.like_factories import full_like
 from opdsl.aten.create.ranges import arange
 from opdsl.aten.special.entropy import UNCHECKED, cast_into, number_overload
-from opdsl.declare import Inplace, Library, Out, Row, op
+from opdsl.declare import Inplace, Library, Out, Row, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, float32, promote_types
 from opdsl.schema import Alias
 
 lib = Library("aten")
+inner = Library("opdsl")
 
 
 def bernoulli_numbers(count: int) -> list[Fraction]:
@@ -124,7 +127,7 @@ def zeta_function(s: Any, q: Any) -> Any:
     found = zeta_positive(s, 1.0 + distance if q < 0 else q)
     nearest = (sign if distance < 0 else 1.0) * abs(distance) ** -s
     below = nearest + sign * (zeta_positive(s, 1.0 - distance) - zeta_positive(s, 1.0 - q))
-    whole = q <= 0 and distance == 0
+    whole = q <= 0 and q == math.floor(q)
     outside = s < 1 or (q < 0 and s != math.floor(s))
     regular = found + below if q < 0 else found
     return math.inf if s == 1 else math.nan if s < 1 else math.inf if whole else math.nan if outside else regular
@@ -214,14 +217,45 @@ polygamma_.derivative(self=lambda grad, self, n: grad * polygamma(n + 1, self))
 # ------------------------------------------------------------------------------------------------------------ mvlgamma
 
 
-def spread(self: Tensor, p: int) -> Tensor:
-    """The arguments of the logarithms that make up a multivariate one: every element less 0, 1/2, ... (p - 1)/2."""
+# Terms that one kernel adds up however many elements there are, and elements times terms of more than that. Between
+# kernels signals are handled, so that what takes for ever can be ended.
+_TERMS, _ELEMENTS = 64, 1 << 22
+
+
+@inner.op("opdsl::log_gammas")
+def log_gammas(self: Tensor, first: int, count: int, start: float = 0.0) -> Tensor:
+    """``start`` and the logarithms of the gamma function of ``self - k / 2`` for so many ``k`` from the first on."""
+    ...
+
+
+log_gammas.derivative(self=lambda grad, self, first, count: grad * sum_of_digammas(self, first, count))
+
+
+@log_gammas.pointwise(promote="int_to_float", dtypes="floating")
+def log_gammas_scalar(self, first, count, start):
+    total = start
+    for k in range(count):
+        total = total + math.lgamma(self - 0.5 * (first + k))
+    return total
+
+
+def sum_of_digammas(self: Tensor, first: int, count: int) -> Tensor:
+    """Return the derivative of ``log_gammas``."""
     dtype = self.dtype if self.dtype.is_floating_point else get_default_dtype()
-    return self.unsqueeze(-1) + arange(-p * 0.5 + 0.5, 0.5, 0.5, dtype=dtype, device=self.device)
+    terms = 0.0 - arange(first, first + count, dtype=dtype, device=self.device) * 0.5
+    return (self.unsqueeze(-1) + terms).digamma().sum(-1)
+
+
+def pieces(self: Tensor, p: int) -> Iterator[tuple[int, int]]:
+    """Yield where terms begin, and how many, that are added up at once."""
+    share = _TERMS if p <= _TERMS else max(_ELEMENTS // max(self.numel(), 1), 1)
+    for first in range(0, p, share):
+        yield first, min(share, p - first)
 
 
 @op(
     "aten::mvlgamma",
+    kernel="CompositeExplicitAutograd",
     variants="function, method",
     tags="pointwise",
     device_check="NoCheck",
@@ -232,18 +266,25 @@ def spread(self: Tensor, p: int) -> Tensor:
     ),
     out=Out(explicit=True, cast="safe", device_check="ExactSame", dispatch="CPU, CUDA"),
 )
+@traceable
 def mvlgamma(self: Tensor, p: int) -> Tensor:
     """The logarithm of the gamma function of ``p`` variables."""
-    ...
+    check(p >= 1, "p has to be greater than or equal to 1")
+    start = math.log(math.pi) * 0.25 * p * (p - 1)
+    if p <= _TERMS:
+        return log_gammas(self, 0, p, start)
+    kept = self.dtype if self.dtype.is_floating_point else get_default_dtype()
+    wide = self.to(promote_types(kept, float32))
+    total = full_like(wide, start)
+    for first, count in pieces(self, p):
+        total = total + log_gammas(wide, first, count)
+    return total.to(kept)
 
 
-mvlgamma.meta(lambda ctx, p: check(p >= 1, "p has to be greater than or equal to 1"))
-mvlgamma.derivative(self=lambda grad, self, p: grad * spread(self, p).digamma().sum(-1))
-
-
-@mvlgamma.pointwise(promote="int_to_float", dtypes="floating")
-def mvlgamma_scalar_function(self, p):
-    total = math.log(math.pi) * 0.25 * p * (p - 1)
-    for k in range(p):
-        total = total + math.lgamma(self - 0.5 * k)
-    return total
+@mvlgamma.derivative("self")
+def mvlgamma_derivative(grad, self, p):
+    slopes = None
+    for first, count in pieces(self, p):
+        part = sum_of_digammas(self, first, count)
+        slopes = part if slopes is None else slopes + part
+    return grad * slopes
