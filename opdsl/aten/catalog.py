@@ -847,6 +847,7 @@ PACKETS: dict[str, str] = {
     "log2": "pointwise.exponentials",
     "log2_": "pointwise.exponentials",
     "log_": "pointwise.exponentials",
+    "log_gammas": "special.gamma_functions",
     "log_normal_": "create.distributions",
     "log_sigmoid": "nn.activations",
     "log_sigmoid_backward": "nn.activation_gradients",
