@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -278,6 +279,10 @@ class CompiledFunction(Generic[P, R]):
         if len(kept) >= PLAN_LIMIT:
             kept.clear()
         kept[key] = value
+
+    def __deepcopy__(self, memo: dict[int, object]) -> CompiledFunction[P, R]:
+        """Compile a copy of the function: what is known of its calls stays with this one."""
+        return CompiledFunction(copy.deepcopy(self.function, memo), self.passes)
 
     @overload
     def __get__(self, instance: None, owner: type) -> CompiledFunction[P, R]: ...

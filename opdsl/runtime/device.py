@@ -119,6 +119,10 @@ _INTERNED: dict[tuple[str, int | None], Device] = {}
 _LOCK = held_across_fork(threading.Lock())
 
 
+# What a text of a device may have for a number, and what messages repeat of it.
+_MOST_DIGITS, _LONGEST_SHOWN = 20, 100
+
+
 def _split(text: str) -> tuple[str, int | None]:
     """``device = type [":" digits]``"""
     if not isinstance(text, str):
@@ -126,8 +130,10 @@ def _split(text: str) -> tuple[str, int | None]:
     kind, colon, digits = text.partition(":")
     if not colon:
         return kind, None
-    if not (digits.isdecimal() and digits.isascii()) or (len(digits) > 1 and digits[0] == "0"):
-        raise DeviceError(f"Invalid device string: {text!r}. Write a type and a number, such as 'cuda:0'.")
+    is_number = digits.isdecimal() and digits.isascii() and (len(digits) == 1 or digits[0] != "0")
+    if not is_number or len(digits) > _MOST_DIGITS:
+        shown = repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}...")
+        raise DeviceError(f"Invalid device string: {shown}. Write a type and a number, such as 'cuda:0'.")
     return kind, int(digits)
 
 

@@ -179,11 +179,11 @@ def _take_from_host(source: object) -> Taken:
 def _device_of_producer(producer: Any) -> tuple[int, int]:
     try:
         kind, index = producer.__dlpack_device__()
+        return int(kind), int(index)
     except OpdslError:
         raise
-    except (BufferError, RuntimeError, ValueError) as error:
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise InterchangeError(f"{type(producer).__name__} does not share its memory: {error}") from error
-    return int(kind), int(index)
 
 
 def _ask(producer: Any) -> object:
@@ -225,6 +225,8 @@ class _Capsule:
     def __init__(self, capsule: object) -> None:
         import ctypes
 
+        if type(capsule).__name__ != "PyCapsule":
+            raise InterchangeError(f"__dlpack__ gives a capsule (got {type(capsule).__name__})")
         api = ctypes.pythonapi
         name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
         pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(

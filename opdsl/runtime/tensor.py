@@ -521,7 +521,7 @@ class Tensor(Differentiable):
         made.geometry = self.geometry.replace(is_view=True, is_inference=False, requires_grad=False)
         made._writes = 0
         made._base = root
-        return made
+        return made.requires_grad_() if self.requires_grad else made
 
     def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
         if not self.is_leaf:

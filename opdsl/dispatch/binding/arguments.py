@@ -15,7 +15,7 @@ from typing import Final, SupportsInt, cast
 
 import numpy
 
-from opdsl.errors import ConversionError, NumberError
+from opdsl.errors import ArgumentError, ConversionError, NumberError
 from opdsl.runtime import Device, Tensor, bool_, to_dtype
 from opdsl.runtime.memory import concrete_device
 from opdsl.runtime.strides import to_size
@@ -329,7 +329,11 @@ def value_key(value: object) -> object:
     if kind is tuple or kind is list:
         each_of = cast("list[object]", value)
         types = tuple(map(type, each_of))
-        return (*each_of, *types, tuple) if _PLAIN.issuperset(types) else (*map(value_key, each_of), tuple)
+        if _PLAIN.issuperset(types):
+            return (*each_of, *types, tuple)
+        if list in types or tuple in types:
+            require_shallow(each_of)
+        return (*map(value_key, each_of), tuple)
     if kind is float:
         return (_bits(value), float)
     if isinstance(value, (float, complex, numpy.inexact)):
@@ -337,6 +341,25 @@ def value_key(value: object) -> object:
     if kind is Tensor:
         raise TypeError("a plan does not know the value of a tensor")
     return (value, kind)
+
+
+_MOST_LEVELS = 64
+
+
+def require_shallow(value: object) -> None:
+    """Hold lists and tuples in an argument against how deep they may be.
+
+    Raises:
+        ArgumentError: they are nested deeper than any operator takes, or contain themselves.
+    """
+    layer = [value]
+    for _ in range(_MOST_LEVELS):
+        inner = [one for outer in layer if type(outer) in (list, tuple) for one in cast("list[object]", outer)]
+        layer = list({id(one): one for one in inner}.values())  # a list may stand in many places
+        if not layer:
+            return
+    if any(type(outer) in (list, tuple) for outer in layer):
+        raise ArgumentError(f"an argument is nested deeper than {_MOST_LEVELS} lists, or contains itself. Flatten it.")
 
 
 _MANY = "a number of two or more"

@@ -36,18 +36,22 @@ class OverriddenFunction(NamedTuple):
         return self.function(*args, **kwargs)
 
 
+# Lists in lists that are searched; no operator takes as many.
+_MOST_LEVELS = 8
+
+
 def is_override(value: object) -> bool:
     """Whether a value stands for a tensor in calls, and is none."""
     return hasattr(type(value), HOOK)
 
 
-def overriding_argument(values: Iterable[object]) -> object | None:
+def overriding_argument(values: Iterable[object], levels: int = _MOST_LEVELS) -> object | None:
     """Return the first value, or element of a list, whose class has the hook; None where there is none."""
     for value in values:
         if is_override(value):
             return value
-        if isinstance(value, (tuple, list)):
-            element = overriding_argument(value)
+        if isinstance(value, (tuple, list)) and levels:
+            element = overriding_argument(value, levels - 1)
             if element is not None:
                 return element
     return None

@@ -1,0 +1,95 @@
+"""Arguments that no program means: errors of ours, and no crash."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl.errors import ArgumentError, DeviceError, InterchangeError
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = [3]
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        opdsl.ones,
+        opdsl.empty,
+        lambda sizes: opdsl.full(sizes, 1.0),
+        lambda sizes: opdsl.ones(3).reshape(sizes),
+        lambda sizes: opdsl.ones(3).expand(sizes),
+        lambda sizes: opdsl.ones(3).permute(sizes),
+        lambda sizes: opdsl.ones(3).sum(sizes),
+        lambda sizes: opdsl.ones(3).repeat(sizes),
+        lambda sizes: opdsl.tensor_split(opdsl.ones(3), sizes),
+    ],
+)
+def test_sizes_that_are_nested_deeply_are_refused(call: Callable[[Any], object]) -> None:
+    for sizes in (nested(100_000), (nested(100_000),)):
+        with pytest.raises(ArgumentError) as caught:
+            call(sizes)
+        assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "text", ["cpu:" + "9" * 5_000, "cuda:" + "9" * 30, "cpu:128", "cpu:-1", "cpu:01", "cpu:", "cpu:\uff11"]
+)
+def test_numbers_that_no_device_has_are_refused(text: str) -> None:
+    for call in (opdsl.device, lambda device: opdsl.ones(2, device=device)):
+        with pytest.raises(DeviceError) as caught:
+            call(text)
+        assert len(str(caught.value)) < 300
+
+
+class Producer:
+    """Shares no memory."""
+
+    def __init__(self, capsule: object, device: Any = (1, 0)) -> None:
+        self.capsule = capsule
+        self.device = device
+
+    def __dlpack__(self, **options: object) -> object:
+        return self.capsule
+
+    def __dlpack_device__(self) -> Any:
+        return self.device
+
+
+@pytest.mark.parametrize("capsule", [None, 1, "text", (1, 2), object()])
+def test_producers_of_no_capsule_are_refused(capsule: object) -> None:
+    with pytest.raises(InterchangeError, match="gives a capsule"):
+        opdsl.from_dlpack(Producer(capsule))
+
+
+@pytest.mark.parametrize("device", [None, 1, (1,), ("a", 0), (1, 0, 0), (1, None), (99, 0)])
+def test_producers_on_no_device_are_refused(device: object) -> None:
+    with pytest.raises(InterchangeError):
+        opdsl.from_dlpack(Producer(None, device))
+
+
+def test_a_copy_of_a_tensor_requires_grad_where_it_does() -> None:
+    x = opdsl.ones(2, requires_grad=True)
+    for tensor in (x, x * 2, x[:1]):
+        copied = copy.copy(tensor)
+        assert copied.requires_grad and copied.is_leaf and copied.data_ptr() == tensor.data_ptr()
+        (copied * 3).sum().backward()
+        assert copied.grad.tolist() == [3.0] * len(tensor)
+    assert x.grad is None
+    assert not copy.copy(opdsl.ones(2)).requires_grad
+
+
+def test_a_compiled_function_is_copied_deeply() -> None:
+    compiled = opdsl.compile(lambda x: x * 2)
+    compiled(opdsl.ones(2))
+    copied = copy.deepcopy({"function": compiled})["function"]
+    assert copied is not compiled and copied(opdsl.ones(3)).tolist() == [2.0] * 3
+    assert not copy.deepcopy(compiled).explain().programs
