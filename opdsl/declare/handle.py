@@ -57,7 +57,7 @@ from opdsl.errors import DeclarationError
 from opdsl.native.generated import functional_schema
 from opdsl.native.generated import out_schema as generated_out_schema
 from opdsl.runtime import install_method
-from opdsl.runtime.methods import is_own
+from opdsl.runtime.methods import is_own, named_as_method
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
 from opdsl.schema.model import GENERATED
@@ -515,5 +515,5 @@ def _install(declaration: Declaration, packet: Packet) -> None:
         not_implemented=packet.base.startswith("__"),  # as the special methods of Python's operators must
     )
     lazy_function.function.__doc__ = declaration.function.__doc__
-    install_method(packet.base, lazy_function.function)
+    install_method(packet.base, named_as_method(lazy_function.function, packet.base))
     packet.method = lazy_function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, Protocol
 
 from opdsl.errors import DuplicateOperatorError
@@ -47,6 +48,12 @@ def install_method(name: str, function: Callable[..., object] | property, *, rep
             late.function = function
         else:
             setattr(Tensor, name, function)
+
+
+def named_as_method(function: FunctionType, name: str) -> FunctionType:
+    """Give a function that becomes a method the name by which pickle finds it."""
+    function.__module__, function.__qualname__ = "opdsl.runtime.late_methods", f"Tensor.{name}"
+    return function
 
 
 def is_own(name: str) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -93,3 +96,18 @@ def test_a_compiled_function_is_copied_deeply() -> None:
     copied = copy.deepcopy({"function": compiled})["function"]
     assert copied is not compiled and copied(opdsl.ones(3)).tolist() == [2.0] * 3
     assert not copy.deepcopy(compiled).explain().programs
+
+
+@pytest.mark.parametrize("name", ["tanh", "add", "sum", "softmax", "reshape", "__add__", "add_"])
+def test_methods_are_pickled_by_name(name: str) -> None:
+    method = getattr(opdsl.Tensor, name)
+    pickled = pickle.dumps(method)
+    assert pickle.loads(pickled) is method
+    method(opdsl.ones(2, 2), *{"softmax": (0,), "reshape": (4,)}.get(name, (2,) if "add" in name else ()))
+    assert pickle.loads(pickled) is method and pickle.dumps(method) == pickled
+
+
+def test_a_pickled_method_is_read_before_there_is_a_tensor() -> None:
+    code = f"import pickle; print(pickle.loads({pickle.dumps(opdsl.Tensor.tanh)!r}).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "tanh\n", done.stderr

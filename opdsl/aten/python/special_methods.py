@@ -9,6 +9,7 @@ from opdsl.dispatch import Operator, get_default_dtype, registry
 from opdsl.errors import ArgumentError, ConversionError
 from opdsl.runtime import Tensor, install_method, is_installed
 from opdsl.runtime.interchange import operand
+from opdsl.runtime.methods import named_as_method
 from opdsl.runtime.representation import representation
 from opdsl.schema.vocabulary import Scalar
 
@@ -150,4 +151,4 @@ def install(name: str) -> None:
         # rsub is the one packet here without a method.
         select = _is_function if base == "rsub" else _is_method
         lazy_function = packet.lazy_function(select, is_method=True, name=name, not_implemented=True)
-        install_method(name, lazy_function.function, replace=True)
+        install_method(name, named_as_method(lazy_function.function, name), replace=True)

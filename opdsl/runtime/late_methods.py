@@ -1,0 +1,10 @@
+"""``Tensor`` with its methods: where pickle looks for a method of an operator, also before the first tensor is made."""
+
+from __future__ import annotations
+
+from opdsl.runtime.init_hooks import prepare
+from opdsl.runtime.tensor import Tensor
+
+__all__ = ["Tensor"]
+
+prepare()
